@@ -1,0 +1,3 @@
+//! Rules and ports of Souk: no async runtime, no database, no HTTP, no clock of its own.
+
+pub mod shared;

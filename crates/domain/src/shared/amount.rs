@@ -1,0 +1,182 @@
+//! Money in base units. Never a float, never a decimal type that rounds.
+
+use std::fmt;
+
+/// An amount in a currency's base units (wei, cents). Arithmetic is checked: an overflow is an error, not a wrap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Amount(u128);
+
+/// Why a text or a sum is not an amount.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AmountError {
+    #[error("amount is not a number")]
+    NotANumber,
+    #[error("amount has more than {0} decimals")]
+    TooPrecise(u32),
+    #[error("amount is out of range")]
+    Overflow,
+}
+
+/// The most decimals a currency may have: `10^38` is the largest power of ten below `u128::MAX`.
+pub const MAX_DECIMALS: u32 = 38;
+
+impl Amount {
+    pub const ZERO: Self = Self(0);
+
+    #[must_use]
+    pub const fn new(base_units: u128) -> Self {
+        Self(base_units)
+    }
+
+    #[must_use]
+    pub const fn base_units(self) -> u128 {
+        self.0
+    }
+
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn plus(self, other: Self) -> Result<Self, AmountError> {
+        self.0.checked_add(other.0).map(Self).ok_or(AmountError::Overflow)
+    }
+
+    /// Fails with [`AmountError::Overflow`] when `other` is larger: amounts have no sign.
+    pub fn minus(self, other: Self) -> Result<Self, AmountError> {
+        self.0.checked_sub(other.0).map(Self).ok_or(AmountError::Overflow)
+    }
+
+    pub fn times(self, factor: u64) -> Result<Self, AmountError> {
+        self.0.checked_mul(u128::from(factor)).map(Self).ok_or(AmountError::Overflow)
+    }
+
+    pub fn sum(amounts: impl IntoIterator<Item = Self>) -> Result<Self, AmountError> {
+        amounts.into_iter().try_fold(Self::ZERO, Self::plus)
+    }
+
+    /// Reads a decimal string of base units (`"5000000000000000000"`), the wire form of every amount that is read back.
+    pub fn parse_base_units(text: &str) -> Result<Self, AmountError> {
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(AmountError::NotANumber);
+        }
+        text.parse().map(Self).map_err(|_| AmountError::Overflow)
+    }
+
+    /// Reads a human decimal (`"0.01"`) by string arithmetic against the currency's `decimals`.
+    /// At most `precision` digits may follow the point; trailing zeros do not count.
+    pub fn parse_decimal(text: &str, decimals: u32, precision: u32) -> Result<Self, AmountError> {
+        let text = text.trim();
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if (whole.is_empty() && fraction.is_empty()) || !digits(whole) || !digits(fraction) {
+            return Err(AmountError::NotANumber);
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let allowed = decimals.min(precision).min(MAX_DECIMALS);
+        if fraction.len() > allowed as usize {
+            return Err(AmountError::TooPrecise(allowed));
+        }
+        let padded = format!("{whole}{fraction:0<width$}", width = decimals as usize);
+        let padded = padded.trim_start_matches('0');
+        if padded.is_empty() { Ok(Self::ZERO) } else { Self::parse_base_units(padded) }
+    }
+
+    /// The exact human decimal, without separators or trailing zeros.
+    #[must_use]
+    pub fn to_decimal(self, decimals: u32) -> String {
+        if decimals == 0 {
+            return self.0.to_string();
+        }
+        let digits = format!("{:0>width$}", self.0, width = decimals as usize + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - decimals as usize);
+        let fraction = fraction.trim_end_matches('0');
+        if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
+    }
+
+    /// Splits into parts proportional to `weights` by largest remainder, so that the parts sum to the whole.
+    /// Ties go to the earlier part. No weights, or all zero: the whole goes to the first part.
+    pub fn split(self, weights: &[u64]) -> Result<Vec<Self>, AmountError> {
+        let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+        if total == 0 {
+            let mut parts = vec![Self::ZERO; weights.len()];
+            if let Some(first) = parts.first_mut() {
+                *first = self;
+            }
+            return Ok(parts);
+        }
+        // floor(self * w / total) without overflow: whole multiples of `total` first, the rest apart.
+        let (quotient, rest) = (self.0 / total, self.0 % total);
+        let mut parts = Vec::with_capacity(weights.len());
+        for (index, weight) in weights.iter().enumerate() {
+            let weight = u128::from(*weight);
+            let scaled = rest.checked_mul(weight).ok_or(AmountError::Overflow)?;
+            let floor = quotient.checked_mul(weight).and_then(|part| part.checked_add(scaled / total)).ok_or(AmountError::Overflow)?;
+            parts.push((index, floor, scaled % total));
+        }
+        let mut left = self.0 - parts.iter().map(|(_, floor, _)| floor).sum::<u128>();
+        parts.sort_by(|a, b| b.2.cmp(&a.2).then(a.0.cmp(&b.0)));
+        for part in &mut parts {
+            if left == 0 {
+                break;
+            }
+            part.1 += 1;
+            left -= 1;
+        }
+        parts.sort_by_key(|(index, _, _)| *index);
+        Ok(parts.into_iter().map(|(_, amount, _)| Self(amount)).collect())
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn human_decimals_are_read_exactly() {
+        assert_eq!(Amount::parse_decimal("5", 18, 6), Ok(Amount::new(5_000_000_000_000_000_000)));
+        assert_eq!(Amount::parse_decimal("0.01", 2, 6), Ok(Amount::new(1)));
+        assert_eq!(Amount::parse_decimal(".5", 2, 2), Ok(Amount::new(50)));
+        assert_eq!(Amount::parse_decimal("1.500000000", 18, 6), Ok(Amount::new(1_500_000_000_000_000_000)));
+        assert_eq!(Amount::parse_decimal("0", 0, 0), Ok(Amount::ZERO));
+    }
+
+    #[test]
+    fn what_is_not_a_decimal_is_refused_by_name() {
+        for text in ["", ".", "-1", "+1", "1e3", "1,5", "0x1", "١", "1.2.3", "NaN"] {
+            assert_eq!(Amount::parse_decimal(text, 18, 6), Err(AmountError::NotANumber), "{text}");
+        }
+        assert_eq!(Amount::parse_decimal("0.0000001", 18, 6), Err(AmountError::TooPrecise(6)));
+        assert_eq!(Amount::parse_decimal("0.001", 2, 6), Err(AmountError::TooPrecise(2)));
+        assert_eq!(Amount::parse_decimal(&"9".repeat(39), 18, 6), Err(AmountError::Overflow));
+        assert_eq!(Amount::parse_base_units("1.0"), Err(AmountError::NotANumber));
+    }
+
+    proptest! {
+        #[test]
+        fn a_decimal_survives_the_round_trip(units: u128, decimals in 0u32..=38) {
+            let amount = Amount::new(units);
+            prop_assert_eq!(Amount::parse_decimal(&amount.to_decimal(decimals), decimals, decimals), Ok(amount));
+        }
+
+        #[test]
+        fn parts_sum_to_the_whole_and_are_fair(units: u128, weights in proptest::collection::vec(0u64..=u64::from(u32::MAX), 1..9)) {
+            let parts = Amount::new(units).split(&weights).expect("splits");
+            prop_assert_eq!(Amount::sum(parts.iter().copied()), Ok(Amount::new(units)));
+            let total: u128 = weights.iter().map(|w| u128::from(*w)).sum();
+            if total > 0 && units < u128::from(u64::MAX) {
+                for (part, weight) in parts.iter().zip(&weights) {
+                    let exact = units * u128::from(*weight) / total;
+                    prop_assert!(part.base_units() == exact || part.base_units() == exact + 1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The registry of identifiers: a prefix says what an id names, the rest sorts by creation.
+
+use super::Timestamp;
+use std::fmt;
+
+/// Where randomness comes from, so that tests can repeat themselves.
+pub trait Random: Send + Sync {
+    /// Fills `bytes` from a cryptographically secure source.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+impl dyn Random + '_ {
+    /// `N` random bytes.
+    #[must_use]
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes);
+        bytes
+    }
+}
+
+/// The text is not an id of this kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected an id that begins with {0}")]
+pub struct IdError(pub &'static str);
+
+/// What every id in the registry can do, for generic code in persistence and on the wire.
+pub trait Id: Sized + Clone + fmt::Display {
+    const PREFIX: &'static str;
+    fn parse(text: &str) -> Result<Self, IdError>;
+    fn as_str(&self) -> &str;
+}
+
+/// Ids are at most this long; their characters are letters, digits and `_`.
+pub const MAX_ID_LENGTH: usize = 64;
+
+fn sortable(prefix: &str, now: Timestamp, random: &dyn Random) -> String {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes);
+    let millis = u64::try_from(now.micros() / 1_000).unwrap_or(0);
+    let ulid = ulid::Ulid::from_parts(millis, u128::from_le_bytes(bytes));
+    format!("{prefix}{}", ulid.to_string().to_ascii_lowercase())
+}
+
+fn well_formed(text: &str, prefix: &str) -> bool {
+    text.len() <= MAX_ID_LENGTH
+        && text.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            pub const PREFIX: &'static str = $prefix;
+
+            #[must_use]
+            pub fn new(now: Timestamp, random: &dyn Random) -> Self {
+                Self(sortable($prefix, now, random))
+            }
+
+            pub fn parse(text: &str) -> Result<Self, IdError> {
+                if well_formed(text, $prefix) { Ok(Self(text.to_owned())) } else { Err(IdError($prefix)) }
+            }
+
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Id for $name {
+            const PREFIX: &'static str = $prefix;
+            fn parse(text: &str) -> Result<Self, IdError> { Self::parse(text) }
+            fn as_str(&self) -> &str { &self.0 }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(&self.0) }
+        }
+    )*};
+}
+
+ids! {
+    UserId = "usr_";
+    LoginId = "lgn_";
+    PassportId = "pass_";
+    ApiKeyId = "key_";
+    CategoryId = "cat_";
+    VersionId = "ver_";
+    EntitlementId = "ent_";
+    CustomerId = "cus_";
+    ProductId = "prod_";
+    PriceId = "price_";
+    CurrencyId = "pc_";
+    MethodId = "pm_";
+    PaymentLinkId = "plink_";
+    SessionId = "cs_";
+    PaymentIntentId = "pi_";
+    /// Also the provider key of the attempt: a retry sends the same one.
+    AttemptId = "att_";
+    InvoiceId = "in_";
+    InvoiceItemId = "ii_";
+    EntryId = "je_";
+    EventId = "evt_";
+    RefundId = "re_";
+    SubscriptionId = "sub_";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Counting(std::sync::atomic::AtomicU8);
+    impl Random for Counting {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        }
+    }
+
+    #[test]
+    fn ids_sort_by_creation() {
+        let random = Counting(250.into());
+        let earlier = SessionId::new(Timestamp::from_seconds(1), &random);
+        let later = SessionId::new(Timestamp::from_seconds(2), &random);
+        assert!(earlier < later);
+        assert!(earlier.as_str().starts_with("cs_"));
+        assert_eq!(SessionId::parse(earlier.as_str()), Ok(earlier));
+    }
+
+    #[test]
+    fn foreign_or_odd_text_is_no_id() {
+        for text in ["", "cs_", "plink_1", "cs_../etc", "cs_ä", &format!("cs_{}", "a".repeat(62))] {
+            assert_eq!(SessionId::parse(text), Err(IdError("cs_")), "{text}");
+        }
+    }
+}

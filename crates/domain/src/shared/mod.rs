@@ -1,0 +1,34 @@
+//! Values that every concept shares.
+
+mod amount;
+mod ids;
+mod page;
+mod storage_error;
+mod text;
+mod timestamp;
+
+pub use amount::{Amount, AmountError, MAX_DECIMALS};
+pub use ids::*;
+pub use page::{DEFAULT_PAGE_SIZE, Listed, MAX_PAGE_SIZE, Page};
+pub use storage_error::StorageError;
+pub use text::{Language, Text};
+pub use timestamp::{Clock, Timestamp};
+
+/// Test and live never touch (invariant 9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    Test,
+    Live,
+}
+
+impl Mode {
+    #[must_use]
+    pub const fn from_livemode(livemode: bool) -> Self {
+        if livemode { Self::Live } else { Self::Test }
+    }
+
+    #[must_use]
+    pub const fn is_live(self) -> bool {
+        matches!(self, Self::Live)
+    }
+}

@@ -1,3 +1,5 @@
 //! Rules and ports of Souk: no async runtime, no database, no HTTP, no clock of its own.
 
+pub mod access;
+pub mod payment;
 pub mod shared;

@@ -1,0 +1,5 @@
+//! Who is there: users, identities, roles, sessions, keys.
+
+mod did;
+
+pub use did::Did;

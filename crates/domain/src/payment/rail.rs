@@ -1,0 +1,164 @@
+//! The ports to the payment networks. A rail reports what happened; the domain decides what that means.
+
+use super::{Currency, Method};
+use crate::access::Did;
+use crate::shared::{Amount, AttemptId, Timestamp};
+use async_trait::async_trait;
+
+/// What a network said about an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The network says that the money moved.
+    Settled(Settlement),
+    /// The network refuses, finally: this attempt can never settle.
+    Refused(Refusal),
+    /// The network knows the attempt and has not decided. `requires_payer`: it waits for the payer (a card form, a second step).
+    Pending { requires_payer: bool, last_error: Option<Refusal> },
+    /// The network has never heard of the attempt: nothing moved, the same bytes or key may be sent again.
+    Absent,
+    /// No answer was seen, or none that we understand. Never a failure (invariant 4).
+    Unknown(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// The network's name of the payment: a transaction hash, a card payment intent.
+    pub reference: String,
+    /// Who paid, as the network knows them; empty for cards.
+    pub payer: String,
+    /// What the network says it moved, in base units.
+    pub amount: Amount,
+}
+
+/// Why a network refused, in its own terms. `message` may be shown to the payer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: String,
+    pub message: String,
+}
+
+/// A call that could not be made or understood. For calls that move no money; those that do answer [`Outcome::Unknown`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RailError {
+    #[error("the payment network could not be reached: {0}")]
+    Unreachable(String),
+    #[error("the payment network refused the request: {0}")]
+    Rejected(String),
+    #[error("the method's settings do not fit its network: {0}")]
+    Misconfigured(String),
+}
+
+/// A payment that a wallet is asked to sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransferAsk {
+    pub payer: Did,
+    /// The payer's public key, base58 as wallets send it.
+    pub payer_key: String,
+    pub amount: Amount,
+    /// What the payment is for; carried in the transaction's data.
+    pub reference: String,
+    /// Makes two asks for the same thing two transactions.
+    pub nonce: u64,
+}
+
+/// What goes to the wallet. Both texts are in the network's own encoding (base58 for arcblock).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedTransfer {
+    pub partial_tx: String,
+    /// The token's address, which the wallet's requirement names.
+    pub token: String,
+}
+
+/// A checked, signed transaction: stored before it is sent, and sent again byte for byte (invariant 1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedTransfer {
+    pub bytes: Vec<u8>,
+    pub hash: String,
+}
+
+/// How a signed transaction differs from what was asked. Nothing is sent then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CheckError {
+    #[error("the transaction cannot be decoded")]
+    Malformed,
+    #[error("the transaction is not the one that was asked for: {0}")]
+    Differs(&'static str),
+    #[error("the transaction's signature is not valid")]
+    BadSignature,
+}
+
+/// A network whose payers sign in a wallet.
+#[async_trait]
+pub trait WalletRail: Send + Sync {
+    /// Asks the network whether these settings and currencies are real. Must fail with [`RailError::Misconfigured`] when they are not.
+    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
+
+    /// Builds the transfer to this store that the wallet must sign. Makes no network call.
+    fn prepare(&self, method: &Method, currency: &Currency, ask: &TransferAsk) -> Result<PreparedTransfer, RailError>;
+
+    /// Compares a signed transaction with `ask`, field by field, and verifies its signatures. Makes no network call.
+    fn check(&self, method: &Method, currency: &Currency, ask: &TransferAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
+
+    /// Sends exactly these bytes. Sending them twice must not move money twice.
+    async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransfer) -> Outcome;
+
+    /// Asks the network what became of a transaction.
+    async fn find(&self, method: &Method, currency: &Currency, hash: &str) -> Outcome;
+
+    /// What the payer holds, for the question whether a payment could succeed.
+    async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError>;
+}
+
+/// A payment that a card is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardAsk {
+    /// Sent as the provider's idempotency key and in its metadata.
+    pub attempt: AttemptId,
+    pub amount: Amount,
+    pub description: String,
+    pub receipt_email: Option<String>,
+}
+
+/// What the card form in the browser needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardIntent {
+    pub provider_id: String,
+    pub client_secret: String,
+    pub outcome: Outcome,
+}
+
+/// An event that the provider signed. Its payload is never trusted: the object is fetched again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardEvent {
+    pub id: String,
+    pub kind: String,
+    /// The payment intent it speaks of, where it speaks of one.
+    pub provider_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EventError {
+    #[error("verify sig failed")]
+    BadSignature,
+    #[error("the event is not JSON of the expected shape")]
+    Malformed,
+}
+
+/// A card processor.
+#[async_trait]
+pub trait CardRail: Send + Sync {
+    /// Asks the network whether these settings are real. Must fail with [`RailError::Misconfigured`] when they are not.
+    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
+
+    /// Opens the provider's intent. The same `ask.attempt` must yield the same intent, however often it is sent.
+    async fn open(&self, method: &Method, currency: &Currency, ask: &CardAsk) -> Result<CardIntent, RailError>;
+
+    /// Asks the provider what became of an intent.
+    async fn find(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
+
+    /// Ends an intent that nobody will pay any more. Answers what it has become: it may have settled meanwhile.
+    async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
+
+    /// Checks the signature of a delivered event in constant time, with a tolerance of five minutes.
+    fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError>;
+}

@@ -1,0 +1,9 @@
+//! Cards through Stripe's HTTP API, and through anything that speaks its subset: the store's own sandbox does.
+
+mod client;
+mod currency;
+mod event;
+mod intent;
+mod rail;
+
+pub use rail::StripeRail;

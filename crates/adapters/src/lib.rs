@@ -1,1 +1,3 @@
+//! The outside world behind the domain's ports.
 
+pub mod sandbox;

@@ -37,7 +37,7 @@ pub(super) enum CallError {
     /// No answer, or none that says whether the call had an effect.
     Unseen(String),
     /// The provider understood and refused.
-    Refused { status: u16, problem: Problem },
+    Refused { status: u16, problem: Box<Problem> },
     /// The call could not be made with these settings.
     Unusable(String),
 }
@@ -150,7 +150,7 @@ fn understand(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
     }
     let open = matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS) || !status.is_client_error();
     match serde_json::from_slice(body) {
-        Ok(Failure { error }) if !open => Err(CallError::Refused { status: status.as_u16(), problem: error }),
+        Ok(Failure { error }) if !open => Err(CallError::Refused { status: status.as_u16(), problem: Box::new(error) }),
         _ => Err(CallError::Unseen(format!("it answered {}", status.as_u16()))),
     }
 }

@@ -48,8 +48,8 @@ fn verify(secret: &Secret, body: &[u8], signature: &str, now: Timestamp) -> Resu
     mac.update(time.as_bytes());
     mac.update(b".");
     mac.update(body);
-    let matches = |text: &&str| hex::decode(text).is_ok_and(|bytes| mac.clone().verify_slice(&bytes).is_ok());
-    if signatures.iter().any(|text| matches(&text)) { Ok(()) } else { Err(EventError::BadSignature) }
+    let matches = |text: &str| hex::decode(text).is_ok_and(|bytes| mac.clone().verify_slice(&bytes).is_ok());
+    if signatures.iter().any(|text| matches(text)) { Ok(()) } else { Err(EventError::BadSignature) }
 }
 
 /// The header's time and its `v1` signatures; other schemes (`v0`) are passed over.

@@ -101,23 +101,24 @@ impl CardRail for StripeRail {
         let Some(path) = intent_path(provider_id, "") else { return Outcome::Absent };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
             Ok(answer) => intent::outcome(method, currency, provider_id, &answer),
-            Err(CallError::Refused { status: 404, problem: Problem { code: Some(code), .. } }) if code == "resource_missing" => {
-                Outcome::Absent
-            }
+            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Outcome::Absent,
             Err(error) => Outcome::Unknown(reason(error)),
         }
     }
 
     async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
         let Some(path) = intent_path(provider_id, "/cancel") else { return Outcome::Absent };
-        match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
-            Ok(answer) => intent::outcome(method, currency, provider_id, &answer),
-            // Too late to cancel, or cancelled before: the refusal carries the intent as it is.
-            Err(CallError::Refused { problem: Problem { payment_intent: Some(intent), .. }, .. }) => {
-                intent::outcome(method, currency, provider_id, &intent)
-            }
-            Err(_) => self.find(method, currency, provider_id).await,
+        let refused = match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
+            Ok(answer) => return intent::outcome(method, currency, provider_id, &answer),
+            Err(error) => error,
+        };
+        // Too late to cancel, or cancelled before: the refusal carries the intent as it is.
+        if let CallError::Refused { problem, .. } = &refused
+            && let Some(intent) = &problem.payment_intent
+        {
+            return intent::outcome(method, currency, provider_id, intent);
         }
+        self.find(method, currency, provider_id).await
     }
 
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError> {
@@ -159,7 +160,7 @@ fn rail_error(error: CallError) -> RailError {
     match error {
         CallError::Unseen(reason) => RailError::Unreachable(reason),
         CallError::Refused { status: 401 | 403, problem } => RailError::Misconfigured(problem.message),
-        CallError::Refused { problem, .. } => RailError::Rejected(wording(problem)),
+        CallError::Refused { problem, .. } => RailError::Rejected(wording(*problem)),
         CallError::Unusable(reason) => RailError::Misconfigured(reason),
     }
 }
@@ -167,7 +168,7 @@ fn rail_error(error: CallError) -> RailError {
 fn reason(error: CallError) -> String {
     match error {
         CallError::Unseen(reason) | CallError::Unusable(reason) => reason,
-        CallError::Refused { status, problem } => format!("it refused the question with {status}: {}", wording(problem)),
+        CallError::Refused { status, problem } => format!("it refused the question with {status}: {}", wording(*problem)),
     }
 }
 

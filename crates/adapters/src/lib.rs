@@ -1,1 +1,3 @@
+//! The outside world behind the domain's ports: databases, queues, networks, mail, files.
 
+pub mod persistence;

@@ -1,0 +1,18 @@
+//! The schema, embedded in the binary: the files of both folders are reviewed as pairs.
+
+use super::Database;
+use super::database::Engine;
+use souk_domain::shared::StorageError;
+use sqlx::migrate::Migrator;
+
+static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
+static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
+
+/// Brings the schema up to date. Safe to run from several processes at once.
+pub async fn migrate(database: &Database) -> Result<(), StorageError> {
+    match &database.engine {
+        Engine::Sqlite { writer, .. } => SQLITE.run(writer).await,
+        Engine::Postgres(pool) => POSTGRES.run(pool).await,
+    }
+    .map_err(|error| StorageError::Driver(Box::new(error)))
+}

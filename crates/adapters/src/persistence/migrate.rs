@@ -16,3 +16,14 @@ pub async fn migrate(database: &Database) -> Result<(), StorageError> {
     }
     .map_err(|error| StorageError::Driver(Box::new(error)))
 }
+
+/// Differs between any two PostgreSQL schemas: names the template that test databases are copied from.
+#[cfg(feature = "testing")]
+pub(crate) fn schema_mark() -> String {
+    use sha2::{Digest, Sha256};
+    let mut digest = Sha256::new();
+    for migration in POSTGRES.iter() {
+        digest.update(&migration.checksum);
+    }
+    hex::encode(&digest.finalize()[..8])
+}

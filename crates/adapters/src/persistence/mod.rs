@@ -7,5 +7,7 @@ mod value;
 
 pub use database::Database;
 pub use migrate::migrate;
+#[cfg(feature = "testing")]
+pub(crate) use migrate::schema_mark;
 pub use session::{Query, Row, Session, Sql};
 pub use value::{Bound, Kind, Stored, Value};

@@ -1,4 +1,7 @@
-//! The outside world behind the domain's ports.
+//! The outside world behind the domain's ports: databases, queues, networks, mail, files.
 
+pub mod persistence;
 pub mod sandbox;
 pub mod stripe;
+#[cfg(feature = "testing")]
+pub mod testing;

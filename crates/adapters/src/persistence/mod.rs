@@ -1,0 +1,13 @@
+//! SQL storage on SQLite and on PostgreSQL. Nothing outside this folder knows which of the two runs.
+
+mod database;
+mod migrate;
+mod session;
+mod value;
+
+pub use database::Database;
+pub use migrate::migrate;
+#[cfg(feature = "testing")]
+pub(crate) use migrate::schema_mark;
+pub use session::{Query, Row, Session, Sql};
+pub use value::{Bound, Kind, Stored, Value};

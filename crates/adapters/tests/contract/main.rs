@@ -1,0 +1,3 @@
+//! One file per port; every case runs on SQLite and on PostgreSQL.
+
+mod facade;

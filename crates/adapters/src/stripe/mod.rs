@@ -5,5 +5,7 @@ mod currency;
 mod event;
 mod intent;
 mod rail;
+#[cfg(test)]
+mod tests;
 
 pub use rail::StripeRail;

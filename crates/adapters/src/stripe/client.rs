@@ -99,7 +99,8 @@ impl Client {
             host => host.to_owned(),
         };
         let address = Url::parse(&format!("{base}{path}")).map_err(|_| CallError::Unusable("api_host is not an address".to_owned()))?;
-        if !own && !(address.scheme() == "https" || address.scheme() == "http" && is_loopback(&address)) {
+        let kept_private = own || address.scheme() == "https" || address.scheme() == "http" && is_loopback(&address);
+        if !kept_private {
             return Err(CallError::Unusable("api_host must begin with https://, the secret key travels to it".to_owned()));
         }
         Ok((if own { &self.own } else { &self.outside }, address))

@@ -45,9 +45,9 @@ impl DeadLetters for SqlDeadLetters<'_> {
     }
 
     async fn revive(&mut self, now: Timestamp, id: &EventId) -> Result<bool, StorageError> {
-        let update = "UPDATE outbox SET dead_at = NULL, attempts = 0, run_at = $1, claim = NULL, claimed_until = NULL
-                      WHERE id = $2 AND dead_at IS NOT NULL";
-        let revived = self.0.query(update).bind(now).bind(id).execute().await? == 1;
+        // The attempts go on counting: the queue still knows the deliveries of the earlier ones.
+        let update = "UPDATE outbox SET dead_at = NULL, max_attempts = attempts + $1, run_at = $2 WHERE id = $3 AND dead_at IS NOT NULL";
+        let revived = self.0.query(update).bind(MAX_ATTEMPTS).bind(now).bind(id).execute().await? == 1;
         self.0.rings_on_commit();
         Ok(revived)
     }

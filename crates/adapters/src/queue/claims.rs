@@ -55,7 +55,7 @@ pub async fn claim_for_relay(session: &mut Session, now: Timestamp, lease: Durat
 /// Gives up rows whose last attempt never ended: its process died, or lost the database, until the lease ran out.
 pub async fn bury_lapsed(session: &mut Session, now: Timestamp) -> Result<u64, StorageError> {
     let update = "UPDATE outbox SET dead_at = $1, claim = NULL, claimed_until = NULL, last_error = $2
-                  WHERE dead_at IS NULL AND attempts >= max_attempts AND claimed_until <= $1";
+                  WHERE dead_at IS NULL AND attempts >= max_attempts AND run_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1)";
     session.query(update).bind(now).bind("the last attempt did not end before its lease ran out").execute().await
 }
 

@@ -35,7 +35,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// apalis counts in whole seconds.
-const SHORTEST_HEARTBEAT: Duration = Duration::from_secs(1);
+const SECOND: Duration = Duration::from_secs(1);
 const MISSED_HEARTBEATS: usize = 3;
 /// How long Redis may take to answer.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -89,7 +89,7 @@ pub struct Queue {
 
 impl Queue {
     pub async fn open(backend: &QueueBackend, config: &QueueConfig) -> Result<Self, QueueError> {
-        let heartbeat = config.heartbeat.max(SHORTEST_HEARTBEAT);
+        let heartbeat = config.heartbeat.max(SECOND);
         let storage = match backend {
             QueueBackend::Sqlite(path) => {
                 let options = SqliteConnectOptions::new().filename(path).create_if_missing(true).busy_timeout(Duration::from_secs(10));
@@ -111,7 +111,8 @@ impl Queue {
                 let connection = ConnectionManager::new_with_config(redis::Client::open(address.as_str())?, limits).await?;
                 let settings = apalis_redis::Config::default().queue(&config.name).batch_size(1).emit_events(false);
                 let settings = settings.heartbeat_interval(heartbeat).missed_heartbeats(MISSED_HEARTBEATS);
-                let keep_keys = config.lease.max(SHORTEST_HEARTBEAT);
+                // Forgotten before the lease runs out, or the next push of a lost delivery would be taken for a double.
+                let keep_keys = config.lease.saturating_sub(SECOND).max(SECOND);
                 Storage::Redis(RedisStorage::new(connection).with_config(settings.idempotency_ttl(Some(keep_keys))))
             }
         };
@@ -175,12 +176,11 @@ macro_rules! run_worker {
     ($backend:expr, $name:expr, $work:expr, $performer:expr, $shutdown:expr) => {{
         let context = WorkerContext::new(&$name);
         let performer = $performer.clone();
-        let worker = WorkerBuilder::new(context.clone()).backend($backend).concurrency($work.config.concurrency).build(
-            move |delivery: Delivery| {
+        let worker =
+            WorkerBuilder::new(context.clone()).backend($backend).concurrency($work.config.concurrency).build(move |delivery: Delivery| {
                 let performer = performer.clone();
                 async move { deliver(&performer, delivery).await }
-            },
-        );
+            });
         let mut running = Box::pin(worker.run());
         tokio::select! {
             ended = &mut running => ended,

@@ -3,7 +3,7 @@
 use super::Work;
 use super::claims::{self, Held, Pushed};
 use futures_util::FutureExt;
-use souk_domain::events::{Job, JobError, Topic};
+use souk_domain::events::{Job, JobError, MAX_ATTEMPTS, Topic};
 use souk_domain::shared::StorageError;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -97,8 +97,9 @@ async fn record(work: &Work, held: &Held, outcome: Result<(), JobError>) -> Resu
     let (message, again_at) = match outcome {
         Ok(()) => return claims::finish(&work.database, held).await.map(|_| ()),
         Err(JobError::Retry(message)) => {
-            let again_at = (held.attempts < held.max_attempts).then(|| now.plus(work.config.backoff.after(held.attempts)));
-            (message, again_at)
+            // Counted from its revival, if it had one.
+            let attempt = held.attempts.saturating_sub(held.max_attempts.saturating_sub(MAX_ATTEMPTS));
+            (message, (held.attempts < held.max_attempts).then(|| now.plus(work.config.backoff.after(attempt))))
         }
         Err(JobError::Fail(message)) => (message, None),
     };

@@ -86,7 +86,7 @@ pub struct Job {
     pub id: EventId,
     pub topic: Topic,
     pub payload: Ids,
-    /// 1 for the first attempt. An attempt whose process died counts.
+    /// 1 for the first attempt. An attempt whose process died counts; a revived message counts on.
     pub attempt: u32,
 }
 
@@ -142,7 +142,7 @@ pub trait DeadLetters: Send {
     /// Newest first.
     async fn list(&mut self, page: &Page) -> Result<Listed<DeadLetter>, StorageError>;
 
-    /// Gives it all its attempts again, from `now`. False when there is no such dead letter.
+    /// Gives it [`MAX_ATTEMPTS`] more, from `now`. False when there is no such dead letter.
     async fn revive(&mut self, now: Timestamp, id: &EventId) -> Result<bool, StorageError>;
 }
 

@@ -10,7 +10,7 @@ pub use database::Database;
 pub use migrate::migrate;
 #[cfg(feature = "testing")]
 pub(crate) use migrate::schema_mark;
-pub(crate) use outbox::ids;
-pub use outbox::{SqlDeadLetters, SqlOutbox};
+pub use outbox::SqlOutbox;
+pub(crate) use outbox::payload;
 pub use session::{Query, Row, Session, Sql};
 pub use value::{Bound, Kind, Stored, Value};

@@ -1,8 +1,8 @@
 //! Who holds an outbox row: every change of hands is a conditional update, checked by the number of rows.
 
-use crate::persistence::{Database, Session, Sql, ids};
-use souk_domain::events::Ids;
+use crate::persistence::{Database, Session, Sql, payload};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The holder of rows that are on their way through the queue. Workers have names that are random.
@@ -21,7 +21,7 @@ pub struct Held {
     pub id: EventId,
     /// As stored; it may be of a topic that this version does not know.
     pub topic: String,
-    pub payload: Ids,
+    pub payload: BTreeMap<String, String>,
     /// Counts this attempt.
     pub attempts: u32,
     pub max_attempts: u32,
@@ -75,7 +75,7 @@ pub async fn claim_for_work(
     let query = session.query(update).bind(&claim).bind(now.plus(lease)).bind(&pushed.id).bind(pushed.attempts).bind(now).bind(RELAY);
     let Some(row) = query.optional().await? else { return Ok(None) };
     session.commit().await?;
-    let (topic, payload) = (row.get("topic")?, ids(&row)?);
+    let (topic, payload) = (row.get("topic")?, payload(&row)?);
     Ok(Some(Held { id: pushed.id.clone(), topic, payload, attempts: row.get("attempts")?, max_attempts: row.get("max_attempts")?, claim }))
 }
 

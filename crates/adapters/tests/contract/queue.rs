@@ -1,11 +1,11 @@
 //! What every handler relies on. Each case runs on SQLite with the embedded queue, and on PostgreSQL with Redis.
 
 use async_trait::async_trait;
-use souk_adapters::persistence::{Database, SqlDeadLetters, SqlOutbox};
+use souk_adapters::persistence::{Database, SqlOutbox};
 use souk_adapters::queue::{Backoff, Queue, QueueBackend, QueueConfig, Work, drain, run};
 use souk_adapters::testing::{FixedClock, RunningClock, SeededRandom, TestDatabase, required};
-use souk_domain::events::{DeadLetters, Handler, Job, JobError, MAX_ATTEMPTS, Message, Outbox, Topic};
-use souk_domain::shared::{Clock, EventId, Page, Timestamp};
+use souk_domain::events::{DeadLetter, Handler, Job, JobError, MAX_ATTEMPTS, Message, Outbox, Topic};
+use souk_domain::shared::{Clock, EventId, Timestamp};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -56,8 +56,8 @@ impl Deployment {
 
     pub async fn publish(&self, message: Message) -> EventId {
         let mut session = self.db.begin().await.expect("begins");
-        let random = SeededRandom::new(rand_seed());
-        let id = SqlOutbox::new(&mut session, &random).publish(message.run_at, message).await.expect("publishes");
+        let id = new_id();
+        SqlOutbox(&mut session).publish(&id, &message, message.run_at).await.expect("publishes");
         session.commit().await.expect("commits");
         id
     }
@@ -71,9 +71,9 @@ impl Deployment {
         eventually("the outbox is empty", || async { self.rows().await == 0 }).await;
     }
 
-    pub async fn dead(&self) -> Vec<souk_domain::events::DeadLetter> {
+    pub async fn dead(&self) -> Vec<DeadLetter> {
         let mut session = self.db.read().await.expect("reads");
-        SqlDeadLetters(&mut session).list(&Page::new(None, Some(100))).await.expect("lists").list
+        SqlOutbox(&mut session).dead_letters(100).await.expect("lists")
     }
 
     /// Everything that the queue holds is gone, workers' entries too.
@@ -107,9 +107,9 @@ pub fn quick(name: String) -> QueueConfig {
     }
 }
 
-fn rand_seed() -> u64 {
+fn new_id() -> EventId {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    (u64::from(std::process::id()) << 32) | u64::from(NEXT.fetch_add(1, Ordering::Relaxed))
+    EventId::new(now(), &SeededRandom::new(u64::from(NEXT.fetch_add(1, Ordering::Relaxed))))
 }
 
 pub struct Started {
@@ -199,24 +199,24 @@ on_each! {
         let recorder = Recorder::new(|_| async { Ok(()) });
         let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
         for number in 0..20 {
-            at.publish(Message::new(Topic::InvoicePaid, now()).with("invoice", format!("in_{number}"))).await;
+            at.publish(Message::new(Topic::Realtime, now()).with("invoice", format!("in_{number}"))).await;
         }
         at.until_empty().await;
         started.stop().await;
         let seen = recorder.seen();
-        let mut invoices: Vec<&str> = seen.iter().map(|job| job.id_named("invoice").expect("an invoice")).collect();
+        let mut invoices: Vec<&str> = seen.iter().map(|job| job.value("invoice").expect("an invoice")).collect();
         invoices.sort_by_key(|id| id[3..].parse::<u32>().expect("a number"));
         assert_eq!(invoices, (0..20).map(|number| format!("in_{number}")).collect::<Vec<_>>());
-        assert!(seen.iter().all(|job| job.attempt == 1 && job.topic == Topic::InvoicePaid));
+        assert!(seen.iter().all(|job| job.attempt == 1 && job.topic == Topic::Realtime));
     }
 
     async fn what_was_rolled_back_is_never_delivered(at: &Deployment) {
         let recorder = Recorder::new(|_| async { Ok(()) });
         let mut session = at.db.begin().await.expect("begins");
         let lost = Message::new(Topic::ReceiptMail, now());
-        SqlOutbox::new(&mut session, &SeededRandom::new(1)).publish(now(), lost).await.expect("publishes");
+        SqlOutbox(&mut session).publish(&new_id(), &lost, now()).await.expect("publishes");
         drop(session);
-        let kept = at.publish(Message::new(Topic::InvoicePaid, now())).await;
+        let kept = at.publish(Message::new(Topic::Realtime, now())).await;
         let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
         at.until_empty().await;
         started.stop().await;
@@ -226,9 +226,9 @@ on_each! {
     async fn a_message_waits_for_its_time(at: &Deployment) {
         let clock = Arc::new(FixedClock::default());
         let recorder = Recorder::new(|_| async { Ok(()) });
-        let later = at.publish(Message::new(Topic::SessionExpired, clock.now().plus(Duration::from_secs(3600)))).await;
+        let later = at.publish(Message::new(Topic::SettleAttempt, clock.now().plus(Duration::from_secs(3600)))).await;
         let started = at.start(at.work(clock.clone(), recorder.clone())).await;
-        let at_once = at.publish(Message::new(Topic::SessionExpired, clock.now())).await;
+        let at_once = at.publish(Message::new(Topic::SettleAttempt, clock.now())).await;
         eventually("the due message is done", || async { at.rows().await == 1 }).await;
         assert_eq!(recorder.times(), BTreeMap::from([(at_once.clone(), 1)]));
         clock.advance(Duration::from_secs(3600));
@@ -251,11 +251,11 @@ on_each! {
         }
         eventually("it is dead", || async { at.dead().await.len() == 1 }).await;
         let dead = at.dead().await.remove(0);
-        assert_eq!((dead.id.clone(), dead.attempts, dead.last_error.as_deref()), (id.clone(), MAX_ATTEMPTS, Some("no luck at 10")));
+        assert_eq!((dead.id.clone(), dead.attempts, dead.last_error.as_str()), (id.clone(), MAX_ATTEMPTS, "no luck at 10"));
         assert_eq!(recorder.seen().iter().map(|job| job.attempt).collect::<Vec<_>>(), (1..=MAX_ATTEMPTS).collect::<Vec<_>>());
         let mut session = at.db.begin().await.expect("begins");
-        assert!(SqlDeadLetters(&mut session).revive(clock.now(), &id).await.expect("revives"));
-        assert!(!SqlDeadLetters(&mut session).revive(clock.now(), &id).await.expect("finds nothing dead"));
+        assert!(SqlOutbox(&mut session).revive(&id, clock.now()).await.expect("revives"));
+        assert!(!SqlOutbox(&mut session).revive(&id, clock.now()).await.expect("finds nothing dead"));
         session.commit().await.expect("commits");
         let first_wait = clock.now().plus(work.config.backoff.after(1));
         eventually("it is tried again", || async { next_time(at).await == (MAX_ATTEMPTS + 1, first_wait) }).await;
@@ -272,12 +272,12 @@ on_each! {
             }
         });
         at.publish(Message::new(Topic::ReceiptMail, now())).await;
-        let bug = at.publish(Message::new(Topic::InvoicePaid, now())).await;
+        let bug = at.publish(Message::new(Topic::Realtime, now())).await;
         let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
         eventually("one is dead and one is done", || async { at.dead().await.len() == 1 && at.rows().await == 1 }).await;
         started.stop().await;
         let dead = at.dead().await.remove(0);
-        assert_eq!((dead.attempts, dead.topic.as_str(), dead.last_error.as_deref()), (1, "mail.receipt", Some("the address does not exist")));
+        assert_eq!((dead.attempts, dead.message.topic, dead.last_error.as_str()), (1, Topic::ReceiptMail, "the address does not exist"));
         assert_eq!(recorder.times()[&bug], 2);
     }
 
@@ -291,7 +291,7 @@ on_each! {
         let mut work = at.work(Arc::new(RunningClock), recorder.clone());
         work.config.concurrency = 1;
         for _ in 0..50 {
-            at.publish(Message::new(Topic::InvoicePaid, now())).await;
+            at.publish(Message::new(Topic::Realtime, now())).await;
         }
         let started = at.start(work).await;
         eventually("the first job runs and the rest is pushed", || async { !recorder.seen().is_empty() && under_way(at).await == 49 }).await;
@@ -310,7 +310,7 @@ on_each! {
         work.random = Arc::new(SeededRandom::new(7));
         let second = at.start(work).await;
         for _ in 0..200 {
-            at.publish(Message::new(Topic::InvoicePaid, now())).await;
+            at.publish(Message::new(Topic::Realtime, now())).await;
         }
         at.until_empty().await;
         first.stop().await;
@@ -332,7 +332,7 @@ on_each! {
             async move { gate.acquire().await.map(drop).map_err(|error| JobError::Fail(error.to_string())) }
         });
         let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
-        at.publish(Message::new(Topic::InvoicePaid, now())).await;
+        at.publish(Message::new(Topic::Realtime, now())).await;
         let began = now();
         eventually("three leases have passed", || async { now().since(began) > at.config.lease * 3 }).await;
         assert_eq!(recorder.seen().len(), 1);
@@ -350,10 +350,10 @@ on_each! {
             async move { gate.acquire().await.map(drop).map_err(|error| JobError::Fail(error.to_string())) }
         });
         let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
-        let in_hand = at.publish(Message::new(Topic::InvoicePaid, now())).await;
+        let in_hand = at.publish(Message::new(Topic::Realtime, now())).await;
         eventually("the job runs", || async { recorder.seen().len() == 1 }).await;
         started.shutdown.cancel();
-        let left = at.publish(Message::new(Topic::InvoicePaid, now())).await;
+        let left = at.publish(Message::new(Topic::Realtime, now())).await;
         gate.add_permits(2);
         started.stop().await;
         assert_eq!((recorder.times(), at.rows().await), (BTreeMap::from([(in_hand, 1)]), 1));
@@ -368,17 +368,17 @@ on_each! {
         let recorder = Recorder::new(move |job: Job| {
             let (database, clock) = (database.clone(), running.clone());
             async move {
-                if job.topic == Topic::SessionCompleted {
+                if job.topic == Topic::SettleAttempt {
                     let mut session = database.begin().await?;
                     let receipt = Message::new(Topic::ReceiptMail, clock.now());
-                    SqlOutbox::new(&mut session, &SeededRandom::new(3)).publish(clock.now(), receipt).await?;
+                    SqlOutbox(&mut session).publish(&new_id(), &receipt, clock.now()).await?;
                     session.commit().await?;
                 }
                 Ok(())
             }
         });
-        at.publish(Message::new(Topic::SessionCompleted, clock.now())).await;
-        at.publish(Message::new(Topic::SessionExpired, clock.now().plus(Duration::from_secs(60)))).await;
+        at.publish(Message::new(Topic::SettleAttempt, clock.now())).await;
+        at.publish(Message::new(Topic::Realtime, clock.now().plus(Duration::from_secs(60)))).await;
         let work = at.work(clock.clone(), recorder.clone());
         assert_eq!(drain(&work).await.expect("drains"), 2);
         assert_eq!(at.rows().await, 1);

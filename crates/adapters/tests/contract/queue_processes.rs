@@ -68,7 +68,7 @@ on_each! {
     async fn a_worker_killed_in_the_middle_of_a_job_is_made_up_for_after_the_lease(at: &Deployment) {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let notes = folder.path().join("notes");
-        let id = at.publish(Message::new(Topic::InvoicePaid, now())).await;
+        let id = at.publish(Message::new(Topic::Realtime, now())).await;
         let mut doomed = start(at, &notes, false);
         eventually("the job runs in the other process", || async { !lines(&notes).is_empty() }).await;
         doomed.kill().await.expect("kills");
@@ -83,7 +83,7 @@ on_each! {
     async fn a_job_that_kills_its_process_stops_at_its_limit_and_harms_no_other(at: &Deployment) {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let notes = folder.path().join("notes");
-        let poison = at.publish(Message::new(Topic::InvoicePaid, now())).await;
+        let poison = at.publish(Message::new(Topic::Realtime, now())).await;
         let mut session = at.db.begin().await.expect("begins");
         session.query("UPDATE outbox SET max_attempts = 3").execute().await.expect("limits");
         session.commit().await.expect("commits");
@@ -93,7 +93,7 @@ on_each! {
         }
         assert_eq!(lines(&notes), (1..=3).map(|attempt| format!("{poison} {attempt}")).collect::<Vec<_>>());
         let recorder = Recorder::new(|_| async { Ok(()) });
-        let innocent = at.publish(Message::new(Topic::InvoicePaid, now())).await;
+        let innocent = at.publish(Message::new(Topic::Realtime, now())).await;
         let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
         eventually("the poison is a dead letter and the other is done", || async { at.dead().await.len() == 1 && at.rows().await == 1 }).await;
         started.stop().await;

@@ -2,6 +2,7 @@
 
 mod database;
 mod migrate;
+mod outbox;
 mod session;
 mod value;
 
@@ -9,5 +10,7 @@ pub use database::Database;
 pub use migrate::migrate;
 #[cfg(feature = "testing")]
 pub(crate) use migrate::schema_mark;
+pub use outbox::SqlOutbox;
+pub(crate) use outbox::payload;
 pub use session::{Query, Row, Session, Sql};
 pub use value::{Bound, Kind, Stored, Value};

@@ -1,3 +1,8 @@
 //! One file per port; every case runs on SQLite and on PostgreSQL.
 
+mod apps;
+mod catalogue;
+mod entitlements;
 mod facade;
+mod prices;
+mod products;

@@ -1,5 +1,9 @@
 //! What leaves after a commit, through the outbox (invariant 6).
 
+mod realtime;
+
+pub use realtime::*;
+
 use crate::shared::{EventId, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;

@@ -1,5 +1,9 @@
 //! Apps, their versions and categories, and who may download what.
 
+mod files;
+
+pub use files::{Files, OpenedFile};
+
 use crate::access::Did;
 use crate::shared::{
     Amount, CategoryId, CurrencyId, EntitlementId, InvoiceId, Listed, Mode, Page, PaymentLinkId, SessionId, StorageError, Text, Timestamp,

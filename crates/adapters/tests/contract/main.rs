@@ -1,6 +1,11 @@
 //! One file per port; every case runs on SQLite and on PostgreSQL.
 
+mod apps;
+mod catalogue;
+mod entitlements;
 mod facade;
 mod parity;
+mod prices;
+mod products;
 mod queue;
 mod queue_processes;

@@ -48,6 +48,12 @@ impl Site {
     }
 }
 
+/// Whether something that is not the database answers.
+#[async_trait::async_trait]
+pub trait Probe: Send + Sync {
+    async fn ping(&self) -> Result<(), String>;
+}
+
 pub struct App {
     pub ctx: Context,
     pub site: Site,
@@ -55,6 +61,8 @@ pub struct App {
     pub files: Arc<dyn Files>,
     pub printer: Arc<dyn InvoicePrinter>,
     pub realtime: Arc<dyn Realtime>,
+    /// The queue.
+    pub probe: Arc<dyn Probe>,
 }
 
 #[cfg(test)]

@@ -1,3 +1,4 @@
 //! The outside world behind the domain's ports.
 
+pub mod identity;
 pub mod sandbox;

@@ -1,4 +1,5 @@
 //! The outside world behind the domain's ports.
 
+pub mod arcblock;
 pub mod identity;
 pub mod sandbox;

@@ -30,6 +30,9 @@ impl Transaction {
 
     /// Reads either encoding, and only the one way in which each writes a transaction.
     pub fn decode(bytes: &[u8]) -> Result<(Self, Format), DecodeError> {
+        if bytes.is_empty() {
+            return Err(DecodeError::Malformed);
+        }
         let (transaction, format) = if bytes.starts_with(&CBOR_PREFIX) {
             let Cbor::Tag(_, fields) = Cbor::from_bytes(bytes)? else { return Err(DecodeError::Malformed) };
             (Self::from_cbor_map(*fields)?, Format::Cbor)

@@ -21,9 +21,13 @@ pub struct AppKey {
 impl AppKey {
     #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
+        Self::with_role(seed, Role::Application)
+    }
+
+    pub(crate) fn with_role(seed: &[u8; 32], role: Role) -> Self {
         let signing = SigningKey::from_bytes(seed);
         let public = PublicKey::ed25519(signing.verifying_key().as_bytes());
-        let did = did_from_public_key(&public, Role::Application);
+        let did = did_from_public_key(&public, role);
         Self { signing, public, did }
     }
 

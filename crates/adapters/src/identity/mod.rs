@@ -11,6 +11,7 @@ pub use did::{
 };
 pub use envelope::{Claims, EnvelopeError, verify};
 pub use keys::{KeyError, PublicKey};
+pub(crate) use keys::{decode_base58, encode_base58};
 
 #[cfg(test)]
 mod tests;

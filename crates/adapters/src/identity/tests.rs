@@ -63,7 +63,7 @@ fn addresses_follow_from_keys_as_in_the_published_packages() {
         (SECP256K1_KEY, KeyKind::Secp256k1, SECP256K1),
         (ETHEREUM_KEY, KeyKind::Ethereum, ETHEREUM),
     ] {
-        let key = PublicKey::new(kind, &keys::decode_base58(key).expect("base58")).expect("key");
+        let key = PublicKey::new(kind, &decode_base58(key).expect("base58")).expect("key");
         assert_eq!(did_from_public_key(&key, Role::Account).as_str(), address);
     }
     assert_eq!(AppKey::from_seed(&SEED).did().as_str(), APPLICATION);

@@ -4,3 +4,8 @@ pub mod persistence;
 pub mod queue;
 #[cfg(feature = "testing")]
 pub mod testing;
+//! The outside world behind the domain's ports.
+
+pub mod arcblock;
+pub mod identity;
+pub mod sandbox;

@@ -1,0 +1,3 @@
+//! What test mode pays against: stand-ins for the payment networks, seen only over their wires.
+
+pub mod store;

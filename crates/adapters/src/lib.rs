@@ -9,3 +9,7 @@ pub mod testing;
 pub mod arcblock;
 pub mod identity;
 pub mod sandbox;
+pub mod sandbox;
+pub mod stripe;
+#[cfg(feature = "testing")]
+pub mod testing;

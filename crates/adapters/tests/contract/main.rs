@@ -3,6 +3,7 @@
 mod apps;
 mod catalogue;
 mod entitlements;
+mod cards;
 mod facade;
 mod parity;
 mod prices;

@@ -1,1 +1,3 @@
+//! Ports met by real technology.
 
+pub mod pdf;

@@ -1,3 +1,5 @@
 //! Ports met by real technology.
 
+pub mod files;
+pub mod mail;
 pub mod pdf;

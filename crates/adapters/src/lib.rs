@@ -13,3 +13,8 @@ pub mod sandbox;
 pub mod stripe;
 #[cfg(feature = "testing")]
 pub mod testing;
+//! Ports met by real technology.
+
+pub mod files;
+pub mod mail;
+pub mod pdf;

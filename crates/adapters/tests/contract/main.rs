@@ -1,9 +1,9 @@
 //! One file per port; every case runs on SQLite and on PostgreSQL.
 
 mod apps;
+mod cards;
 mod catalogue;
 mod entitlements;
-mod cards;
 mod facade;
 mod parity;
 mod prices;

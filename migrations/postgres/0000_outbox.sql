@@ -15,4 +15,5 @@ CREATE TABLE outbox (
 
 -- Due is what is past its time and not under a lease.
 CREATE INDEX outbox_due ON outbox (run_at) WHERE dead_at IS NULL;
+CREATE INDEX outbox_claimed ON outbox (claimed_until) WHERE claimed_until IS NOT NULL;
 CREATE INDEX outbox_dead ON outbox (dead_at) WHERE dead_at IS NOT NULL;

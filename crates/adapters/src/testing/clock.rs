@@ -31,3 +31,13 @@ impl Clock for FixedClock {
         Timestamp::from_micros(self.0.load(Ordering::SeqCst))
     }
 }
+
+/// The time of day, for tests in which several processes share a database.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunningClock;
+
+impl Clock for RunningClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_calendar(std::time::SystemTime::now().into())
+    }
+}

@@ -4,6 +4,6 @@ mod clock;
 mod databases;
 mod random;
 
-pub use clock::FixedClock;
+pub use clock::{FixedClock, RunningClock};
 pub use databases::{TestDatabase, required};
 pub use random::SeededRandom;

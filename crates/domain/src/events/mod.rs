@@ -1,7 +1,9 @@
 //! What leaves after a commit, through the outbox (invariant 6).
 
+mod job;
 mod realtime;
 
+pub use job::{Handler, Job, JobError, MAX_ATTEMPTS};
 pub use realtime::*;
 
 use crate::shared::{EventId, StorageError, Timestamp};
@@ -74,6 +76,6 @@ pub trait Outbox: Send {
     async fn publish(&mut self, id: &EventId, message: &Message, now: Timestamp) -> Result<(), StorageError>;
     /// Newest first, at most `limit`.
     async fn dead_letters(&mut self, limit: u32) -> Result<Vec<DeadLetter>, StorageError>;
-    /// Gives a dead letter its attempts back. False when it is not dead.
+    /// Gives a dead letter [`MAX_ATTEMPTS`] more, from `now`. False when it is not dead.
     async fn revive(&mut self, id: &EventId, now: Timestamp) -> Result<bool, StorageError>;
 }

@@ -1,4 +1,5 @@
 //! Who holds an outbox row: every change of hands is a conditional update, checked by the number of rows.
+//! None waits for the disk: what a power cut takes back is a job that comes again.
 
 use crate::persistence::{Database, Session, Sql, payload};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
@@ -67,7 +68,7 @@ pub async fn claim_for_work(
     now: Timestamp,
     lease: Duration,
 ) -> Result<Option<Held>, StorageError> {
-    let mut session = database.begin().await?;
+    let mut session = database.begin_relaxed().await?;
     let update = "UPDATE outbox SET claim = $1, claimed_until = $2, attempts = attempts + 1
                   WHERE id = $3 AND attempts = $4 AND attempts < max_attempts AND dead_at IS NULL AND run_at <= $5
                   AND (claim IS NULL OR claim = $6 OR claimed_until <= $5)
@@ -112,7 +113,7 @@ async fn change_one(
     database: &Database,
     change: impl for<'s> FnOnce(&'s mut Session) -> crate::persistence::Query<'s>,
 ) -> Result<bool, StorageError> {
-    let mut session = database.begin().await?;
+    let mut session = database.begin_relaxed().await?;
     let changed = change(&mut session).execute().await?;
     session.commit().await?;
     Ok(changed == 1)

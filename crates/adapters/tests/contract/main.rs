@@ -3,4 +3,5 @@
 mod facade;
 mod parity;
 mod queue;
+mod queue_outage;
 mod queue_processes;

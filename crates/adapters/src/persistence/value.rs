@@ -11,7 +11,11 @@
 //! | bytes | BLOB | BYTEA |
 
 use bigdecimal::{BigDecimal, ToPrimitive};
-use souk_domain::access::Did;
+use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
+use souk_domain::billing::{BillingReason, InvoiceStatus};
+use souk_domain::checkout::{PaymentStatus, SessionStatus};
+use souk_domain::ledger::{Account, Reason, Side};
+use souk_domain::payment::{AttemptStatus, IntentStatus, MethodKind};
 use souk_domain::shared::*;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -86,6 +90,7 @@ impl Bound for &str {
     }
 }
 
+/// Says how a type is kept: its kind, how it becomes a value of that kind, and back.
 macro_rules! stored {
     ($($type:ty, $kind:ident, $value:pat => $into:expr, $back:pat => $from:expr;)*) => {$(
         impl Bound for $type {
@@ -104,6 +109,8 @@ macro_rules! stored {
         }
     )*};
 }
+pub(super) use stored;
+
 stored! {
     String, Text, text => Some(text), text => Some(text);
     i64, Integer, number => Some(number), number => Some(number);
@@ -115,6 +122,23 @@ stored! {
     serde_json::Value, Json, json => Some(json), json => Some(json);
     Vec<u8>, Bytes, bytes => Some(bytes), bytes => Some(bytes);
     Did, Text, did => Some(did.to_string()), text => Some(Self::from_verified(text));
+    TokenHash, Bytes, hash => Some(hash.to_vec()), bytes => bytes.try_into().ok();
+    Mode, Bool, mode => Some(mode.is_live()), live => Some(Self::from_livemode(live));
+    Language, Text, language => Some(language.tag().to_owned()), tag => Some(Self::from_tag(&tag));
+    Account, Text, account => Some(account.name()), name => Self::from_name(&name);
+    Side, Text, side => Some(match side { Self::Debit => "debit", Self::Credit => "credit" }.to_owned()), name => match name.as_str() {
+        "debit" => Some(Self::Debit),
+        "credit" => Some(Self::Credit),
+        _ => None,
+    };
+}
+
+macro_rules! stored_names {
+    ($($type:ident),* $(,)?) => { stored! { $($type, Text, value => Some(value.name().to_owned()), name => $type::from_name(&name);)* } };
+}
+stored_names! {
+    Role, ConnectAction, ConnectStatus, ConnectStep, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
+    BillingReason, Reason,
 }
 
 macro_rules! stored_ids {

@@ -2,9 +2,11 @@
 
 mod contact;
 mod postal;
+mod profile;
 
 pub use contact::*;
 pub use postal::{POSTAL_PATTERNS, postal_code_fits};
+pub use profile::{ProfileError, update_profile};
 
 use crate::access::Did;
 use crate::shared::{CustomerId, Language, Mode, StorageError, Timestamp};

@@ -144,6 +144,7 @@ pub trait Intents: Send {
     /// Inserts, or replaces amount, currency, method and status of an intent that has not succeeded. False when it has.
     async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError>;
+    async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError>;
     /// To `succeeded`, from any status but that. True for exactly one caller.
     async fn succeed(
         &mut self,

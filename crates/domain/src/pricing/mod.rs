@@ -113,7 +113,8 @@ pub trait Products: Send {
 pub trait Prices: Send {
     async fn insert(&mut self, price: &Price) -> Result<(), StorageError>;
     /// Writes all but `quantity_sold`, which only holds and sales move.
-    async fn update(&mut self, price: &Price) -> Result<(), StorageError>;
+    /// False: `quantity_available` would be less than what is sold (or there is no such price), and nothing changed.
+    async fn update(&mut self, price: &Price) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError>;
     async fn find_by_lookup_key(&mut self, mode: Mode, key: &str) -> Result<Option<Price>, StorageError>;
     async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError>;
@@ -128,6 +129,7 @@ pub trait Prices: Send {
     async fn release(&mut self, session: &SessionId) -> Result<(), StorageError>;
     /// Turns what the session holds into sales: it can no longer be released.
     async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError>;
-    /// Changes `quantity_available` by a signed step, never below what is sold. False when that is refused.
+    /// Changes `quantity_available` by a signed step, never below what is sold nor to 0, which would mean no limit.
+    /// False when that is refused.
     async fn restock(&mut self, id: &PriceId, step: i64, now: Timestamp) -> Result<bool, StorageError>;
 }

@@ -154,6 +154,8 @@ pub trait Entitlements: Send {
     async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError>;
     /// Whether the holder may download the app. Test and live purchases count in their own mode only.
     async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did) -> Result<bool, StorageError>;
+    /// Which of these apps the holder may download.
+    async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did]) -> Result<Vec<Did>, StorageError>;
     async fn of_holder(&mut self, mode: Mode, holder: &Did, page: &Page) -> Result<Listed<Entitlement>, StorageError>;
     async fn of_session(&mut self, session: &SessionId) -> Result<Vec<Entitlement>, StorageError>;
 }

@@ -1,0 +1,138 @@
+//! One question to a chain's GraphQL endpoint and what can come of it.
+
+use reqwest::redirect::Policy;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use souk_domain::payment::RailError;
+use std::time::Duration;
+use url::Url;
+
+/// How long a chain may take to answer. After that the outcome is unknown.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest answer that is read, in bytes.
+const MAX_ANSWER: usize = 1 << 20;
+/// Codes that speak of the chain's own troubles, after which the same transaction may still go through.
+const TRANSIENT: [&str; 7] =
+    ["INTERNAL", "TIMEOUT", "CONSENSUS_RPC_ERROR", "STORAGE_RPC_ERROR", "RPC_CONNECTION_ERROR", "TOO_MANY_TXS", "INTERNAL_SERVER_ERROR"];
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// No answer, or none of a chain.
+    #[error("{0}")]
+    Unanswered(String),
+    /// The chain understood and said no.
+    #[error("{code}: {message}")]
+    Refused { code: String, message: String },
+}
+
+impl CallError {
+    /// Whether the refusal is about the request itself.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if !code.is_empty() && !TRANSIENT.contains(&code.as_str()))
+    }
+}
+
+impl From<CallError> for RailError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Unanswered(reason) => Self::Unreachable(reason),
+            CallError::Refused { .. } => Self::Rejected(error.to_string()),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    data: Value,
+    #[serde(default)]
+    errors: Vec<GraphError>,
+}
+
+#[derive(Deserialize)]
+struct GraphError {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    code: Option<String>,
+    #[serde(default)]
+    extensions: Option<Extensions>,
+}
+
+#[derive(Deserialize)]
+struct Extensions {
+    #[serde(default)]
+    code: Option<String>,
+}
+
+impl GraphError {
+    fn into_call_error(self) -> CallError {
+        let named = self.code.or(self.extensions.and_then(|extensions| extensions.code));
+        let code = named.unwrap_or_else(|| leading_code(&self.message).to_owned());
+        CallError::Refused { code, message: self.message }
+    }
+}
+
+/// Some gateways keep the code only at the beginning of the message.
+fn leading_code(message: &str) -> &str {
+    let end = message.find(|letter: char| !letter.is_ascii_uppercase() && letter != '_').unwrap_or(message.len());
+    if message[..end].contains('_') { &message[..end] } else { "" }
+}
+
+/// The HTTP client of all chains.
+#[derive(Clone)]
+pub struct GraphQl {
+    http: reqwest::Client,
+}
+
+impl GraphQl {
+    pub fn new() -> Result<Self, RailError> {
+        // A redirect could carry a signed transaction to somebody else.
+        let http = reqwest::Client::builder().redirect(Policy::none()).timeout(TIMEOUT).build();
+        Ok(Self { http: http.map_err(|error| RailError::Misconfigured(error.to_string()))? })
+    }
+
+    /// Sends one query and answers its `data`.
+    pub async fn call(&self, endpoint: &Url, query: &str, headers: &[(&'static str, String)]) -> Result<Value, CallError> {
+        let mut request = self.http.post(endpoint.clone()).json(&json!({"query": query}));
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        let mut response = request.send().await.map_err(unanswered)?;
+        let status = response.status();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(unanswered)? {
+            if body.len() + chunk.len() > MAX_ANSWER {
+                return Err(CallError::Unanswered(format!("the answer is longer than {MAX_ANSWER} bytes")));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        if status.is_server_error() || status.is_redirection() {
+            return Err(CallError::Unanswered(format!("HTTP {status}")));
+        }
+        let answer: Answer =
+            serde_json::from_slice(&body).map_err(|_| CallError::Unanswered(format!("HTTP {status} without an answer")))?;
+        match answer.errors.into_iter().next() {
+            Some(error) => Err(error.into_call_error()),
+            None if status.is_success() && answer.data.is_object() => Ok(answer.data),
+            None => Err(CallError::Unanswered(format!("HTTP {status} without data"))),
+        }
+    }
+}
+
+/// The reason without the address, which is in the method's settings already.
+fn unanswered(error: reqwest::Error) -> CallError {
+    let kind = if error.is_timeout() {
+        "no answer in time"
+    } else if error.is_connect() {
+        "no connection"
+    } else {
+        "the connection broke"
+    };
+    CallError::Unanswered(kind.to_owned())
+}
+
+/// A text as GraphQL writes it; its strings are those of JSON.
+pub fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}

@@ -1,0 +1,25 @@
+//! ArcBlock's chains: transactions in both encodings, and the rail that pays over them.
+
+mod any;
+mod ask;
+mod graphql;
+mod messages;
+mod rail;
+mod transaction;
+pub(crate) mod wire;
+
+pub use any::{BigUint, Itx, Payload};
+pub use messages::*;
+pub use rail::ArcblockRail;
+pub use transaction::{SignatureError, transaction_hash};
+pub use wire::{DecodeError, Format};
+
+#[cfg(any(test, feature = "testing"))]
+mod test_wallet;
+#[cfg(any(test, feature = "testing"))]
+pub use test_wallet::TestWallet;
+
+#[cfg(test)]
+mod rail_tests;
+#[cfg(test)]
+mod tests;

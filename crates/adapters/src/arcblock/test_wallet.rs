@@ -1,0 +1,58 @@
+//! A customer's wallet for tests: it signs whatever it is asked to sign.
+
+use super::any::Itx;
+use super::messages::{Multisig, TokenInput, Transaction, TransactionInput};
+use super::wire::Format;
+use crate::identity::{AppKey, Role, decode_base58, encode_base58};
+use serde_json::{Map, Value};
+use souk_domain::access::Did;
+use souk_domain::shared::{Amount, Timestamp};
+
+/// An ed25519 account.
+pub struct TestWallet {
+    key: AppKey,
+}
+
+impl TestWallet {
+    #[must_use]
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        Self { key: AppKey::with_role(seed, Role::Account) }
+    }
+
+    #[must_use]
+    pub const fn did(&self) -> &Did {
+        self.key.did()
+    }
+
+    #[must_use]
+    pub fn public_key_base58(&self) -> String {
+        self.key.public_key_base58()
+    }
+
+    /// The answer to a request of DID Connect, `userInfo`.
+    #[must_use]
+    pub fn sign_envelope(&self, body: Map<String, Value>, now: Timestamp) -> String {
+        self.key.sign_envelope(body, now)
+    }
+
+    /// Fills in what the wallet gives for a transfer that it was asked for (base58) and signs it (base58), as wallets do.
+    /// `None` when `partial_tx` is no such transfer.
+    #[must_use]
+    pub fn sign_transfer(&self, partial_tx: &str, token: &str, amount: Amount) -> Option<String> {
+        let (mut transaction, format) = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
+        let Some(Itx::TransferV3Tx(transfer)) = &mut transaction.itx else { return None };
+        let tokens = vec![TokenInput { address: token.to_owned(), value: amount.to_string() }];
+        transfer.inputs = vec![TransactionInput { owner: self.did().to_string(), tokens, assets: Vec::new() }];
+        self.sign(&mut transaction, format);
+        Some(encode_base58(&transaction.encode(format)))
+    }
+
+    /// Signs inside, as the only party, and outside.
+    pub fn sign(&self, transaction: &mut Transaction, format: Format) {
+        let pk = self.key.public_key().as_bytes().to_vec();
+        transaction.signatures = vec![Multisig { signer: self.did().to_string(), pk, ..Multisig::default() }];
+        let signature = self.key.sign(&transaction.party_signing_bytes(format)).to_vec();
+        transaction.signatures[0].signature = signature;
+        transaction.signature = self.key.sign(&transaction.signing_bytes(format)).to_vec();
+    }
+}

@@ -1,0 +1,17 @@
+//! Who signs: decentralised identifiers, keys and the signed envelopes that wallets exchange.
+
+mod app_key;
+mod did;
+mod envelope;
+mod keys;
+
+pub use app_key::AppKey;
+pub use did::{
+    DidError, DidHash, DidKind, KeyKind, Role, delegation_address, did_from_public_key, kind_of, parse_did, stake_address, token_address,
+};
+pub use envelope::{Claims, EnvelopeError, verify};
+pub use keys::{KeyError, PublicKey};
+pub(crate) use keys::{decode_base58, encode_base58};
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,4 @@
 //! What test mode pays against: stand-ins for the payment networks, seen only over their wires.
 
+pub mod ledger;
 pub mod store;

@@ -1,5 +1,14 @@
 //! Rules and ports of Souk: no async runtime, no database, no HTTP, no clock of its own.
 
 pub mod access;
+pub mod billing;
+pub mod checkout;
+pub mod context;
+pub mod customer;
+pub mod events;
+pub mod ledger;
 pub mod payment;
+pub mod pricing;
 pub mod shared;
+pub mod storage;
+pub mod store;

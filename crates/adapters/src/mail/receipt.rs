@@ -1,0 +1,141 @@
+//! The mail after a payment.
+
+use super::letter::{Block, as_html, as_text};
+use super::mailbox::one_line;
+use super::{Attached, Outgoing};
+use crate::pdf::written_time;
+use souk_domain::shared::{Language, Timestamp};
+
+/// What was bought and paid, every amount as it shall be read, with its currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The invoice's id (`in_...`): one receipt per invoice.
+    pub invoice_id: String,
+    pub invoice_number: String,
+    pub invoice_url: String,
+    /// The invoice as PDF, attached.
+    pub invoice_pdf: Vec<u8>,
+    pub store_name: String,
+    pub store_url: String,
+    /// May be empty.
+    pub customer_name: String,
+    pub customer_mail: String,
+    pub items: Vec<ReceiptItem>,
+    pub total: String,
+    pub method: String,
+    pub paid_at: Timestamp,
+    pub downloads: Vec<Download>,
+    pub live: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptItem {
+    pub title: String,
+    pub quantity: u64,
+    pub amount: String,
+}
+
+/// Where something bought can be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Download {
+    pub title: String,
+    pub url: String,
+}
+
+#[must_use]
+pub fn receipt_mail(receipt: &Receipt, language: Language) -> Outgoing {
+    let receipt = &on_single_lines(receipt);
+    let subject = subject(receipt, language);
+    let blocks = letter(receipt, language);
+    Outgoing {
+        message_id: format!("receipt-{}", receipt.invoice_id),
+        date: receipt.paid_at,
+        name: receipt.customer_name.clone(),
+        address: receipt.customer_mail.clone(),
+        text: as_text(&blocks),
+        html: as_html(&blocks, language, &subject),
+        subject,
+        attachments: vec![Attached {
+            file_name: format!("{}.pdf", receipt.invoice_number.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_")),
+            media_type: "application/pdf".to_owned(),
+            bytes: receipt.invoice_pdf.clone(),
+        }],
+    }
+}
+
+/// A name with line breaks could otherwise write lines of its own into the text part.
+fn on_single_lines(receipt: &Receipt) -> Receipt {
+    Receipt {
+        invoice_number: one_line(&receipt.invoice_number),
+        store_name: one_line(&receipt.store_name),
+        customer_name: one_line(&receipt.customer_name),
+        items: receipt.items.iter().map(|item| ReceiptItem { title: one_line(&item.title), ..item.clone() }).collect(),
+        method: one_line(&receipt.method),
+        downloads: receipt.downloads.iter().map(|one| Download { title: one_line(&one.title), url: one_line(&one.url) }).collect(),
+        ..receipt.clone()
+    }
+}
+
+fn subject(receipt: &Receipt, language: Language) -> String {
+    let Receipt { store_name, invoice_number, live, .. } = receipt;
+    match (language, live) {
+        (Language::English, true) => format!("Your receipt from {store_name} ({invoice_number})"),
+        (Language::English, false) => format!("[Test] Your receipt from {store_name} ({invoice_number})"),
+        (Language::Chinese, true) => format!("{store_name} 付款收据（{invoice_number}）"),
+        (Language::Chinese, false) => format!("【测试】{store_name} 付款收据（{invoice_number}）"),
+    }
+}
+
+fn letter(receipt: &Receipt, language: Language) -> Vec<Block> {
+    let Receipt { store_name, store_url, customer_name, total, method, invoice_number, .. } = receipt;
+    let paid_on = written_time(receipt.paid_at, language);
+    let english = language == Language::English;
+    let say = |en: &str, zh: &str| if english { en.to_owned() } else { zh.to_owned() };
+    let mut blocks = Vec::new();
+    if !receipt.live {
+        blocks.push(Block::Notice(say("Test mode: no real money was moved.", "测试模式：没有发生真实的资金往来。")));
+    }
+    blocks.push(Block::Heading(if english { format!("Thank you: {total} paid") } else { format!("感谢惠顾：已支付 {total}") }));
+    let (greeting, thanks) = if english {
+        (format!("Hello {customer_name},"), format!("{store_name} received your payment of {total} on {paid_on}."))
+    } else {
+        (format!("{customer_name}，您好："), format!("{store_name} 已于 {paid_on} 收到您支付的 {total}。"))
+    };
+    if !customer_name.is_empty() {
+        blocks.push(Block::Paragraph(greeting));
+    }
+    blocks.push(Block::Paragraph(thanks));
+
+    let item = |item: &ReceiptItem| {
+        let label = if item.quantity > 1 { format!("{} × {}", item.title, item.quantity) } else { item.title.clone() };
+        (label, item.amount.clone())
+    };
+    let mut bought: Vec<_> = receipt.items.iter().map(item).collect();
+    bought.push((say("Total", "合计"), total.clone()));
+    blocks.push(Block::Rows { rows: bought, sum: true });
+
+    for download in receipt.downloads.iter().filter(|one| is_web_address(&one.url)) {
+        let label = if english { format!("Download {}", download.title) } else { format!("下载 {}", download.title) };
+        blocks.push(Block::Action { label, url: download.url.clone() });
+    }
+    let facts = vec![
+        (say("Invoice number", "账单编号"), invoice_number.clone()),
+        (say("Payment method", "付款方式"), method.clone()),
+        (say("Paid on", "支付时间"), paid_on),
+    ];
+    blocks.push(Block::Rows { rows: facts, sum: false });
+    blocks.push(Block::Paragraph(say("The invoice is attached to this mail as PDF.", "账单已作为 PDF 附在本邮件中。")));
+    if is_web_address(&receipt.invoice_url) {
+        blocks.push(Block::Link { label: say("View the invoice online", "在线查看账单"), url: receipt.invoice_url.clone() });
+    }
+    blocks.push(Block::Foot(if english {
+        format!("You receive this mail because of your purchase at {store_name}, {store_url}")
+    } else {
+        format!("您收到这封邮件，是因为您在 {store_name}（{store_url}）购买了商品。")
+    }));
+    blocks
+}
+
+fn is_web_address(url: &str) -> bool {
+    url.starts_with("https://") || url.starts_with("http://")
+}

@@ -1,0 +1,133 @@
+//! Sheets of paper with marks on them, and their way into a PDF file. Points from the top left corner.
+
+use super::PdfError;
+use super::fonts::{Family, InvoiceFonts};
+use krilla::Document;
+use krilla::action::{Action, LinkAction};
+use krilla::annotation::{Annotation, LinkAnnotation, Target};
+use krilla::color::rgb;
+use krilla::geom::{PathBuilder, Point, Rect};
+use krilla::metadata::Metadata;
+use krilla::page::PageSettings;
+use krilla::paint::{Fill, Stroke};
+use krilla::surface::Surface;
+use krilla::text::TextDirection;
+use souk_domain::shared::Language;
+
+/// ISO 216 A4.
+pub(super) const WIDTH: f32 = 595.28;
+pub(super) const HEIGHT: f32 = 841.89;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ink(pub u8, pub u8, pub u8);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Style {
+    pub family: Family,
+    pub size: f32,
+    pub bold: bool,
+    pub ink: Ink,
+}
+
+pub(super) enum Mark {
+    /// `y` is the base line.
+    Text {
+        x: f32,
+        y: f32,
+        style: Style,
+        text: String,
+    },
+    Area {
+        x: f32,
+        y: f32,
+        width: f32,
+        height: f32,
+        ink: Ink,
+    },
+    Link {
+        x: f32,
+        y: f32,
+        width: f32,
+        height: f32,
+        url: String,
+    },
+}
+
+pub(super) struct Title {
+    pub title: String,
+    pub author: String,
+    pub language: Language,
+}
+
+/// Writes one page per list of marks.
+pub(super) fn write(pages: &[Vec<Mark>], fonts: &InvoiceFonts, title: Title) -> Result<Vec<u8>, PdfError> {
+    let mut document = Document::new();
+    document.set_metadata(
+        Metadata::new().title(title.title).authors(vec![title.author]).creator("Souk".to_owned()).language(title.language.tag().to_owned()),
+    );
+    let settings = PageSettings::from_wh(WIDTH, HEIGHT).ok_or_else(|| PdfError::Write("page size".to_owned()))?;
+    for marks in pages {
+        let mut page = document.start_page_with(settings.clone());
+        let mut surface = page.surface();
+        for mark in marks {
+            match mark {
+                Mark::Text { x, y, style, text } => draw_text(&mut surface, fonts, (*x, *y), *style, text)?,
+                Mark::Area { x, y, width, height, ink } => draw_area(&mut surface, Rect::from_xywh(*x, *y, *width, *height), *ink),
+                Mark::Link { .. } => {}
+            }
+        }
+        surface.finish();
+        for mark in marks {
+            if let Mark::Link { x, y, width, height, url } = mark
+                && let Some(area) = Rect::from_xywh(*x, *y, *width, *height)
+            {
+                let target = Target::Action(Action::Link(LinkAction::new(url.clone())));
+                page.add_annotation(Annotation::new_link(LinkAnnotation::new(area, target), Some(url.clone())));
+            }
+        }
+        page.finish();
+    }
+    document.finish().map_err(|error| PdfError::Write(format!("{error:?}")))
+}
+
+fn fill(ink: Ink) -> Fill {
+    Fill { paint: rgb::Color::new(ink.0, ink.1, ink.2).into(), ..Fill::default() }
+}
+
+fn draw_area(surface: &mut Surface<'_>, area: Option<Rect>, ink: Ink) {
+    let Some(area) = area else { return };
+    let mut path = PathBuilder::new();
+    path.push_rect(area);
+    if let Some(path) = path.finish() {
+        surface.set_stroke(None);
+        surface.set_fill(Some(fill(ink)));
+        surface.draw_path(&path);
+    }
+}
+
+/// Draws in runs of one font each.
+fn draw_text(surface: &mut Surface<'_>, fonts: &InvoiceFonts, at: (f32, f32), style: Style, text: &str) -> Result<(), PdfError> {
+    surface.set_fill(Some(fill(style.ink)));
+    // There is no bold font in the program: 3 MB for a few words. An outline in the same ink serves.
+    let outline =
+        Stroke { paint: rgb::Color::new(style.ink.0, style.ink.1, style.ink.2).into(), width: style.size / 34.0, ..Stroke::default() };
+    surface.set_stroke(style.bold.then_some(outline));
+    let (mut x, y) = at;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let face = fonts.choose(style.family, first)?;
+        let mut end = rest.len();
+        for (index, character) in rest.char_indices() {
+            if !std::ptr::eq(fonts.choose(style.family, character)?, face) {
+                end = index;
+                break;
+            }
+        }
+        let (run, after) = rest.split_at(end);
+        surface.draw_text(Point::from_xy(x, y), face.font.clone(), style.size, run, false, TextDirection::LeftToRight);
+        x += fonts.width(style.family, style.size, run);
+        rest = after;
+    }
+    surface.set_stroke(None);
+    Ok(())
+}

@@ -1,0 +1,152 @@
+use super::*;
+use souk_domain::shared::Timestamp;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+fn paper() -> InvoicePaper {
+    InvoicePaper {
+        seller: Party {
+            name: "Souk Demo Store".to_owned(),
+            details: vec!["https://souk.example".to_owned(), "12 Harbour Street, 20457 Hamburg, Germany".to_owned()],
+        },
+        customer: Party {
+            name: "王小明 Xiaoming Wang".to_owned(),
+            details: vec!["xiaoming@example.com".to_owned(), "+86 138 0013 8000".to_owned(), "北京市朝阳区建国路 88 号，100022".to_owned()],
+        },
+        number: "TEST-000042".to_owned(),
+        issued: written_time(Timestamp::from_seconds(1_795_226_700), Language::English),
+        status: PaperStatus::Paid,
+        paid_on: Some(written_time(Timestamp::from_seconds(1_795_226_760), Language::English)),
+        lines: vec![PaperLine {
+            description: "Larder: a pantry of passwords for the whole family".to_owned(),
+            detail: Some("Version 2.1.0".to_owned()),
+            quantity: "2".to_owned(),
+            unit_price: "2.5 SKT".to_owned(),
+            amount: "5 SKT".to_owned(),
+        }],
+        subtotal: "5 SKT".to_owned(),
+        total: "5 SKT".to_owned(),
+        paid: "5 SKT".to_owned(),
+        due: None,
+        payment: Some(PaperPayment {
+            method: "DID Wallet (ArcBlock)".to_owned(),
+            reference: Some("8F3A0C51D9E24B7766AA10F0C2D4E6F8091A2B3C4D5E6F708192A3B4C5D6E7F8".to_owned()),
+            reference_url: Some("https://souk.example/explorer/txs/8F3A".to_owned()),
+        }),
+        live: false,
+    }
+}
+
+/// The text of a PDF as poppler extracts it.
+fn text_of(pdf: &[u8]) -> String {
+    let mut child = Command::new("pdftotext")
+        .args(["-layout", "-", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("pdftotext runs (Debian: apt-get install poppler-utils)");
+    child.stdin.take().expect("has an input").write_all(pdf).expect("takes the file");
+    String::from_utf8(child.wait_with_output().expect("ends").stdout).expect("is UTF-8")
+}
+
+fn pdf(paper: &InvoicePaper, language: Language) -> Vec<u8> {
+    invoice_pdf(paper, language, &InvoiceFonts::default()).expect("is written")
+}
+
+/// Lines are cut where the paper ends; a reader joins them again.
+fn without_space(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+#[test]
+fn an_invoice_says_all_it_should_in_both_languages() {
+    for (language, words) in [
+        (Language::English, ["Invoice number", "Bill to", "Test mode", "Page 1 of 1", "Paid"]),
+        (Language::Chinese, ["账单编号", "客户", "测试模式", "第 1 页，共 1 页", "已支付"]),
+    ] {
+        let text = text_of(&pdf(&paper(), language));
+        for word in words {
+            assert!(text.contains(word), "{word} is missing from {text}");
+        }
+        let joined = without_space(&text);
+        for word in ["SoukDemoStore", "TEST-000042", "王小明", "xiaoming@example.com", "北京市朝阳区建国路88号", "2.5SKT", "UTC"]
+        {
+            assert!(joined.contains(word), "{word} is missing from {text}");
+        }
+        assert!(joined.contains("8F3A0C51D9E24B7766AA10F0C2D4E6F8091A2B3C4D5E6F708192A3B4C5D6E7F8"), "{text}");
+    }
+}
+
+#[test]
+fn the_same_invoice_gives_the_same_bytes() {
+    assert_eq!(pdf(&paper(), Language::Chinese), pdf(&paper(), Language::Chinese));
+}
+
+#[test]
+fn a_live_invoice_bears_no_test_mark_and_an_unpaid_one_says_what_is_due() {
+    let open =
+        InvoicePaper { live: true, status: PaperStatus::Open, paid_on: None, payment: None, due: Some("5 SKT".to_owned()), ..paper() };
+    let text = text_of(&pdf(&open, Language::English));
+    assert!(!text.contains("Test mode"), "{text}");
+    assert!(text.contains("Amount due") && text.contains("Unpaid"), "{text}");
+}
+
+#[test]
+fn many_lines_take_more_pages_and_each_has_a_head_and_a_number() {
+    let line = |n: usize| PaperLine {
+        description: format!("Item {n:03}: 一个名字特别长的应用程序，用来检查中文在单元格里能否逐字换行"),
+        detail: None,
+        quantity: "1".to_owned(),
+        unit_price: "123456789012345678901234567890.000000000000000001 SKT".to_owned(),
+        amount: "1 SKT".to_owned(),
+    };
+    let long = InvoicePaper { lines: (0..60).map(line).collect(), ..paper() };
+    let text = text_of(&pdf(&long, Language::English));
+    let pages: Vec<&str> = text.split('\u{c}').filter(|page| !page.trim().is_empty()).collect();
+    assert!(pages.len() >= 4, "{} pages", pages.len());
+    for (index, page) in pages.iter().enumerate() {
+        assert!(page.contains(&format!("Page {} of {}", index + 1, pages.len())), "{page}");
+        assert!(page.contains("Test mode"), "{page}");
+    }
+    assert!(pages[1].contains("Unit price"), "{}", pages[1]);
+    for n in 0..60 {
+        assert_eq!(text.matches(&format!("Item {n:03}:")).count(), 1, "item {n}");
+    }
+}
+
+#[test]
+fn control_characters_and_missing_letters_do_no_harm() {
+    let mut odd = paper();
+    odd.customer.name = format!("A\u{0}\u{1b}[31m\r\nB 𪚥 {}", "x".repeat(400));
+    assert!(without_space(&text_of(&pdf(&odd, Language::English))).contains("[31m"));
+}
+
+#[test]
+fn a_configured_font_draws_what_the_subset_lacks() {
+    let whole = std::fs::read("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
+        .expect("the font collection is there (Debian: apt-get install fonts-noto-cjk)");
+    let fonts = InvoiceFonts::with_extra(whole).expect("is a font");
+    let mut rare = paper();
+    rare.customer.name = "陶喆 镕 犇 龘".to_owned();
+    let text = text_of(&invoice_pdf(&rare, Language::Chinese, &fonts).expect("is written"));
+    assert!(without_space(&text).contains("陶喆镕犇龘"), "{text}");
+    assert!(InvoiceFonts::with_extra(b"no font".to_vec()).is_err());
+}
+
+#[test]
+fn only_web_addresses_become_links() {
+    let mut evil = paper();
+    evil.payment = evil.payment.map(|payment| PaperPayment { reference_url: Some("javascript:alert(1)".to_owned()), ..payment });
+    let contains = |pdf: Vec<u8>, word: &[u8]| pdf.windows(word.len()).any(|window| window == word);
+    assert!(!contains(pdf(&evil, Language::English), b"javascript"));
+    assert!(contains(pdf(&paper(), Language::English), b"souk.example/explorer"));
+}
+
+/// Run with `SOUK_PAPER=folder` to look at the pages.
+#[test]
+fn pages_can_be_looked_at() {
+    let Ok(folder) = std::env::var("SOUK_PAPER") else { return };
+    for language in [Language::English, Language::Chinese] {
+        std::fs::write(format!("{folder}/invoice-{}.pdf", language.tag()), pdf(&paper(), language)).expect("is written");
+    }
+}

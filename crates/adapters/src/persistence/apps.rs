@@ -1,0 +1,238 @@
+//! Apps, their versions, their categories, and how often they are downloaded.
+
+use super::columns::{escaped, keys, read_json, read_text, searchable, to_json};
+use super::{Row, Session, Sql};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use souk_domain::access::Did;
+use souk_domain::shared::{Listed, Page, StorageError, Text, Timestamp};
+use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps, Category, Developer, KEYWORD_MAX, Screenshot};
+
+pub struct SqlApps<'a>(pub &'a mut Session);
+
+/// What counts as recent for [`Apps::recent_downloads`].
+const RECENT_DAYS: i64 = 30;
+const DAY_MICROS: i64 = 24 * 3_600 * 1_000_000;
+
+const INSERT: &str = "INSERT INTO apps (did, name, title_en, title_zh, description_en, description_zh, category_id, developer_did,
+    developer_name, developer_verified, logo, screenshots, licence, website, test_link, live_link, downloads, version, size, search_text,
+    sort_name, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)";
+const INSERT_VERSION: &str = "INSERT INTO app_versions (id, app, version, readme_en, readme_zh, changelog_en, changelog_zh, sha256, size,
+    published_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+const INSERT_CATEGORY: &str = "INSERT INTO categories (id, slug, name_en, name_zh, position) VALUES ($1, $2, $3, $4, $5)";
+const CATEGORIES: &str = "SELECT c.id, c.slug, c.name_en, c.name_zh, c.position, count(a.did) AS apps
+    FROM categories AS c LEFT JOIN apps AS a ON a.category_id = c.id
+    GROUP BY c.id, c.slug, c.name_en, c.name_zh, c.position ORDER BY c.position, c.id";
+
+const FIND_ALL: Sql = Sql {
+    sqlite: "SELECT * FROM apps WHERE did IN (SELECT value FROM json_each($1)) ORDER BY did",
+    postgres: "SELECT * FROM apps WHERE did IN (SELECT jsonb_array_elements_text($1)) ORDER BY did",
+};
+
+// $1 holds one pattern per word, all of which must match; $2 a category's slug; $3 whether free.
+macro_rules! matching {
+    ($what:literal, $tail:expr) => {
+        Sql {
+            sqlite: concat!(
+                "SELECT ",
+                $what,
+                " FROM apps WHERE NOT EXISTS (SELECT 1 FROM json_each($1) AS word WHERE search_text NOT LIKE word.value ESCAPE '\\')
+                  AND ($2 IS NULL OR category_id = (SELECT c.id FROM categories AS c WHERE c.slug = $2))
+                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3)",
+                $tail
+            ),
+            postgres: concat!(
+                "SELECT ",
+                $what,
+                " FROM apps WHERE NOT EXISTS
+                    (SELECT 1 FROM jsonb_array_elements_text($1) AS word(value) WHERE search_text NOT LIKE word.value ESCAPE '\\')
+                  AND ($2 IS NULL OR category_id = (SELECT c.id FROM categories AS c WHERE c.slug = $2))
+                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3)",
+                $tail
+            ),
+        }
+    };
+    // A name that begins with the words comes first: each name begins a line of the search text.
+    ($order:literal) => {
+        matching!(
+            "*",
+            concat!(" ORDER BY CASE WHEN search_text LIKE $4 ESCAPE '\\' THEN 0 ELSE 1 END, ", $order, ", did LIMIT $5 OFFSET $6")
+        )
+    };
+}
+
+const COUNT: Sql = matching!("count(*) AS n", "");
+const BY_DOWNLOADS: Sql = matching!("downloads DESC");
+const BY_UPDATE: Sql = matching!("updated_at DESC");
+const BY_CREATION: Sql = matching!("created_at DESC");
+const BY_NAME: Sql = matching!("sort_name");
+
+const COUNT_DOWNLOAD: &str = "UPDATE apps SET downloads = downloads + 1 WHERE did = $1";
+const COUNT_DAY: &str = "INSERT INTO app_downloads_daily (app, day, downloads) VALUES ($1, $2, 1)
+    ON CONFLICT (app, day) DO UPDATE SET downloads = app_downloads_daily.downloads + 1";
+const RECENT: Sql = Sql {
+    sqlite: "SELECT app, sum(downloads) AS n FROM app_downloads_daily
+        WHERE app IN (SELECT value FROM json_each($1)) AND day > $2 GROUP BY app ORDER BY app",
+    postgres: "SELECT app, sum(downloads) AS n FROM app_downloads_daily
+        WHERE app IN (SELECT jsonb_array_elements_text($1)) AND day > $2 GROUP BY app ORDER BY app",
+};
+
+#[derive(Serialize, Deserialize)]
+struct StoredScreenshot {
+    file: String,
+    width: u32,
+    height: u32,
+    alt: StoredText,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredText {
+    en: String,
+    zh: String,
+}
+
+fn screenshots_to_json(app: &App) -> Result<serde_json::Value, StorageError> {
+    let stored = |shot: &Screenshot| StoredScreenshot {
+        file: shot.file.clone(),
+        width: shot.width,
+        height: shot.height,
+        alt: StoredText { en: shot.alt.en.clone(), zh: shot.alt.zh.clone() },
+    };
+    to_json(&app.screenshots.iter().map(stored).collect::<Vec<_>>())
+}
+
+fn read_screenshots(row: &Row) -> Result<Vec<Screenshot>, StorageError> {
+    let stored: Vec<StoredScreenshot> = read_json(row, "apps", "screenshots")?;
+    let read = |shot: StoredScreenshot| Screenshot {
+        file: shot.file,
+        width: shot.width,
+        height: shot.height,
+        alt: Text { en: shot.alt.en, zh: shot.alt.zh },
+    };
+    Ok(stored.into_iter().map(read).collect())
+}
+
+/// The names on a line each, then the rest on one line.
+fn search_text(app: &App) -> String {
+    let names = [&app.name, &app.title.en, &app.title.zh].map(|name| format!("\n{}", searchable(&[name])));
+    names.concat() + "\n\n" + &searchable(&[&app.description.en, &app.description.zh, &app.developer.name])
+}
+
+fn read(row: &Row) -> Result<App, StorageError> {
+    Ok(App {
+        did: row.get("did")?,
+        name: row.get("name")?,
+        title: read_text(row, "title_en", "title_zh")?,
+        description: read_text(row, "description_en", "description_zh")?,
+        category_id: row.get("category_id")?,
+        developer: Developer { did: row.get("developer_did")?, name: row.get("developer_name")?, verified: row.get("developer_verified")? },
+        logo: row.get("logo")?,
+        screenshots: read_screenshots(row)?,
+        licence: row.get("licence")?,
+        website: row.get("website")?,
+        test_link: row.get("test_link")?,
+        live_link: row.get("live_link")?,
+        downloads: row.get("downloads")?,
+        version: row.get("version")?,
+        size: row.get("size")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
+
+fn read_version(row: &Row) -> Result<AppVersion, StorageError> {
+    Ok(AppVersion {
+        id: row.get("id")?,
+        app: row.get("app")?,
+        version: row.get("version")?,
+        readme: read_text(row, "readme_en", "readme_zh")?,
+        changelog: read_text(row, "changelog_en", "changelog_zh")?,
+        sha256: row.get("sha256")?,
+        size: row.get("size")?,
+        published_at: row.get("published_at")?,
+    })
+}
+
+fn read_category(row: &Row) -> Result<(Category, u64), StorageError> {
+    let name = read_text(row, "name_en", "name_zh")?;
+    Ok((Category { id: row.get("id")?, slug: row.get("slug")?, name, position: row.get("position")? }, row.get("apps")?))
+}
+
+const fn day_of(at: Timestamp) -> i64 {
+    at.micros().div_euclid(DAY_MICROS)
+}
+
+#[async_trait]
+impl Apps for SqlApps<'_> {
+    async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError> {
+        let query = self.0.query(INSERT_CATEGORY).bind(&category.id).bind(&category.slug).bind(&category.name.en).bind(&category.name.zh);
+        query.bind(category.position).execute().await.map(drop)
+    }
+
+    async fn categories(&mut self) -> Result<Vec<(Category, u64)>, StorageError> {
+        self.0.query(CATEGORIES).all().await?.iter().map(read_category).collect()
+    }
+
+    async fn insert(&mut self, app: &App) -> Result<(), StorageError> {
+        let query = self.0.query(INSERT).bind(&app.did).bind(&app.name).bind(&app.title.en).bind(&app.title.zh);
+        let query = query.bind(&app.description.en).bind(&app.description.zh).bind(&app.category_id).bind(&app.developer.did);
+        let query = query.bind(&app.developer.name).bind(app.developer.verified).bind(&app.logo).bind(screenshots_to_json(app)?);
+        let query = query.bind(&app.licence).bind(app.website.as_ref()).bind(app.test_link.as_ref()).bind(app.live_link.as_ref());
+        let query = query.bind(app.downloads).bind(&app.version).bind(app.size).bind(search_text(app));
+        query.bind(searchable(&[&app.title.en])).bind(app.created_at).bind(app.updated_at).execute().await.map(drop)
+    }
+
+    async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError> {
+        let query = self.0.query(INSERT_VERSION).bind(&version.id).bind(&version.app).bind(&version.version);
+        let query = query.bind(&version.readme.en).bind(&version.readme.zh).bind(&version.changelog.en).bind(&version.changelog.zh);
+        query.bind(&version.sha256).bind(version.size).bind(version.published_at).execute().await.map(drop)
+    }
+
+    async fn find(&mut self, did: &Did) -> Result<Option<App>, StorageError> {
+        let row = self.0.query("SELECT * FROM apps WHERE did = $1").bind(did).optional().await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<App>, StorageError> {
+        self.0.query_each(FIND_ALL).bind(keys(dids)).all().await?.iter().map(read).collect()
+    }
+
+    async fn list(&mut self, filter: &AppFilter, page: &Page) -> Result<Listed<App>, StorageError> {
+        let keyword = escaped(&searchable(&[&filter.keyword.chars().take(KEYWORD_MAX).collect::<String>()]));
+        let words: serde_json::Value = keyword.split_whitespace().map(|word| format!("%{word}%")).collect();
+        let query = self.0.query_each(COUNT).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
+        let count = query.one().await?.get("n")?;
+        let list = match filter.sort {
+            AppSort::Downloads => BY_DOWNLOADS,
+            AppSort::Updated => BY_UPDATE,
+            AppSort::Created => BY_CREATION,
+            AppSort::Name => BY_NAME,
+        };
+        let query = self.0.query_each(list).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
+        let rows = query.bind(format!("%\n{keyword}%")).bind(page.size).bind(page.offset()).all().await?;
+        Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
+    }
+
+    async fn versions(&mut self, app: &Did) -> Result<Vec<AppVersion>, StorageError> {
+        let query = self.0.query("SELECT * FROM app_versions WHERE app = $1 ORDER BY published_at DESC, id DESC").bind(app);
+        query.all().await?.iter().map(read_version).collect()
+    }
+
+    async fn version(&mut self, app: &Did, version: &str) -> Result<Option<AppVersion>, StorageError> {
+        let query = self.0.query("SELECT * FROM app_versions WHERE app = $1 AND version = $2").bind(app).bind(version);
+        query.optional().await?.as_ref().map(read_version).transpose()
+    }
+
+    async fn count_download(&mut self, app: &Did, now: Timestamp) -> Result<(), StorageError> {
+        if self.0.query(COUNT_DOWNLOAD).bind(app).execute().await? > 0 {
+            self.0.query(COUNT_DAY).bind(app).bind(day_of(now)).execute().await?;
+        }
+        Ok(())
+    }
+
+    async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<Vec<(Did, u64)>, StorageError> {
+        let rows = self.0.query_each(RECENT).bind(keys(apps)).bind(day_of(now) - RECENT_DAYS).all().await?;
+        rows.iter().map(|row| Ok((row.get("app")?, row.get("n")?))).collect()
+    }
+}

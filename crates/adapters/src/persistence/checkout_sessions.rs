@@ -1,0 +1,126 @@
+//! Checkout sessions, and the starts that lead to them.
+
+use super::columns::keys;
+use super::listing::{Listing, list, listing};
+use super::{Query, Row, Session, Sql};
+use async_trait::async_trait;
+use souk_domain::checkout::{self, CheckoutSessions, SessionFilter};
+use souk_domain::shared::{Listed, Mode, Page, SessionId, StorageError, Timestamp};
+
+const LIST: Listing = listing!(
+    "checkout_sessions",
+    "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR link_id = $6) AND " (has_all "metadata" "$7")
+);
+
+/// Starts that no longer matter leave two at a time, so that there are never many. Another start may remove the same
+/// ones: on PostgreSQL neither waits for the other.
+const FORGET_STARTS: Sql = Sql {
+    sqlite: "DELETE FROM session_starts WHERE start_key IN
+                 (SELECT start_key FROM session_starts WHERE started_at < $1 ORDER BY started_at LIMIT 2)",
+    postgres: "WITH old AS MATERIALIZED
+                   (SELECT start_key FROM session_starts WHERE started_at < $1 ORDER BY started_at LIMIT 2 FOR UPDATE SKIP LOCKED)
+               DELETE FROM session_starts USING old WHERE session_starts.start_key = old.start_key",
+};
+
+/// How often a claim is tried when the start that stood in its way is gone a moment later.
+const CLAIM_TRIES: u32 = 3;
+
+pub struct SqlCheckoutSessions<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl CheckoutSessions for SqlCheckoutSessions<'_> {
+    async fn insert(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
+        let insert = "INSERT INTO checkout_sessions (id, version, status, payment_status, items, currency_id, form, success_url,
+                          cancel_url, payer, customer_id, contact, method_id, intent_id, invoice_id, amount_total, metadata, expires_at,
+                          updated_at, livemode, link_id, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
+        let query = bind(self.0.query(insert), session).bind(session.mode).bind(&session.link_id).bind(session.created_at);
+        query.execute().await?;
+        Ok(())
+    }
+
+    async fn find(&mut self, id: &SessionId) -> Result<Option<checkout::Session>, StorageError> {
+        let row = self.0.query("SELECT * FROM checkout_sessions WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(checkout_session).transpose()
+    }
+
+    async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {
+        let update = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
+                          form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
+                          intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19
+                      WHERE id = $1 AND version = $2";
+        Ok(bind(self.0.query(update), session).execute().await? == 1)
+    }
+
+    async fn list(&mut self, mode: Mode, filter: &SessionFilter, page: &Page) -> Result<Listed<checkout::Session>, StorageError> {
+        let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
+        list(
+            self.0,
+            &LIST,
+            page,
+            |query| query.bind(mode).bind(statuses.clone()).bind(&filter.link).bind(&filter.metadata),
+            checkout_session,
+        )
+        .await
+    }
+
+    async fn claim_start(&mut self, key: &str, session: &SessionId, now: Timestamp, since: Timestamp) -> Result<SessionId, StorageError> {
+        let claim = "INSERT INTO session_starts (start_key, session_id, started_at) VALUES ($1, $2, $3)
+                     ON CONFLICT (start_key) DO UPDATE SET session_id = excluded.session_id, started_at = excluded.started_at
+                         WHERE session_starts.started_at <= $4
+                     RETURNING session_id";
+        for _ in 0..CLAIM_TRIES {
+            if let Some(row) = self.0.query(claim).bind(key).bind(session).bind(now).bind(since).optional().await? {
+                self.0.query_each(FORGET_STARTS).bind(since).execute().await?;
+                return row.get("session_id");
+            }
+            let earlier = self.0.query("SELECT session_id FROM session_starts WHERE start_key = $1").bind(key).optional().await?;
+            if let Some(row) = earlier {
+                return row.get("session_id");
+            }
+        }
+        Err(StorageError::Driver("a start could neither be claimed nor found".into()))
+    }
+
+    async fn due_for_expiry(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError> {
+        let select = "SELECT id FROM checkout_sessions WHERE status = 'open' AND expires_at <= $1 ORDER BY expires_at, id LIMIT $2";
+        let rows = self.0.query(select).bind(now).bind(limit).all().await?;
+        rows.iter().map(|row| row.get("id")).collect()
+    }
+}
+
+/// `$1` to `$19`: id and version, and what an update writes.
+fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
+    let query = query.bind(&session.id).bind(session.version).bind(session.status).bind(session.payment_status).bind(&session.items);
+    let query = query.bind(&session.currency_id).bind(&session.form).bind(&session.success_url).bind(&session.cancel_url);
+    let query = query.bind(&session.payer).bind(&session.customer_id).bind(&session.contact).bind(&session.method_id);
+    let query = query.bind(&session.intent_id).bind(&session.invoice_id).bind(session.amount_total).bind(&session.metadata);
+    query.bind(session.expires_at).bind(session.updated_at)
+}
+
+fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {
+    Ok(checkout::Session {
+        id: row.get("id")?,
+        mode: row.get("livemode")?,
+        status: row.get("status")?,
+        payment_status: row.get("payment_status")?,
+        link_id: row.get("link_id")?,
+        items: row.get("items")?,
+        currency_id: row.get("currency_id")?,
+        form: row.get("form")?,
+        success_url: row.get("success_url")?,
+        cancel_url: row.get("cancel_url")?,
+        payer: row.get("payer")?,
+        customer_id: row.get("customer_id")?,
+        contact: row.get("contact")?,
+        method_id: row.get("method_id")?,
+        intent_id: row.get("intent_id")?,
+        invoice_id: row.get("invoice_id")?,
+        amount_total: row.get("amount_total")?,
+        metadata: row.get("metadata")?,
+        expires_at: row.get("expires_at")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        version: row.get("version")?,
+    })
+}

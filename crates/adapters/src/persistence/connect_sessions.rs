@@ -1,0 +1,71 @@
+//! Sessions between a browser and a wallet.
+
+use super::{Query, Row, Session};
+use async_trait::async_trait;
+use souk_domain::access::{ConnectMove, ConnectSession, ConnectSessions, ConnectStatus, Wallet};
+use souk_domain::shared::{StorageError, Timestamp};
+
+pub struct SqlConnectSessions<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl ConnectSessions for SqlConnectSessions<'_> {
+    async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError> {
+        let insert = "INSERT INTO connect_sessions (token, action, status, step, challenge, params, wallet_did, wallet_key, nonce,
+                          error, expires_at, browser, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+        bind(self.0.query(insert), session).bind(session.browser).bind(session.created_at).execute().await?;
+        Ok(())
+    }
+
+    async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError> {
+        let select = "SELECT * FROM connect_sessions WHERE token = $1 AND expires_at > $2";
+        let row = self.0.query(select).bind(token).bind(now).optional().await?;
+        row.as_ref().map(connect_session).transpose()
+    }
+
+    async fn advance(&mut self, step: &ConnectMove<'_>) -> Result<bool, StorageError> {
+        let update = "UPDATE connect_sessions SET action = $2, status = $3, step = $4, challenge = $5, params = $6, wallet_did = $7,
+                          wallet_key = $8, nonce = $9, error = $10, expires_at = $11
+                      WHERE token = $1 AND status = $12 AND challenge = $13";
+        let next = ConnectSession { token: step.token.to_owned(), ..step.next.clone() };
+        Ok(bind(self.0.query(update), &next).bind(step.from).bind(step.challenge).execute().await? == 1)
+    }
+
+    async fn abandon(&mut self, token: &str) -> Result<(), StorageError> {
+        let delete = "DELETE FROM connect_sessions WHERE token = $1 AND status NOT IN ($2, $3)";
+        self.0.query(delete).bind(token).bind(ConnectStatus::Scanned).bind(ConnectStatus::Working).execute().await?;
+        Ok(())
+    }
+
+    async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        let delete = "DELETE FROM connect_sessions WHERE token IN
+                          (SELECT token FROM connect_sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+        self.0.query(delete).bind(now).bind(limit).execute().await
+    }
+}
+
+/// `$1` to `$11`: the token, and what a step may change.
+fn bind<'q>(query: Query<'q>, session: &ConnectSession) -> Query<'q> {
+    let (did, key) = session.wallet.as_ref().map(|wallet| (&wallet.did, &wallet.public_key)).unzip();
+    let query = query.bind(&session.token).bind(session.action).bind(session.status).bind(session.step).bind(&session.challenge);
+    let query = query.bind(&session.params).bind(did).bind(key).bind(session.nonce.cast_signed());
+    query.bind(&session.error).bind(session.expires_at)
+}
+
+fn connect_session(row: &Row) -> Result<ConnectSession, StorageError> {
+    let wallet = row.get::<Option<_>>("wallet_did")?.zip(row.get::<Option<_>>("wallet_key")?);
+    Ok(ConnectSession {
+        token: row.get("token")?,
+        action: row.get("action")?,
+        status: row.get("status")?,
+        step: row.get("step")?,
+        challenge: row.get("challenge")?,
+        browser: row.get("browser")?,
+        params: row.get("params")?,
+        wallet: wallet.map(|(did, public_key)| Wallet { did, public_key }),
+        nonce: row.get::<i64>("nonce")?.cast_unsigned(),
+        error: row.get("error")?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
+    })
+}

@@ -1,0 +1,49 @@
+//! Customers: one per user and mode.
+
+use super::{Row, Session};
+use async_trait::async_trait;
+use souk_domain::access::Did;
+use souk_domain::customer::{Customer, Customers};
+use souk_domain::shared::{CustomerId, Mode, StorageError};
+
+pub struct SqlCustomers<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl Customers for SqlCustomers<'_> {
+    async fn find(&mut self, id: &CustomerId) -> Result<Option<Customer>, StorageError> {
+        let row = self.0.query("SELECT * FROM customers WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(customer).transpose()
+    }
+
+    async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError> {
+        let row = self.0.query("SELECT * FROM customers WHERE did = $1 AND livemode = $2").bind(did).bind(mode).optional().await?;
+        row.as_ref().map(customer).transpose()
+    }
+
+    async fn upsert(&mut self, new: &Customer) -> Result<Customer, StorageError> {
+        let upsert = "INSERT INTO customers (id, livemode, did, name, email, phone, address, language, created_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                      ON CONFLICT (did, livemode) DO UPDATE SET
+                          name = excluded.name, email = excluded.email, phone = excluded.phone, address = excluded.address,
+                          language = excluded.language, updated_at = excluded.updated_at
+                      RETURNING *";
+        let query = self.0.query(upsert).bind(&new.id).bind(new.mode).bind(&new.did).bind(&new.name).bind(&new.email).bind(&new.phone);
+        let query = query.bind(&new.address).bind(new.language).bind(new.created_at).bind(new.updated_at);
+        customer(&query.one().await?)
+    }
+}
+
+fn customer(row: &Row) -> Result<Customer, StorageError> {
+    Ok(Customer {
+        id: row.get("id")?,
+        mode: row.get("livemode")?,
+        did: row.get("did")?,
+        name: row.get("name")?,
+        email: row.get("email")?,
+        phone: row.get("phone")?,
+        address: row.get("address")?,
+        language: row.get("language")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

@@ -1,0 +1,125 @@
+//! The database of this process: one of two kinds, chosen by its address.
+
+use super::Session;
+use souk_domain::shared::StorageError;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a statement waits for another process that holds the SQLite file.
+const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const SQLITE_READERS: u32 = 4;
+const POSTGRES_CONNECTIONS: u32 = 16;
+/// How long `begin` and `read` wait for a free connection before they fail.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Prepared statements kept per connection; every statement of ours fits.
+const STATEMENT_CACHE: usize = 500;
+
+/// Connections to the payment database. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Database {
+    pub(super) engine: Engine,
+    /// Rung after a commit that wrote to the outbox.
+    pub(super) published: Arc<Notify>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Engine {
+    /// One writer, because SQLite has one; readers that cannot write, because WAL lets them run beside it.
+    Sqlite {
+        writer: SqlitePool,
+        reader: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+impl Database {
+    /// Opens `sqlite://path/to/file` (created when absent) or `postgres://user@host/name`. Migrates nothing.
+    pub async fn open(address: &str) -> Result<Self, StorageError> {
+        if let Some(path) = address.strip_prefix("sqlite://") {
+            Self::open_file(Path::new(path)).await
+        } else if address.starts_with("postgres://") || address.starts_with("postgresql://") {
+            let options = PgConnectOptions::from_str(address).map_err(storage)?.statement_cache_capacity(STATEMENT_CACHE);
+            let pool = PgPoolOptions::new().max_connections(POSTGRES_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT);
+            Ok(Self::new(Engine::Postgres(pool.connect_with(options).await.map_err(storage)?)))
+        } else {
+            Err(StorageError::Driver("expected an address that begins with sqlite:// or postgres://".into()))
+        }
+    }
+
+    /// Opens an SQLite file, created when absent. Its folder must exist.
+    pub async fn open_file(path: &Path) -> Result<Self, StorageError> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .foreign_keys(true)
+            .busy_timeout(SQLITE_BUSY_TIMEOUT)
+            .statement_cache_capacity(STATEMENT_CACHE);
+        // FULL: a commit that was answered survives a power cut.
+        let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
+        let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_TIMEOUT);
+        let writer = writer.connect_with(writing).await.map_err(storage)?;
+        let reader = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(ACQUIRE_TIMEOUT);
+        let reader = reader.connect_with(options.pragma("query_only", "ON")).await.map_err(storage)?;
+        Ok(Self::new(Engine::Sqlite { writer, reader }))
+    }
+
+    fn new(engine: Engine) -> Self {
+        Self { engine, published: Arc::default() }
+    }
+
+    /// Begins a transaction. On SQLite it takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads
+    /// first and upgrades later fails as busy whatever the timeout. A second `begin` within one task waits in vain.
+    pub async fn begin(&self) -> Result<Session, StorageError> {
+        let connection = match &self.engine {
+            Engine::Sqlite { writer, .. } => writer.begin_with("BEGIN IMMEDIATE").await.map_err(storage)?.into(),
+            Engine::Postgres(pool) => pool.begin().await.map_err(storage)?.into(),
+        };
+        Ok(Session::new(connection, Arc::clone(&self.published)))
+    }
+
+    /// A connection for reads, each statement on its own. SQLite refuses writes here.
+    pub async fn read(&self) -> Result<Session, StorageError> {
+        let connection = match &self.engine {
+            Engine::Sqlite { reader, .. } => reader.acquire().await.map_err(storage)?.into(),
+            Engine::Postgres(pool) => pool.acquire().await.map_err(storage)?.into(),
+        };
+        Ok(Session::new(connection, Arc::clone(&self.published)))
+    }
+
+    /// Answers when the database can be asked something; for readiness.
+    pub async fn ping(&self) -> Result<(), StorageError> {
+        self.read().await?.query("SELECT 1 AS one").execute().await.map(|_| ())
+    }
+
+    /// Waits for the next commit of this process that wrote to the outbox; one that came since the last wait counts.
+    pub async fn published(&self) {
+        self.published.notified().await;
+    }
+
+    pub async fn close(&self) {
+        match &self.engine {
+            Engine::Sqlite { writer, reader } => {
+                reader.close().await;
+                writer.close().await;
+            }
+            Engine::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+/// A driver's error as ours. Unique violations become [`StorageError::Duplicate`] with the constraint's name on
+/// PostgreSQL, and `table.column, table.column` on SQLite.
+pub(super) fn storage(error: sqlx::Error) -> StorageError {
+    match error.as_database_error() {
+        Some(refusal) if refusal.is_unique_violation() => {
+            let told = refusal.message().trim_start_matches("UNIQUE constraint failed: ");
+            StorageError::Duplicate(refusal.constraint().unwrap_or(told).to_owned())
+        }
+        _ => StorageError::Driver(Box::new(error)),
+    }
+}

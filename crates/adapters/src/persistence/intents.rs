@@ -1,0 +1,98 @@
+//! Payment intents.
+
+use super::columns::keys;
+use super::listing::{Listing, list, listing, sql_each};
+use super::{Row, Session, Sql};
+use async_trait::async_trait;
+use souk_domain::payment::{Intent, IntentStatus, Intents, Refusal};
+use souk_domain::shared::{Amount, CustomerId, Listed, Mode, Page, PaymentIntentId, StorageError, Timestamp};
+
+const FIND_ALL: Sql = sql_each!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
+const LIST: Listing = listing!("payment_intents", "livemode = $4");
+const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4");
+
+pub struct SqlIntents<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl Intents for SqlIntents<'_> {
+    async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError> {
+        let upsert = "INSERT INTO payment_intents (id, livemode, status, description, amount, amount_received, currency_id, method_id,
+                          customer_id, session_id, invoice_id, last_error, reference, payer, created_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+                      ON CONFLICT (id) DO UPDATE SET
+                          status = excluded.status, description = excluded.description, amount = excluded.amount,
+                          currency_id = excluded.currency_id, method_id = excluded.method_id, customer_id = excluded.customer_id,
+                          last_error = excluded.last_error, updated_at = excluded.updated_at
+                          WHERE payment_intents.status <> 'succeeded'";
+        let query = self.0.query(upsert).bind(&intent.id).bind(intent.mode).bind(intent.status).bind(&intent.description);
+        let query = query.bind(intent.amount).bind(intent.amount_received).bind(&intent.currency_id).bind(&intent.method_id);
+        let query = query.bind(&intent.customer_id).bind(&intent.session_id).bind(&intent.invoice_id).bind(&intent.last_error);
+        let query = query.bind(&intent.reference).bind(&intent.payer).bind(intent.created_at).bind(intent.updated_at);
+        Ok(query.execute().await? == 1)
+    }
+
+    async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError> {
+        let row = self.0.query("SELECT * FROM payment_intents WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(intent).transpose()
+    }
+
+    async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError> {
+        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        rows.iter().map(intent).collect()
+    }
+
+    async fn succeed(
+        &mut self,
+        id: &PaymentIntentId,
+        amount: Amount,
+        reference: &str,
+        payer: &str,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        let update = "UPDATE payment_intents SET status = 'succeeded', amount_received = $2, reference = $3, payer = $4,
+                          last_error = NULL, updated_at = $5
+                      WHERE id = $1 AND status <> 'succeeded'";
+        Ok(self.0.query(update).bind(id).bind(amount).bind(reference).bind(payer).bind(now).execute().await? == 1)
+    }
+
+    async fn mark(
+        &mut self,
+        id: &PaymentIntentId,
+        status: IntentStatus,
+        error: Option<&Refusal>,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        let update = "UPDATE payment_intents SET status = $2, last_error = $3, updated_at = $4
+                      WHERE id = $1 AND status NOT IN ('succeeded', 'canceled')";
+        Ok(self.0.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1)
+    }
+
+    async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError> {
+        list(self.0, &OF_CUSTOMER, page, |query| query.bind(customer), intent).await
+    }
+
+    async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError> {
+        list(self.0, &LIST, page, |query| query.bind(mode), intent).await
+    }
+}
+
+fn intent(row: &Row) -> Result<Intent, StorageError> {
+    Ok(Intent {
+        id: row.get("id")?,
+        mode: row.get("livemode")?,
+        status: row.get("status")?,
+        description: row.get("description")?,
+        amount: row.get("amount")?,
+        amount_received: row.get("amount_received")?,
+        currency_id: row.get("currency_id")?,
+        method_id: row.get("method_id")?,
+        customer_id: row.get("customer_id")?,
+        session_id: row.get("session_id")?,
+        invoice_id: row.get("invoice_id")?,
+        last_error: row.get("last_error")?,
+        reference: row.get("reference")?,
+        payer: row.get("payer")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

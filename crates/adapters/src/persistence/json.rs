@@ -1,0 +1,188 @@
+//! Values that are kept as JSON, and what they look like there. The domain knows no JSON names; these are ours.
+
+use super::value::{Bound, Kind, Stored, Value, stored};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use souk_domain::access::Scope;
+use souk_domain::billing::BillTo;
+use souk_domain::checkout::{FormOptions, LineItem, QuantityRange};
+use souk_domain::customer::{Address, Contact, Field, FieldPattern, PageInfo};
+use souk_domain::payment::Refusal;
+use souk_domain::pricing::Metadata;
+use souk_domain::shared::{PriceId, Text};
+use std::collections::BTreeMap;
+
+/// A value that has a form for storage.
+pub(super) trait Formed: Sized {
+    type Form: Serialize + DeserializeOwned;
+    fn form(self) -> Self::Form;
+    /// `None` when the form holds something that the domain refuses.
+    fn of(form: Self::Form) -> Option<Self>;
+}
+
+pub(super) fn to_json<T: Formed>(value: T) -> Option<serde_json::Value> {
+    serde_json::to_value(value.form()).ok()
+}
+
+pub(super) fn of_json<T: Formed>(json: serde_json::Value) -> Option<T> {
+    serde_json::from_value(json).ok().and_then(T::of)
+}
+
+macro_rules! stored_forms {
+    ($($type:ty),* $(,)?) => { stored! { $($type, Json, value => to_json(value), json => of_json::<$type>(json);)* } };
+}
+stored_forms! { Metadata, Text, Address, Contact, BillTo, Refusal, FormOptions, Vec<LineItem>, Vec<Scope> }
+
+impl Formed for Metadata {
+    type Form = Self;
+    fn form(self) -> Self {
+        self
+    }
+    fn of(form: Self) -> Option<Self> {
+        Some(form)
+    }
+}
+
+/// Structs of texts only: kept under the names of their fields.
+macro_rules! texts {
+    ($($type:ident as $form:ident { $($field:ident),* })*) => {$(
+        #[derive(Serialize, Deserialize)]
+        pub(super) struct $form { $($field: String),* }
+
+        impl Formed for $type {
+            type Form = $form;
+            fn form(self) -> $form { $form { $($field: self.$field),* } }
+            fn of(form: $form) -> Option<Self> { Some(Self { $($field: form.$field),* }) }
+        }
+    )*};
+}
+texts! {
+    Text as TextForm { en, zh }
+    Address as AddressForm { country, state, city, line1, line2, postal_code }
+    Refusal as RefusalForm { code, message }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ContactForm {
+    name: String,
+    email: String,
+    phone: String,
+    address: AddressForm,
+}
+
+impl Formed for Contact {
+    type Form = ContactForm;
+    fn form(self) -> ContactForm {
+        ContactForm { name: self.name, email: self.email, phone: self.phone, address: self.address.form() }
+    }
+    fn of(form: ContactForm) -> Option<Self> {
+        Some(Self { name: form.name, email: form.email, phone: form.phone, address: Address::of(form.address)? })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct BillToForm {
+    name: String,
+    email: String,
+    phone: String,
+    address: Option<AddressForm>,
+}
+
+impl Formed for BillTo {
+    type Form = BillToForm;
+    fn form(self) -> BillToForm {
+        BillToForm { name: self.name, email: self.email, phone: self.phone, address: self.address.map(Formed::form) }
+    }
+    fn of(form: BillToForm) -> Option<Self> {
+        Some(Self { name: form.name, email: form.email, phone: form.phone, address: form.address.and_then(Address::of) })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct FormOptionsForm {
+    collect_phone: bool,
+    require_address: bool,
+    /// By the name of the field.
+    patterns: BTreeMap<String, PatternForm>,
+    purpose: TextForm,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PatternForm {
+    pattern: String,
+    message: TextForm,
+}
+
+impl Formed for FormOptions {
+    type Form = FormOptionsForm;
+    fn form(self) -> FormOptionsForm {
+        let pattern = |(field, pattern): (Field, FieldPattern)| {
+            (field.name().to_owned(), PatternForm { pattern: pattern.source, message: pattern.message.form() })
+        };
+        FormOptionsForm {
+            collect_phone: self.collect_phone,
+            require_address: self.require_address,
+            patterns: self.page_info.patterns.into_iter().map(pattern).collect(),
+            purpose: self.page_info.purpose.form(),
+        }
+    }
+    fn of(form: FormOptionsForm) -> Option<Self> {
+        let pattern = |(field, form): (String, PatternForm)| {
+            Some((Field::from_name(&field)?, FieldPattern::new(&form.pattern, Text::of(form.message)?)?))
+        };
+        Some(Self {
+            collect_phone: form.collect_phone,
+            require_address: form.require_address,
+            page_info: PageInfo {
+                patterns: form.patterns.into_iter().map(pattern).collect::<Option<_>>()?,
+                purpose: Text::of(form.purpose)?,
+            },
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct LineItemForm {
+    price_id: String,
+    quantity: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    adjustable: Option<RangeForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RangeForm {
+    minimum: u64,
+    maximum: u64,
+}
+
+impl Formed for Vec<LineItem> {
+    type Form = Vec<LineItemForm>;
+    fn form(self) -> Vec<LineItemForm> {
+        let item = |item: LineItem| LineItemForm {
+            price_id: item.price_id.to_string(),
+            quantity: item.quantity,
+            adjustable: item.adjustable.map(|range| RangeForm { minimum: range.minimum, maximum: range.maximum }),
+        };
+        self.into_iter().map(item).collect()
+    }
+    fn of(form: Vec<LineItemForm>) -> Option<Self> {
+        let item = |form: LineItemForm| {
+            Some(LineItem {
+                price_id: PriceId::parse(&form.price_id).ok()?,
+                quantity: form.quantity,
+                adjustable: form.adjustable.map(|range| QuantityRange { minimum: range.minimum, maximum: range.maximum }),
+            })
+        };
+        form.into_iter().map(item).collect()
+    }
+}
+
+impl Formed for Vec<Scope> {
+    type Form = Vec<String>;
+    fn form(self) -> Vec<String> {
+        self.iter().map(|scope| scope.as_str().to_owned()).collect()
+    }
+    fn of(form: Vec<String>) -> Option<Self> {
+        form.iter().map(|text| Scope::parse(text)).collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! Statements put together from shared text, and lists that are read page by page.
+
+use super::{Query, Row, Session, Sql};
+use souk_domain::shared::{Listed, Page, StorageError};
+
+/// Two texts of one statement, from text that both databases read and from pieces that they write differently:
+/// `(listed "$2")` is the set of texts in a JSON array, `(has_all "metadata" "$2")` holds when a JSON object has all
+/// entries of another one.
+macro_rules! sql_each {
+    ($($piece:tt)+) => {
+        $crate::persistence::Sql {
+            sqlite: concat!($($crate::persistence::listing::sql_piece!(sqlite $piece)),+),
+            postgres: concat!($($crate::persistence::listing::sql_piece!(postgres $piece)),+),
+        }
+    };
+}
+
+macro_rules! sql_piece {
+    ($engine:ident $text:literal) => {
+        $text
+    };
+    (sqlite (listed $list:literal)) => {
+        concat!("(SELECT value FROM json_each(", $list, "))")
+    };
+    (postgres (listed $list:literal)) => {
+        concat!("(SELECT jsonb_array_elements_text(", $list, "))")
+    };
+    (sqlite (has_all $object:literal $wanted:literal)) => {
+        concat!(
+            "NOT EXISTS (SELECT 1 FROM json_each(",
+            $wanted,
+            ") wanted WHERE NOT EXISTS (SELECT 1 FROM json_each(",
+            $object,
+            ") had WHERE had.key = wanted.key AND had.value = wanted.value))"
+        )
+    };
+    (postgres (has_all $object:literal $wanted:literal)) => {
+        concat!($object, " @> ", $wanted)
+    };
+    (sqlite (either $sqlite:literal $postgres:literal)) => {
+        $sqlite
+    };
+    (postgres (either $sqlite:literal $postgres:literal)) => {
+        $postgres
+    };
+}
+
+/// The two statements of a list, newest first. `$1`, `$2` and `$3` are the page's; the filter's values begin at `$4`.
+macro_rules! listing {
+    ($table:literal, $($filter:tt)+) => {
+        $crate::persistence::listing::Listing {
+            count: $crate::persistence::listing::sql_each!("SELECT count(*) AS n FROM " $table " WHERE " $($filter)+),
+            page: $crate::persistence::listing::sql_each!(
+                "SELECT * FROM " $table " WHERE " $($filter)+ " AND id < $1 ORDER BY id DESC LIMIT $2 OFFSET $3"
+            ),
+        }
+    };
+}
+
+pub(super) use {listing, sql_each, sql_piece};
+
+/// How many rows there are, and one page of them.
+pub(super) struct Listing {
+    pub count: Sql,
+    pub page: Sql,
+}
+
+/// Sorts after every id: ids are letters, digits and `_`.
+const AFTER_EVERY_ID: &str = "~";
+
+/// Reads a page of a list and counts the whole. `filter` binds the filter's values, from `$4` on.
+pub(super) async fn list<T>(
+    session: &mut Session,
+    listing: &Listing,
+    page: &Page,
+    filter: impl for<'q> Fn(Query<'q>) -> Query<'q> + Send + Sync,
+    read: fn(&Row) -> Result<T, StorageError>,
+) -> Result<Listed<T>, StorageError> {
+    let (before, offset) = match &page.starting_after {
+        Some(id) => (id.as_str(), 0),
+        None => (AFTER_EVERY_ID, page.offset()),
+    };
+    let count = filter(session.query_each(listing.count).bind(before).bind(page.size).bind(offset)).one().await?.get("n")?;
+    let rows = filter(session.query_each(listing.page).bind(before).bind(page.size).bind(offset)).all().await?;
+    Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
+}

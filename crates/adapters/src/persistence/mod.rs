@@ -1,0 +1,57 @@
+//! SQL storage on SQLite and on PostgreSQL. Nothing outside this folder knows which of the two runs.
+
+mod api_keys;
+mod apps;
+mod attempts;
+mod checkout_sessions;
+mod columns;
+mod connect_sessions;
+mod customers;
+mod database;
+mod entitlements;
+mod idempotency_keys;
+mod intents;
+mod invoices;
+mod journal;
+mod json;
+mod listing;
+mod logins;
+mod methods;
+mod migrate;
+mod outbox;
+mod payment_links;
+mod prices;
+mod products;
+mod secret_box;
+mod session;
+mod store;
+mod users;
+mod value;
+
+pub use api_keys::SqlApiKeys;
+pub use apps::SqlApps;
+pub use attempts::SqlAttempts;
+pub use checkout_sessions::SqlCheckoutSessions;
+pub use connect_sessions::SqlConnectSessions;
+pub use customers::SqlCustomers;
+pub use database::Database;
+pub use entitlements::SqlEntitlements;
+pub use idempotency_keys::SqlIdempotencyKeys;
+pub use intents::SqlIntents;
+pub use invoices::SqlInvoices;
+pub use journal::SqlJournal;
+pub use logins::SqlLogins;
+pub use methods::SqlMethods;
+pub use migrate::migrate;
+#[cfg(feature = "testing")]
+pub(crate) use migrate::schema_mark;
+pub use outbox::SqlOutbox;
+pub(crate) use outbox::payload;
+pub use payment_links::SqlPaymentLinks;
+pub use prices::SqlPrices;
+pub use products::SqlProducts;
+pub use secret_box::SecretBox;
+pub use session::{Query, Row, Session, Sql};
+pub use store::SqlStore;
+pub use users::SqlUsers;
+pub use value::{Bound, Kind, Stored, Value};

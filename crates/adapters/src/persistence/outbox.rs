@@ -1,0 +1,57 @@
+//! The outbox: rows written in the unit of work, claimed by the relay and the workers of `queue`.
+
+use super::{Row, Session};
+use async_trait::async_trait;
+use souk_domain::events::{DeadLetter, MAX_ATTEMPTS, Message, Outbox, Topic};
+use souk_domain::shared::{EventId, StorageError, Timestamp};
+use std::collections::BTreeMap;
+
+/// [`Outbox`] over a session; its commit wakes the relay of this process.
+pub struct SqlOutbox<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl Outbox for SqlOutbox<'_> {
+    async fn publish(&mut self, id: &EventId, message: &Message, now: Timestamp) -> Result<(), StorageError> {
+        let insert = "INSERT INTO outbox (id, topic, payload, run_at, created_at, max_attempts) VALUES ($1, $2, $3, $4, $5, $6)";
+        let payload = serde_json::to_value(&message.payload).map_err(|error| StorageError::Driver(Box::new(error)))?;
+        let query = self.0.query(insert).bind(id).bind(message.topic.name()).bind(payload);
+        query.bind(message.run_at).bind(now).bind(MAX_ATTEMPTS).execute().await?;
+        self.0.rings_on_commit();
+        Ok(())
+    }
+
+    async fn dead_letters(&mut self, limit: u32) -> Result<Vec<DeadLetter>, StorageError> {
+        let select = "SELECT id, topic, payload, run_at, attempts, last_error, dead_at FROM outbox WHERE dead_at IS NOT NULL
+                      ORDER BY dead_at DESC, id DESC LIMIT $1";
+        let rows = self.0.query(select).bind(limit).all().await?;
+        rows.iter().filter_map(|row| dead_letter(row).transpose()).collect()
+    }
+
+    async fn revive(&mut self, id: &EventId, now: Timestamp) -> Result<bool, StorageError> {
+        // The attempts go on counting: the queue still knows the deliveries of the earlier ones.
+        let update = "UPDATE outbox SET dead_at = NULL, max_attempts = attempts + $1, run_at = $2 WHERE id = $3 AND dead_at IS NOT NULL";
+        let revived = self.0.query(update).bind(MAX_ATTEMPTS).bind(now).bind(id).execute().await? == 1;
+        self.0.rings_on_commit();
+        Ok(revived)
+    }
+}
+
+/// `None` for a topic of another version, which has no message here.
+fn dead_letter(row: &Row) -> Result<Option<DeadLetter>, StorageError> {
+    let name: String = row.get("topic")?;
+    let Some(topic) = Topic::from_name(&name) else {
+        tracing::warn!(topic = name, "a dead letter is of a topic that this version does not know");
+        return Ok(None);
+    };
+    let message = Message { topic, payload: payload(row)?, run_at: row.get("run_at")? };
+    let last_error: Option<String> = row.get("last_error")?;
+    let (id, attempts, dead_at) = (row.get("id")?, row.get("attempts")?, row.get("dead_at")?);
+    Ok(Some(DeadLetter { id, message, attempts, last_error: last_error.unwrap_or_default(), dead_at }))
+}
+
+/// The `payload` of an outbox row.
+pub(crate) fn payload(row: &Row) -> Result<BTreeMap<String, String>, StorageError> {
+    let json: serde_json::Value = row.get("payload")?;
+    let shown = json.to_string();
+    serde_json::from_value(json).map_err(|_| StorageError::Corrupt { table: "outbox", column: "payload", value: shown })
+}

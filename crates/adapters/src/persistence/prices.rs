@@ -1,0 +1,211 @@
+//! Prices, and the stock that checkouts hold of them.
+
+use super::columns::{containing, keys, read_json, searchable, to_json};
+use super::{Row, Session, Sql};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use souk_domain::pricing::{CatalogueFilter, CurrencyOption, Hold, Price, Prices};
+use souk_domain::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
+
+pub struct SqlPrices<'a>(pub &'a mut Session);
+
+const INSERT: &str =
+    "INSERT INTO prices (id, livemode, product_id, active, nickname, lookup_key, currency_id, unit_amount, currency_options,
+    quantity_available, quantity_sold, quantity_limit_per_checkout, metadata, search_text, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+
+const UPDATE: &str = "UPDATE prices SET active = $2, nickname = $3, lookup_key = $4, currency_id = $5, unit_amount = $6,
+    currency_options = $7, quantity_available = $8, quantity_limit_per_checkout = $9, metadata = $10, search_text = $11, updated_at = $12
+    WHERE id = $1 AND ($8 = 0 OR quantity_sold <= $8)";
+
+const FIND_ALL: Sql = Sql {
+    sqlite: "SELECT * FROM prices WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id",
+    postgres: "SELECT * FROM prices WHERE id IN (SELECT jsonb_array_elements_text($1)) ORDER BY id",
+};
+const OF_PRODUCTS: Sql = Sql {
+    sqlite: "SELECT * FROM prices WHERE product_id IN (SELECT value FROM json_each($1)) ORDER BY id",
+    postgres: "SELECT * FROM prices WHERE product_id IN (SELECT jsonb_array_elements_text($1)) ORDER BY id",
+};
+
+macro_rules! matching {
+    ($what:literal, $tail:literal) => {
+        Sql {
+            sqlite: concat!(
+                "SELECT ",
+                $what,
+                " FROM prices WHERE livemode = $1 AND ($2 IS NULL OR active = $2) AND search_text LIKE $3 ESCAPE '\\'
+                  AND ($5 IS NULL OR product_id = $5) AND NOT EXISTS (SELECT 1 FROM json_each($4) AS wanted WHERE NOT EXISTS
+                    (SELECT 1 FROM json_each(metadata) AS entry WHERE entry.key = wanted.key AND entry.value = wanted.value))",
+                $tail
+            ),
+            postgres: concat!(
+                "SELECT ",
+                $what,
+                " FROM prices WHERE livemode = $1 AND ($2 IS NULL OR active = $2) AND search_text LIKE $3 ESCAPE '\\'
+                  AND ($5 IS NULL OR product_id = $5) AND metadata @> $4",
+                $tail
+            ),
+        }
+    };
+}
+
+const LIST: Sql = matching!("*", " AND ($6 IS NULL OR id < $6) ORDER BY id DESC LIMIT $7 OFFSET $8");
+const COUNT: Sql = matching!("count(*) AS n", "");
+
+// The row of the hold comes before the price's, here and in a release: whoever changes one session's stock waits at its rows,
+// not at prices that the other one needs.
+const NOTE_HOLD: &str = "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'held', $4)
+    ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'held', held_at = $4,
+        quantity = $3 + CASE WHEN holds.state = 'held' THEN holds.quantity ELSE 0 END
+    WHERE holds.state <> 'sold'";
+const TAKE: &str = "UPDATE prices SET quantity_sold = quantity_sold + $2
+    WHERE id = $1 AND (quantity_available = 0 OR quantity_sold + $2 <= quantity_available)";
+const FORGET_HOLD: &str = "UPDATE holds SET quantity = quantity - $3, state = CASE WHEN quantity > $3 THEN 'held' ELSE 'released' END
+    WHERE session_id = $1 AND price_id = $2 AND state = 'held'";
+const RELEASE: &str = "UPDATE holds SET state = 'released' WHERE session_id = $1 AND state = 'held' RETURNING price_id, quantity";
+const GIVE_BACK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2 WHERE id = $1";
+const SELL: &str = "UPDATE holds SET state = 'sold' WHERE session_id = $1 AND state = 'held'";
+
+// A stock that is counted stays counted: 0 would mean that it has no limit.
+const RESTOCK: &str = "UPDATE prices SET quantity_available = quantity_available + $2, updated_at = $3
+    WHERE id = $1 AND quantity_available + $2 > 0 AND quantity_available + $2 >= quantity_sold";
+
+/// One currency option as its column keeps it.
+#[derive(Serialize, Deserialize)]
+struct StoredOption {
+    currency_id: String,
+    /// Base units, as text: JSON numbers end at 2^53.
+    unit_amount: String,
+}
+
+fn options_to_json(price: &Price) -> Result<serde_json::Value, StorageError> {
+    let options = price.currency_options.iter();
+    let stored: Vec<_> = options
+        .map(|option| StoredOption { currency_id: option.currency_id.to_string(), unit_amount: option.unit_amount.to_string() })
+        .collect();
+    to_json(&stored)
+}
+
+fn read_options(row: &Row) -> Result<Vec<CurrencyOption>, StorageError> {
+    let stored: Vec<StoredOption> = read_json(row, "prices", "currency_options")?;
+    let read = |option: StoredOption| {
+        let currency_id = CurrencyId::parse(&option.currency_id).ok()?;
+        Some(CurrencyOption { currency_id, unit_amount: Amount::parse_base_units(&option.unit_amount).ok()? })
+    };
+    stored
+        .into_iter()
+        .map(|option| {
+            let value = option.unit_amount.clone();
+            read(option).ok_or(StorageError::Corrupt { table: "prices", column: "currency_options", value })
+        })
+        .collect()
+}
+
+fn search_text(price: &Price) -> String {
+    searchable(&[&price.nickname, price.lookup_key.as_deref().unwrap_or_default()])
+}
+
+fn read(row: &Row) -> Result<Price, StorageError> {
+    Ok(Price {
+        id: row.get("id")?,
+        mode: Mode::from_livemode(row.get("livemode")?),
+        product_id: row.get("product_id")?,
+        active: row.get("active")?,
+        nickname: row.get("nickname")?,
+        lookup_key: row.get("lookup_key")?,
+        currency_id: row.get("currency_id")?,
+        unit_amount: row.get("unit_amount")?,
+        currency_options: read_options(row)?,
+        quantity_available: row.get("quantity_available")?,
+        quantity_sold: row.get("quantity_sold")?,
+        quantity_limit_per_checkout: row.get("quantity_limit_per_checkout")?,
+        metadata: read_json(row, "prices", "metadata")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
+
+fn read_hold(row: &Row) -> Result<Hold, StorageError> {
+    Ok(Hold { price_id: row.get("price_id")?, quantity: row.get("quantity")? })
+}
+
+#[async_trait]
+impl Prices for SqlPrices<'_> {
+    async fn insert(&mut self, price: &Price) -> Result<(), StorageError> {
+        let query = self.0.query(INSERT).bind(&price.id).bind(price.mode.is_live()).bind(&price.product_id).bind(price.active);
+        let query = query.bind(&price.nickname).bind(price.lookup_key.as_ref()).bind(&price.currency_id).bind(price.unit_amount);
+        let query = query.bind(options_to_json(price)?).bind(price.quantity_available).bind(price.quantity_sold);
+        let query = query.bind(price.quantity_limit_per_checkout).bind(to_json(&price.metadata)?).bind(search_text(price));
+        query.bind(price.created_at).bind(price.updated_at).execute().await.map(drop)
+    }
+
+    async fn update(&mut self, price: &Price) -> Result<bool, StorageError> {
+        let query = self.0.query(UPDATE).bind(&price.id).bind(price.active).bind(&price.nickname).bind(price.lookup_key.as_ref());
+        let query = query.bind(&price.currency_id).bind(price.unit_amount).bind(options_to_json(price)?).bind(price.quantity_available);
+        let query = query.bind(price.quantity_limit_per_checkout).bind(to_json(&price.metadata)?).bind(search_text(price));
+        Ok(query.bind(price.updated_at).execute().await? > 0)
+    }
+
+    async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError> {
+        let row = self.0.query("SELECT * FROM prices WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    async fn find_by_lookup_key(&mut self, mode: Mode, key: &str) -> Result<Option<Price>, StorageError> {
+        let query = self.0.query("SELECT * FROM prices WHERE livemode = $1 AND lookup_key = $2");
+        query.bind(mode.is_live()).bind(key).optional().await?.as_ref().map(read).transpose()
+    }
+
+    async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError> {
+        self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?.iter().map(read).collect()
+    }
+
+    async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError> {
+        self.0.query_each(OF_PRODUCTS).bind(keys(ids)).all().await?.iter().map(read).collect()
+    }
+
+    async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError> {
+        let (pattern, metadata) = (containing(&searchable(&[&filter.query])), to_json(&filter.metadata)?);
+        let query = self.0.query_each(COUNT).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
+        let count = query.bind(filter.product.as_ref()).one().await?.get("n")?;
+        let query = self.0.query_each(LIST).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
+        let offset = if page.starting_after.is_some() { 0 } else { page.offset() };
+        let query = query.bind(filter.product.as_ref()).bind(page.starting_after.as_ref()).bind(page.size).bind(offset);
+        Ok(Listed { count, list: query.all().await?.iter().map(read).collect::<Result<_, _>>()? })
+    }
+
+    async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<bool, StorageError> {
+        let noted = self.0.query(NOTE_HOLD).bind(session).bind(&hold.price_id).bind(hold.quantity).bind(now).execute().await?;
+        if noted == 0 {
+            return Ok(false);
+        }
+        if self.0.query(TAKE).bind(&hold.price_id).bind(hold.quantity).execute().await? == 1 {
+            return Ok(true);
+        }
+        self.0.query(FORGET_HOLD).bind(session).bind(&hold.price_id).bind(hold.quantity).execute().await?;
+        Ok(false)
+    }
+
+    async fn holds(&mut self, session: &SessionId) -> Result<Vec<Hold>, StorageError> {
+        let query = self.0.query("SELECT price_id, quantity FROM holds WHERE session_id = $1 AND state = 'held' ORDER BY price_id");
+        query.bind(session).all().await?.iter().map(read_hold).collect()
+    }
+
+    async fn release(&mut self, session: &SessionId) -> Result<(), StorageError> {
+        let rows = self.0.query(RELEASE).bind(session).all().await?;
+        let mut released = rows.iter().map(read_hold).collect::<Result<Vec<_>, _>>()?;
+        released.sort_by(|a, b| a.price_id.cmp(&b.price_id));
+        for hold in &released {
+            self.0.query(GIVE_BACK).bind(&hold.price_id).bind(hold.quantity).execute().await?;
+        }
+        Ok(())
+    }
+
+    async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError> {
+        self.0.query(SELL).bind(session).execute().await.map(drop)
+    }
+
+    async fn restock(&mut self, id: &PriceId, step: i64, now: Timestamp) -> Result<bool, StorageError> {
+        Ok(self.0.query(RESTOCK).bind(id).bind(step).bind(now).execute().await? > 0)
+    }
+}

@@ -1,0 +1,112 @@
+//! Products.
+
+use super::columns::{containing, keys, read_json, searchable, to_json};
+use super::{Row, Session, Sql};
+use async_trait::async_trait;
+use souk_domain::pricing::{CatalogueFilter, Product, Products};
+use souk_domain::shared::{Listed, Mode, Page, ProductId, StorageError};
+
+pub struct SqlProducts<'a>(pub &'a mut Session);
+
+const INSERT: &str = "INSERT INTO products (id, livemode, active, name, description, images, features, unit_label, statement_descriptor,
+    default_price_id, app, metadata, search_text, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+
+const UPDATE: &str = "UPDATE products SET active = $2, name = $3, description = $4, images = $5, features = $6, unit_label = $7,
+    statement_descriptor = $8, default_price_id = $9, app = $10, metadata = $11, search_text = $12, updated_at = $13 WHERE id = $1";
+
+const FIND_ALL: Sql = Sql {
+    sqlite: "SELECT * FROM products WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id",
+    postgres: "SELECT * FROM products WHERE id IN (SELECT jsonb_array_elements_text($1)) ORDER BY id",
+};
+
+macro_rules! matching {
+    ($what:literal, $tail:literal) => {
+        Sql {
+            sqlite: concat!(
+                "SELECT ",
+                $what,
+                " FROM products WHERE livemode = $1 AND ($2 IS NULL OR active = $2) AND search_text LIKE $3 ESCAPE '\\'
+                  AND NOT EXISTS (SELECT 1 FROM json_each($4) AS wanted WHERE NOT EXISTS
+                    (SELECT 1 FROM json_each(metadata) AS entry WHERE entry.key = wanted.key AND entry.value = wanted.value))",
+                $tail
+            ),
+            postgres: concat!(
+                "SELECT ",
+                $what,
+                " FROM products WHERE livemode = $1 AND ($2 IS NULL OR active = $2) AND search_text LIKE $3 ESCAPE '\\' AND metadata @> $4",
+                $tail
+            ),
+        }
+    };
+}
+
+const LIST: Sql = matching!("*", " AND ($5 IS NULL OR id < $5) ORDER BY id DESC LIMIT $6 OFFSET $7");
+const COUNT: Sql = matching!("count(*) AS n", "");
+
+const DELETE: &str = "DELETE FROM products WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM prices WHERE product_id = $1)";
+
+fn search_text(product: &Product) -> String {
+    searchable(&[&product.name, &product.description])
+}
+
+fn read(row: &Row) -> Result<Product, StorageError> {
+    Ok(Product {
+        id: row.get("id")?,
+        mode: Mode::from_livemode(row.get("livemode")?),
+        active: row.get("active")?,
+        name: row.get("name")?,
+        description: row.get("description")?,
+        images: read_json(row, "products", "images")?,
+        features: read_json(row, "products", "features")?,
+        unit_label: row.get("unit_label")?,
+        statement_descriptor: row.get("statement_descriptor")?,
+        default_price_id: row.get("default_price_id")?,
+        app: row.get("app")?,
+        metadata: read_json(row, "products", "metadata")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
+
+#[async_trait]
+impl Products for SqlProducts<'_> {
+    async fn insert(&mut self, product: &Product) -> Result<(), StorageError> {
+        let query = self.0.query(INSERT).bind(&product.id).bind(product.mode.is_live()).bind(product.active);
+        let query = query.bind(&product.name).bind(&product.description).bind(to_json(&product.images)?).bind(to_json(&product.features)?);
+        let query = query.bind(product.unit_label.as_ref()).bind(product.statement_descriptor.as_ref());
+        let query = query.bind(product.default_price_id.as_ref()).bind(product.app.as_ref()).bind(to_json(&product.metadata)?);
+        query.bind(search_text(product)).bind(product.created_at).bind(product.updated_at).execute().await.map(drop)
+    }
+
+    async fn update(&mut self, product: &Product) -> Result<(), StorageError> {
+        let query = self.0.query(UPDATE).bind(&product.id).bind(product.active).bind(&product.name).bind(&product.description);
+        let query = query.bind(to_json(&product.images)?).bind(to_json(&product.features)?);
+        let query = query.bind(product.unit_label.as_ref()).bind(product.statement_descriptor.as_ref());
+        let query = query.bind(product.default_price_id.as_ref()).bind(product.app.as_ref()).bind(to_json(&product.metadata)?);
+        query.bind(search_text(product)).bind(product.updated_at).execute().await.map(drop)
+    }
+
+    async fn find(&mut self, id: &ProductId) -> Result<Option<Product>, StorageError> {
+        let row = self.0.query("SELECT * FROM products WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    async fn find_all(&mut self, ids: &[ProductId]) -> Result<Vec<Product>, StorageError> {
+        self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?.iter().map(read).collect()
+    }
+
+    async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Product>, StorageError> {
+        let (pattern, metadata) = (containing(&searchable(&[&filter.query])), to_json(&filter.metadata)?);
+        let query = self.0.query_each(COUNT).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
+        let count = query.one().await?.get("n")?;
+        let query = self.0.query_each(LIST).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
+        let offset = if page.starting_after.is_some() { 0 } else { page.offset() };
+        let rows = query.bind(page.starting_after.as_ref()).bind(page.size).bind(offset).all().await?;
+        Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
+    }
+
+    async fn delete(&mut self, id: &ProductId) -> Result<bool, StorageError> {
+        Ok(self.0.query(DELETE).bind(id).execute().await? > 0)
+    }
+}

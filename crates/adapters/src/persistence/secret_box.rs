@@ -1,0 +1,76 @@
+//! Secrets at rest: sealed before they reach the database, and only opened by whoever holds the key.
+
+use chacha20poly1305::aead::{Aead, Generate, Payload};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use souk_domain::shared::StorageError;
+
+/// Bytes of an XChaCha20 nonce; it stands before the ciphertext. With 192 bits, random nonces do not meet.
+const NONCE_LENGTH: usize = 24;
+
+/// Seals and opens texts with XChaCha20-Poly1305 under one key.
+pub struct SecretBox(XChaCha20Poly1305);
+
+impl SecretBox {
+    #[must_use]
+    pub fn new(key: &[u8; 32]) -> Self {
+        Self(XChaCha20Poly1305::new(key.into()))
+    }
+
+    /// The sealed text. It opens for the same `place` only (table, column and id), so that nobody who can write to the
+    /// database can put one secret in the place of another.
+    pub fn seal(&self, place: &str, text: &str) -> Result<Vec<u8>, StorageError> {
+        let nonce = XNonce::generate();
+        let sealed = self.0.encrypt(&nonce, Payload { msg: text.as_bytes(), aad: place.as_bytes() });
+        let sealed = sealed.map_err(|_| StorageError::Driver("a secret could not be encrypted".into()))?;
+        Ok([nonce.as_slice(), &sealed].concat())
+    }
+
+    /// The text that was sealed for this place. `None` with another key or place, or when it was changed since.
+    #[must_use]
+    pub fn open(&self, place: &str, sealed: &[u8]) -> Option<String> {
+        let (nonce, sealed) = sealed.split_at_checked(NONCE_LENGTH)?;
+        let nonce = XNonce::try_from(nonce).ok()?;
+        let text = self.0.decrypt(&nonce, Payload { msg: sealed, aad: place.as_bytes() }).ok()?;
+        String::from_utf8(text).ok()
+    }
+
+    /// Opens a column's value; failing to is [`StorageError::Corrupt`].
+    pub(super) fn open_column(&self, table: &'static str, column: &'static str, id: &str, sealed: &[u8]) -> Result<String, StorageError> {
+        self.open(&place(table, column, id), sealed).ok_or_else(|| StorageError::Corrupt {
+            table,
+            column,
+            value: format!("of {id}: it was not encrypted with this store's key"),
+        })
+    }
+}
+
+/// Where a secret stands.
+pub(super) fn place(table: &str, column: &str, id: &str) -> String {
+    format!("{table}.{column}:{id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_opens_with_its_key_and_in_its_place_only() {
+        let secrets = SecretBox::new(&[7; 32]);
+        let sealed = secrets.seal("a", "sk_test_1").expect("seals");
+        assert_eq!(secrets.open("a", &sealed).as_deref(), Some("sk_test_1"));
+        assert_eq!(secrets.open("b", &sealed), None);
+        assert_eq!(SecretBox::new(&[8; 32]).open("a", &sealed), None);
+        assert_eq!(secrets.open("a", &sealed[..20]), None);
+        let mut changed = sealed.clone();
+        changed[NONCE_LENGTH] ^= 1;
+        assert_eq!(secrets.open("a", &changed), None);
+    }
+
+    #[test]
+    fn the_same_secret_is_never_sealed_to_the_same_bytes() {
+        let secrets = SecretBox::new(&[7; 32]);
+        let sealed = secrets.seal("a", "sk_test_1").expect("seals");
+        assert_ne!(sealed, secrets.seal("a", "sk_test_1").expect("seals"));
+        assert!(!sealed.windows(9).any(|window| window == b"sk_test_1"));
+    }
+}

@@ -1,0 +1,252 @@
+//! One SQL text on two drivers.
+
+use super::database::storage;
+use super::value::{Bound, Kind, Stored, Value};
+use souk_domain::shared::StorageError;
+use sqlx::Transaction;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgArguments, PgRow, Postgres};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow};
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
+///
+/// A statement that PostgreSQL refuses, also for a duplicate key, spoils its transaction: where a duplicate is expected,
+/// write `ON CONFLICT DO NOTHING` and look at the number of rows.
+pub struct Session {
+    connection: Connection,
+    published: Arc<Notify>,
+    publishes: bool,
+}
+
+pub(super) enum Connection {
+    Sqlite(Handle<Sqlite>),
+    Postgres(Handle<Postgres>),
+}
+
+pub(super) enum Handle<D: sqlx::Database> {
+    Transaction(Transaction<'static, D>),
+    Plain(PoolConnection<D>),
+}
+
+impl<D: sqlx::Database> Handle<D> {
+    fn get(&mut self) -> &mut D::Connection {
+        match self {
+            Self::Transaction(transaction) => transaction,
+            Self::Plain(connection) => connection,
+        }
+    }
+
+    async fn commit(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Transaction(transaction) => transaction.commit().await,
+            Self::Plain(_) => Ok(()),
+        }
+    }
+}
+
+macro_rules! connections {
+    ($($driver:ident),*) => {$(
+        impl From<Transaction<'static, $driver>> for Connection {
+            fn from(transaction: Transaction<'static, $driver>) -> Self { Self::$driver(Handle::Transaction(transaction)) }
+        }
+
+        impl From<PoolConnection<$driver>> for Connection {
+            fn from(connection: PoolConnection<$driver>) -> Self { Self::$driver(Handle::Plain(connection)) }
+        }
+    )*};
+}
+connections!(Sqlite, Postgres);
+
+/// The rare statement that has two texts.
+#[derive(Debug, Clone, Copy)]
+pub struct Sql {
+    pub sqlite: &'static str,
+    pub postgres: &'static str,
+}
+
+impl Session {
+    pub(super) fn new(connection: Connection, published: Arc<Notify>) -> Self {
+        Self { connection, published, publishes: false }
+    }
+
+    /// A statement with `$1`, `$2`, ... for the values bound to it, in order.
+    pub fn query(&mut self, sql: &'static str) -> Query<'_> {
+        Query { session: self, sql, values: Ok(Vec::new()) }
+    }
+
+    pub fn query_each(&mut self, sql: Sql) -> Query<'_> {
+        let text = match self.connection {
+            Connection::Sqlite(_) => sql.sqlite,
+            Connection::Postgres(_) => sql.postgres,
+        };
+        self.query(text)
+    }
+
+    /// Makes the commit wake the relay of this process.
+    pub(crate) fn rings_on_commit(&mut self) {
+        self.publishes = true;
+    }
+
+    pub async fn commit(self) -> Result<(), StorageError> {
+        match self.connection {
+            Connection::Sqlite(handle) => handle.commit().await,
+            Connection::Postgres(handle) => handle.commit().await,
+        }
+        .map_err(storage)?;
+        if self.publishes {
+            self.published.notify_one();
+        }
+        Ok(())
+    }
+}
+
+/// A statement and the values bound to it.
+#[must_use = "a query does nothing until it is run"]
+pub struct Query<'s> {
+    session: &'s mut Session,
+    sql: &'static str,
+    values: Result<Vec<Value>, StorageError>,
+}
+
+macro_rules! run {
+    ($query:ident, $run:ident) => {{
+        let (sql, values) = ($query.sql, $query.values?);
+        match &mut $query.session.connection {
+            Connection::Sqlite(handle) => {
+                let answer = sqlx::query_with(sql, sqlite_arguments(values)?).$run(handle.get()).await;
+                answer.map_err(storage)?.into_answer(sql)
+            }
+            Connection::Postgres(handle) => {
+                let answer = sqlx::query_with(sql, postgres_arguments(values)?).$run(handle.get()).await;
+                answer.map_err(storage)?.into_answer(sql)
+            }
+        }
+    }};
+}
+
+impl Query<'_> {
+    /// Binds the next value. One that no column can hold (an integer above `i64::MAX`) fails when the query is run.
+    pub fn bind(mut self, value: impl Bound) -> Self {
+        if let Ok(values) = &mut self.values {
+            match value.into_value() {
+                Some(value) => values.push(value),
+                None => self.values = Err(StorageError::Driver("a bound value is out of the range that storage has".into())),
+            }
+        }
+        self
+    }
+
+    pub async fn all(self) -> Result<Vec<Row>, StorageError> {
+        Ok(run!(self, fetch_all))
+    }
+
+    /// The first row, if there is one.
+    pub async fn optional(self) -> Result<Option<Row>, StorageError> {
+        Ok(run!(self, fetch_optional))
+    }
+
+    /// The first row; its absence is an error.
+    pub async fn one(self) -> Result<Row, StorageError> {
+        Ok(run!(self, fetch_one))
+    }
+
+    /// How many rows were inserted, changed or deleted.
+    pub async fn execute(self) -> Result<u64, StorageError> {
+        Ok(run!(self, execute))
+    }
+}
+
+/// What a driver answers, as ours.
+trait Answer {
+    type Ours;
+    fn into_answer(self, sql: &'static str) -> Self::Ours;
+}
+
+macro_rules! answers {
+    ($($driver:ident, $row:ty, $done:ty;)*) => {$(
+        impl Answer for $row {
+            type Ours = Row;
+            fn into_answer(self, sql: &'static str) -> Row { Row { sql, cells: Cells::$driver(self) } }
+        }
+
+        impl Answer for $done {
+            type Ours = u64;
+            fn into_answer(self, _: &'static str) -> u64 { self.rows_affected() }
+        }
+    )*};
+}
+answers! {
+    Sqlite, SqliteRow, sqlx::sqlite::SqliteQueryResult;
+    Postgres, PgRow, sqlx::postgres::PgQueryResult;
+}
+
+impl<T: Answer> Answer for Option<T> {
+    type Ours = Option<T::Ours>;
+    fn into_answer(self, sql: &'static str) -> Self::Ours {
+        self.map(|row| row.into_answer(sql))
+    }
+}
+
+impl<T: Answer> Answer for Vec<T> {
+    type Ours = Vec<T::Ours>;
+    fn into_answer(self, sql: &'static str) -> Self::Ours {
+        self.into_iter().map(|row| row.into_answer(sql)).collect()
+    }
+}
+
+/// One row of an answer.
+pub struct Row {
+    sql: &'static str,
+    cells: Cells,
+}
+
+enum Cells {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl Row {
+    /// The value of a column by name. A value that does not read as `T` is [`StorageError::Corrupt`].
+    pub fn get<T: Stored>(&self, column: &'static str) -> Result<T, StorageError> {
+        match T::from_value(self.value(column, T::KIND)?) {
+            Some(value) => Ok(value),
+            None => {
+                let value = self.value(column, T::KIND)?.shown();
+                Err(StorageError::Corrupt { table: table_of(self.sql), column, value })
+            }
+        }
+    }
+
+    fn value(&self, column: &'static str, kind: Kind) -> Result<Value, StorageError> {
+        match &self.cells {
+            Cells::Sqlite(row) => Value::of_sqlite(row, column, kind),
+            Cells::Postgres(row) => Value::of_postgres(row, column, kind),
+        }
+        .map_err(storage)
+    }
+}
+
+/// The table that a statement names first, for messages.
+fn table_of(sql: &'static str) -> &'static str {
+    let mut words = sql.split_whitespace();
+    words.find(|word| ["FROM", "INTO", "UPDATE"].iter().any(|mark| word.eq_ignore_ascii_case(mark)));
+    words.next().unwrap_or("result")
+}
+
+fn sqlite_arguments(values: Vec<Value>) -> Result<SqliteArguments, StorageError> {
+    let mut arguments = SqliteArguments::default();
+    for value in values {
+        value.add_to_sqlite(&mut arguments).map_err(StorageError::Driver)?;
+    }
+    Ok(arguments)
+}
+
+fn postgres_arguments(values: Vec<Value>) -> Result<PgArguments, StorageError> {
+    let mut arguments = PgArguments::default();
+    for value in values {
+        value.add_to_postgres(&mut arguments).map_err(StorageError::Driver)?;
+    }
+    Ok(arguments)
+}

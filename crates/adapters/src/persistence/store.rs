@@ -1,0 +1,97 @@
+//! The store as the domain sees it: units of work over one connection.
+
+use super::{
+    Database, SecretBox, Session, SqlApiKeys, SqlApps, SqlAttempts, SqlCheckoutSessions, SqlConnectSessions, SqlCustomers, SqlEntitlements,
+    SqlIdempotencyKeys, SqlIntents, SqlInvoices, SqlJournal, SqlLogins, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts,
+    SqlUsers,
+};
+use async_trait::async_trait;
+use souk_domain::access::{ApiKeys, ConnectSessions, Logins, Users};
+use souk_domain::billing::Invoices;
+use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
+use souk_domain::customer::Customers;
+use souk_domain::events::Outbox;
+use souk_domain::ledger::Journal;
+use souk_domain::payment::{Attempts, Intents, Methods};
+use souk_domain::pricing::{Prices, Products};
+use souk_domain::shared::StorageError;
+use souk_domain::storage::{IdempotencyKeys, Store, UnitOfWork};
+use souk_domain::store::{Apps, Entitlements};
+use std::sync::Arc;
+
+/// [`Store`] on either database. Cheap to clone.
+#[derive(Clone)]
+pub struct SqlStore {
+    database: Database,
+    secrets: Arc<SecretBox>,
+}
+
+impl SqlStore {
+    /// `secrets` seals what must not be read from the database: secrets of payment methods, client secrets of cards.
+    #[must_use]
+    pub const fn new(database: Database, secrets: Arc<SecretBox>) -> Self {
+        Self { database, secrets }
+    }
+}
+
+#[async_trait]
+impl Store for SqlStore {
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
+        Ok(Box::new(SqlUnitOfWork { session: self.database.begin().await?, secrets: Arc::clone(&self.secrets) }))
+    }
+
+    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
+        Ok(Box::new(SqlUnitOfWork { session: self.database.read().await?, secrets: Arc::clone(&self.secrets) }))
+    }
+
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.database.ping().await
+    }
+}
+
+struct SqlUnitOfWork {
+    session: Session,
+    secrets: Arc<SecretBox>,
+}
+
+macro_rules! repositories {
+    ($($name:ident: $port:ident as $repository:ident;)*) => {$(
+        fn $name(&mut self) -> Box<dyn $port + '_> {
+            Box::new($repository(&mut self.session))
+        }
+    )*};
+}
+
+#[async_trait]
+impl UnitOfWork for SqlUnitOfWork {
+    repositories! {
+        users: Users as SqlUsers;
+        logins: Logins as SqlLogins;
+        api_keys: ApiKeys as SqlApiKeys;
+        connect_sessions: ConnectSessions as SqlConnectSessions;
+        customers: Customers as SqlCustomers;
+        products: Products as SqlProducts;
+        prices: Prices as SqlPrices;
+        intents: Intents as SqlIntents;
+        links: PaymentLinks as SqlPaymentLinks;
+        sessions: CheckoutSessions as SqlCheckoutSessions;
+        invoices: Invoices as SqlInvoices;
+        journal: Journal as SqlJournal;
+        apps: Apps as SqlApps;
+        entitlements: Entitlements as SqlEntitlements;
+        idempotency: IdempotencyKeys as SqlIdempotencyKeys;
+        outbox: Outbox as SqlOutbox;
+    }
+
+    fn methods(&mut self) -> Box<dyn Methods + '_> {
+        Box::new(SqlMethods { session: &mut self.session, secrets: &self.secrets })
+    }
+
+    fn attempts(&mut self) -> Box<dyn Attempts + '_> {
+        Box::new(SqlAttempts { session: &mut self.session, secrets: &self.secrets })
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StorageError> {
+        self.session.commit().await
+    }
+}

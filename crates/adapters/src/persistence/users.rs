@@ -1,0 +1,83 @@
+//! Users and their passports.
+
+use super::{Row, Session};
+use async_trait::async_trait;
+use souk_domain::access::{Did, Passport, Role, User, Users};
+use souk_domain::shared::StorageError;
+
+pub struct SqlUsers<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl Users for SqlUsers<'_> {
+    async fn find(&mut self, did: &Did) -> Result<Option<User>, StorageError> {
+        let row = self.0.query("SELECT * FROM users WHERE did = $1").bind(did).optional().await?;
+        row.as_ref().map(user).transpose()
+    }
+
+    async fn upsert(&mut self, user: &User) -> Result<(), StorageError> {
+        let upsert = "INSERT INTO users (did, public_key, full_name, email, phone, address, language, created_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                      ON CONFLICT (did) DO UPDATE SET
+                          public_key = excluded.public_key,
+                          full_name = CASE WHEN users.full_name = '' THEN excluded.full_name ELSE users.full_name END,
+                          email = CASE WHEN users.email = '' THEN excluded.email ELSE users.email END,
+                          phone = CASE WHEN users.phone = '' THEN excluded.phone ELSE users.phone END,
+                          address = COALESCE(users.address, excluded.address),
+                          updated_at = excluded.updated_at";
+        let query = self.0.query(upsert).bind(&user.did).bind(&user.public_key).bind(&user.full_name).bind(&user.email);
+        let query = query.bind(&user.phone).bind(&user.address).bind(user.language).bind(user.created_at).bind(user.updated_at);
+        query.execute().await?;
+        Ok(())
+    }
+
+    async fn update_profile(&mut self, user: &User) -> Result<(), StorageError> {
+        let update = "UPDATE users SET full_name = $2, email = $3, phone = $4, address = $5, language = $6, updated_at = $7 WHERE did = $1";
+        let query = self.0.query(update).bind(&user.did).bind(&user.full_name).bind(&user.email).bind(&user.phone);
+        query.bind(&user.address).bind(user.language).bind(user.updated_at).execute().await?;
+        Ok(())
+    }
+
+    async fn passports(&mut self, holder: &Did) -> Result<Vec<Passport>, StorageError> {
+        let select = "SELECT * FROM passports WHERE holder = $1 AND revoked_at IS NULL ORDER BY issued_at, id";
+        let rows = self.0.query(select).bind(holder).all().await?;
+        let mut passports = rows.iter().map(passport).collect::<Result<Vec<_>, _>>()?;
+        passports.sort_by_key(|passport| std::cmp::Reverse(passport.role));
+        Ok(passports)
+    }
+
+    async fn issue_passport(&mut self, passport: &Passport) -> Result<(), StorageError> {
+        let insert = "INSERT INTO passports (id, holder, role, issued_at, revoked_at) VALUES ($1, $2, $3, $4, $5)";
+        let query = self.0.query(insert).bind(&passport.id).bind(&passport.holder).bind(passport.role);
+        query.bind(passport.issued_at).bind(passport.revoked_at).execute().await?;
+        Ok(())
+    }
+
+    async fn owner_exists(&mut self) -> Result<bool, StorageError> {
+        let select = "SELECT id FROM passports WHERE role = $1 AND revoked_at IS NULL LIMIT 1";
+        Ok(self.0.query(select).bind(Role::Owner).optional().await?.is_some())
+    }
+}
+
+fn user(row: &Row) -> Result<User, StorageError> {
+    Ok(User {
+        did: row.get("did")?,
+        public_key: row.get("public_key")?,
+        full_name: row.get("full_name")?,
+        email: row.get("email")?,
+        phone: row.get("phone")?,
+        address: row.get("address")?,
+        language: row.get("language")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
+
+fn passport(row: &Row) -> Result<Passport, StorageError> {
+    Ok(Passport {
+        id: row.get("id")?,
+        holder: row.get("holder")?,
+        role: row.get("role")?,
+        issued_at: row.get("issued_at")?,
+        revoked_at: row.get("revoked_at")?,
+    })
+}

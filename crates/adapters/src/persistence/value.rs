@@ -1,0 +1,237 @@
+//! How a domain value is kept in each database.
+//!
+//! | kind | SQLite | PostgreSQL |
+//! |---|---|---|
+//! | text | TEXT | TEXT |
+//! | integer | INTEGER | BIGINT |
+//! | bool | INTEGER 0 or 1 | BOOLEAN |
+//! | amount | TEXT of 39 digits, so that text order is number order | NUMERIC(78,0) |
+//! | time | INTEGER microseconds since 1970 | TIMESTAMPTZ |
+//! | json | TEXT | JSONB |
+//! | bytes | BLOB | BYTEA |
+
+use bigdecimal::{BigDecimal, ToPrimitive};
+use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
+use souk_domain::billing::{BillingReason, InvoiceStatus};
+use souk_domain::checkout::{PaymentStatus, SessionStatus};
+use souk_domain::ledger::{Account, Reason, Side};
+use souk_domain::payment::{AttemptStatus, IntentStatus, MethodKind};
+use souk_domain::shared::*;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{Arguments, Column, Row, TypeInfo, ValueRef};
+use time::OffsetDateTime;
+
+/// The kinds of columns there are; a NULL has one too, because PostgreSQL asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Integer,
+    Bool,
+    Amount,
+    Time,
+    Json,
+    Bytes,
+}
+
+/// A value on its way to or from a database.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Null(Kind),
+    Text(String),
+    Integer(i64),
+    Bool(bool),
+    Amount(Amount),
+    Time(Timestamp),
+    Json(serde_json::Value),
+    Bytes(Vec<u8>),
+    /// Neither database keeps it so; shown as found.
+    Odd(String),
+}
+
+/// What a query takes: every [`Stored`] type, and references to one.
+pub trait Bound {
+    const KIND: Kind;
+    /// `None` when no column can hold it.
+    fn into_value(self) -> Option<Value>;
+}
+
+/// What a row gives back.
+pub trait Stored: Bound + Sized {
+    /// `None` when the value is not of this type.
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+impl<T: Stored + Clone> Bound for &T {
+    const KIND: Kind = T::KIND;
+    fn into_value(self) -> Option<Value> {
+        self.clone().into_value()
+    }
+}
+
+impl<T: Bound> Bound for Option<T> {
+    const KIND: Kind = T::KIND;
+    fn into_value(self) -> Option<Value> {
+        self.map_or(Some(Value::Null(T::KIND)), T::into_value)
+    }
+}
+
+impl<T: Stored> Stored for Option<T> {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Null(_) = value { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}
+
+impl Bound for &str {
+    const KIND: Kind = Kind::Text;
+    fn into_value(self) -> Option<Value> {
+        Some(Value::Text(self.to_owned()))
+    }
+}
+
+/// Says how a type is kept: its kind, how it becomes a value of that kind, and back.
+macro_rules! stored {
+    ($($type:ty, $kind:ident, $value:pat => $into:expr, $back:pat => $from:expr;)*) => {$(
+        impl Bound for $type {
+            const KIND: Kind = Kind::$kind;
+            fn into_value(self) -> Option<Value> {
+                let $value = self;
+                $into.map(Value::$kind)
+            }
+        }
+
+        impl Stored for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                let Value::$kind($back) = value else { return None };
+                $from
+            }
+        }
+    )*};
+}
+pub(super) use stored;
+
+stored! {
+    String, Text, text => Some(text), text => Some(text);
+    i64, Integer, number => Some(number), number => Some(number);
+    u32, Integer, number => Some(i64::from(number)), number => Self::try_from(number).ok();
+    u64, Integer, number => i64::try_from(number).ok(), number => Self::try_from(number).ok();
+    bool, Bool, truth => Some(truth), truth => Some(truth);
+    Amount, Amount, amount => Some(amount), amount => Some(amount);
+    Timestamp, Time, at => Some(at), at => Some(at);
+    serde_json::Value, Json, json => Some(json), json => Some(json);
+    Vec<u8>, Bytes, bytes => Some(bytes), bytes => Some(bytes);
+    Did, Text, did => Some(did.to_string()), text => Some(Self::from_verified(text));
+    TokenHash, Bytes, hash => Some(hash.to_vec()), bytes => bytes.try_into().ok();
+    Mode, Bool, mode => Some(mode.is_live()), live => Some(Self::from_livemode(live));
+    Language, Text, language => Some(language.tag().to_owned()), tag => Some(Self::from_tag(&tag));
+    Account, Text, account => Some(account.name()), name => Self::from_name(&name);
+    Side, Text, side => Some(match side { Self::Debit => "debit", Self::Credit => "credit" }.to_owned()), name => match name.as_str() {
+        "debit" => Some(Self::Debit),
+        "credit" => Some(Self::Credit),
+        _ => None,
+    };
+}
+
+macro_rules! stored_names {
+    ($($type:ident),* $(,)?) => { stored! { $($type, Text, value => Some(value.name().to_owned()), name => $type::from_name(&name);)* } };
+}
+stored_names! {
+    Role, ConnectAction, ConnectStatus, ConnectStep, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
+    BillingReason, Reason,
+}
+
+macro_rules! stored_ids {
+    ($($id:ident),* $(,)?) => { stored! { $($id, Text, id => Some(id.to_string()), text => $id::parse(&text).ok();)* } };
+}
+stored_ids! {
+    UserId, LoginId, PassportId, ApiKeyId, CategoryId, VersionId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
+    PaymentLinkId, SessionId, PaymentIntentId, AttemptId, InvoiceId, InvoiceItemId, EntryId, EventId, RefundId, SubscriptionId,
+}
+
+impl Value {
+    /// The first characters of the value, for an error message.
+    pub(super) fn shown(&self) -> String {
+        format!("{self:?}").chars().take(80).collect()
+    }
+
+    pub(super) fn add_to_sqlite(self, to: &mut SqliteArguments) -> Result<(), BoxDynError> {
+        match self {
+            Self::Null(_) => to.add(None::<i64>),
+            Self::Text(text) | Self::Odd(text) => to.add(text),
+            Self::Integer(number) => to.add(number),
+            Self::Bool(truth) => to.add(truth),
+            Self::Amount(amount) => to.add(format!("{amount:039}", amount = amount.base_units())),
+            Self::Time(at) => to.add(at.micros()),
+            Self::Json(json) => to.add(json.to_string()),
+            Self::Bytes(bytes) => to.add(bytes),
+        }
+    }
+
+    pub(super) fn add_to_postgres(self, to: &mut PgArguments) -> Result<(), BoxDynError> {
+        match self {
+            Self::Null(Kind::Text) => to.add(None::<String>),
+            Self::Null(Kind::Integer) => to.add(None::<i64>),
+            Self::Null(Kind::Bool) => to.add(None::<bool>),
+            Self::Null(Kind::Amount) => to.add(None::<BigDecimal>),
+            Self::Null(Kind::Time) => to.add(None::<OffsetDateTime>),
+            Self::Null(Kind::Json) => to.add(None::<serde_json::Value>),
+            Self::Null(Kind::Bytes) => to.add(None::<Vec<u8>>),
+            Self::Text(text) | Self::Odd(text) => to.add(text),
+            Self::Integer(number) => to.add(number),
+            Self::Bool(truth) => to.add(truth),
+            Self::Amount(amount) => to.add(BigDecimal::from(amount.base_units())),
+            Self::Time(at) => to.add(at.to_calendar().ok_or("a time is outside the calendar")?),
+            Self::Json(json) => to.add(json),
+            Self::Bytes(bytes) => to.add(bytes),
+        }
+    }
+
+    pub(super) fn of_sqlite(row: &SqliteRow, column: &str, kind: Kind) -> Result<Self, sqlx::Error> {
+        if row.try_get_raw(column)?.is_null() {
+            return Ok(Self::Null(kind));
+        }
+        Ok(match kind {
+            Kind::Text => Self::Text(row.try_get(column)?),
+            Kind::Integer => Self::Integer(row.try_get(column)?),
+            Kind::Bool => Self::Bool(row.try_get(column)?),
+            Kind::Amount => {
+                let text: String = row.try_get(column)?;
+                Amount::parse_base_units(&text).map_or(Self::Odd(text), Self::Amount)
+            }
+            Kind::Time => Self::Time(Timestamp::from_micros(row.try_get(column)?)),
+            Kind::Json => {
+                let text: String = row.try_get(column)?;
+                serde_json::from_str(&text).map_or(Self::Odd(text), Self::Json)
+            }
+            Kind::Bytes => Self::Bytes(row.try_get(column)?),
+        })
+    }
+
+    pub(super) fn of_postgres(row: &PgRow, column: &str, kind: Kind) -> Result<Self, sqlx::Error> {
+        if row.try_get_raw(column)?.is_null() {
+            return Ok(Self::Null(kind));
+        }
+        Ok(match kind {
+            Kind::Text => Self::Text(row.try_get(column)?),
+            Kind::Integer => match row.try_column(column)?.type_info().name() {
+                // The type of a sum of BIGINTs.
+                "NUMERIC" => {
+                    let sum: BigDecimal = row.try_get(column)?;
+                    sum.to_i64().filter(|_| sum.is_integer()).map_or_else(|| Self::Odd(sum.to_string()), Self::Integer)
+                }
+                "INT2" | "INT4" | "INT8" => Self::Integer(row.try_get_unchecked(column)?),
+                _ => Self::Integer(row.try_get(column)?),
+            },
+            Kind::Bool => Self::Bool(row.try_get(column)?),
+            Kind::Amount => {
+                let number: BigDecimal = row.try_get(column)?;
+                let whole = number.to_u128().filter(|_| number.is_integer());
+                whole.map_or_else(|| Self::Odd(number.to_string()), |units| Self::Amount(Amount::new(units)))
+            }
+            Kind::Time => Self::Time(Timestamp::from_calendar(row.try_get(column)?)),
+            Kind::Json => Self::Json(row.try_get(column)?),
+            Kind::Bytes => Self::Bytes(row.try_get(column)?),
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! Customers and the payment methods kept for them.
+
+use super::books::{Books, Object};
+use super::call::{Answer, ApiError, Call, Form, Refusal};
+use super::card::{self, TestCard, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Customer {
+    id: String,
+    name: Option<String>,
+    email: Option<String>,
+    description: Option<String>,
+    metadata: BTreeMap<String, String>,
+    created: i64,
+}
+
+impl Object for Customer {
+    const KIND: &'static str = "customer";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Customer {
+    fn wire(&self) -> Value {
+        json!({
+            "id": self.id, "object": Self::KIND, "name": self.name, "email": self.email, "description": self.description,
+            "metadata": self.metadata, "created": self.created, "livemode": false,
+        })
+    }
+}
+
+/// A card that was typed once. Neither its number nor the billing address is kept.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PaymentMethod {
+    pub id: String,
+    pub card: TestCard,
+    pub customer: Option<String>,
+    last4: String,
+    exp_month: u8,
+    exp_year: u16,
+    created: i64,
+}
+
+impl Object for PaymentMethod {
+    const KIND: &'static str = "payment_method";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl PaymentMethod {
+    pub fn wire(&self) -> Value {
+        json!({
+            "id": self.id, "object": Self::KIND, "type": "card", "customer": self.customer, "created": self.created, "livemode": false,
+            "card": { "brand": "visa", "last4": self.last4, "exp_month": self.exp_month, "exp_year": self.exp_year },
+        })
+    }
+
+    /// The card named by `payment_method`, or typed into `payment_method_data`.
+    pub async fn from_form(books: &mut Books<'_>, form: &Form) -> Result<Option<Self>, Refusal> {
+        if let Some(id) = form.text("payment_method") {
+            return Ok(Some(books.need::<Self>(id).await?.value));
+        }
+        if form.values("payment_method_data[").next().is_none() {
+            return Ok(None);
+        }
+        typed(books, form, "payment_method_data[type]", "payment_method_data[card]").await.map(Some)
+    }
+
+    /// A card that belongs to a customer pays for that customer only; one that is charged without the payer must belong to one.
+    pub fn check_payer(&self, customer: Option<&str>, off_session: bool) -> Result<(), ApiError> {
+        let message = match (self.customer.as_deref(), customer) {
+            (Some(owner), Some(payer)) if owner == payer => return Ok(()),
+            (Some(_), _) => "The payment method belongs to a Customer. Pass that customer.",
+            (None, _) if off_session => "The payment method must be attached to the customer to be charged off-session.",
+            (None, _) => return Ok(()),
+        };
+        Err(ApiError::invalid("payment_method_unexpected_state", message.to_owned()).with_param("payment_method"))
+    }
+}
+
+/// Reads a card and keeps what it does.
+async fn typed(books: &mut Books<'_>, form: &Form, kind: &str, prefix: &str) -> Result<PaymentMethod, Refusal> {
+    if form.need(kind)? != "card" {
+        return Err(ApiError::invalid("parameter_invalid", "Only cards are known here.".to_owned()).with_param(kind).into());
+    }
+    let card::Typed { card, last4, exp_month, exp_year } = card::read(form, prefix, books.now)?;
+    let method = PaymentMethod { id: books.id("pm"), card, customer: None, last4, exp_month, exp_year, created: books.now.seconds() };
+    Ok(books.insert(method).await?.value)
+}
+
+pub(super) async fn create(books: &mut Books<'_>, call: &Call) -> Result<Answer, Refusal> {
+    let form = &call.form;
+    form.allow(&["name", "email", "description", "metadata["])?;
+    let customer = Customer {
+        id: books.id("cus"),
+        name: form.owned("name"),
+        email: form.owned("email"),
+        description: form.owned("description"),
+        metadata: form.metadata()?,
+        created: books.now.seconds(),
+    };
+    let wire = books.insert(customer).await?.value.wire();
+    books.record("customer.created", &wire).await?;
+    Ok(Answer::ok(wire))
+}
+
+pub(super) async fn retrieve(books: &mut Books<'_>, id: &str) -> Result<Answer, Refusal> {
+    Ok(Answer::ok(books.need::<Customer>(id).await?.value.wire()))
+}
+
+pub(super) async fn create_method(books: &mut Books<'_>, call: &Call) -> Result<Answer, Refusal> {
+    call.form.allow(&["type", "card[", "billing_details[", "metadata["])?;
+    Ok(Answer::ok(typed(books, &call.form, "type", "card").await?.wire()))
+}
+
+pub(super) async fn retrieve_method(books: &mut Books<'_>, id: &str) -> Result<Answer, Refusal> {
+    Ok(Answer::ok(books.need::<PaymentMethod>(id).await?.value.wire()))
+}
+
+/// The bank is asked whether the card is good, as when it is set up without a form.
+pub(super) async fn attach(books: &mut Books<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    call.form.allow(&["customer"])?;
+    let customer = call.form.need("customer")?;
+    books.need::<Customer>(customer).await?;
+    let mut method = books.need::<PaymentMethod>(id).await?;
+    method.value.check_payer(Some(customer), false)?;
+    if let Verdict::Declined(decline) = method.value.card.keep() {
+        return Err(ApiError::card(decline.code, decline.decline_code, decline.message).into());
+    }
+    method.value.customer = Some(customer.to_owned());
+    books.save(&mut method).await?;
+    let wire = method.value.wire();
+    books.record("payment_method.attached", &wire).await?;
+    Ok(Answer::ok(wire))
+}

@@ -1,0 +1,157 @@
+//! One authenticated, form-encoded call, and what its answer means for the question whether anything happened.
+
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::Value;
+use souk_domain::payment::Secret;
+use std::time::Duration;
+use url::{Host, Url};
+
+const STRIPE: &str = "https://api.stripe.com";
+/// The version whose shapes this rail reads. An account's own default version would change them under us.
+const API_VERSION: &str = "2024-06-20";
+const TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// An intent is about 3 kB; nothing that we ask for comes near this.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const STRIPE_VERSION: HeaderName = HeaderName::from_static("stripe-version");
+
+/// An error that the provider itself worded.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Problem {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub code: Option<String>,
+    pub decline_code: Option<String>,
+    pub message: String,
+    /// The intent as it stands, where the error speaks of one.
+    pub payment_intent: Option<Value>,
+}
+
+#[derive(Debug)]
+pub(super) enum CallError {
+    /// No answer, or none that says whether the call had an effect.
+    Unseen(String),
+    /// The provider understood and refused.
+    Refused { status: u16, problem: Box<Problem> },
+    /// The call could not be made with these settings.
+    Unusable(String),
+}
+
+#[derive(Debug, Deserialize)]
+struct Failure {
+    error: Problem,
+}
+
+pub(super) struct Call<'a> {
+    pub api_host: &'a str,
+    pub secret_key: &'a Secret,
+    pub method: Method,
+    pub path: String,
+    pub form: Vec<(&'static str, String)>,
+    pub idempotency_key: Option<&'a str>,
+}
+
+pub(super) struct Client {
+    /// Obeys the proxy settings of the environment, as the way out of a store's network may need.
+    outside: reqwest::Client,
+    /// Reaches the store's own sandbox, which no proxy can.
+    own: reqwest::Client,
+    own_address: String,
+}
+
+impl Client {
+    pub fn new(own_address: &str) -> Result<Self, reqwest::Error> {
+        let builder =
+            || reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).connect_timeout(CONNECT_TIMEOUT).timeout(TIMEOUT);
+        Ok(Self {
+            outside: builder().build()?,
+            own: builder().no_proxy().build()?,
+            own_address: own_address.trim_end_matches('/').to_owned(),
+        })
+    }
+
+    pub async fn call(&self, call: Call<'_>) -> Result<Value, CallError> {
+        let (client, address) = self.address(call.api_host, &call.path)?;
+        let mut request = client.request(call.method, address).header(STRIPE_VERSION, API_VERSION);
+        request = request.header(AUTHORIZATION, bearer(call.secret_key)?);
+        if let Some(key) = call.idempotency_key {
+            request = request.header(IDEMPOTENCY_KEY, key);
+        }
+        if !call.form.is_empty() {
+            request = request.form(&call.form);
+        }
+        let response = request.send().await.map_err(unseen)?;
+        let status = response.status();
+        let body = read(response).await?;
+        understand(status, &body)
+    }
+
+    fn address(&self, api_host: &str, path: &str) -> Result<(&reqwest::Client, Url), CallError> {
+        let own = api_host.starts_with('/');
+        let base = match api_host.trim_end_matches('/') {
+            _ if own => format!("{}{}", self.own_address, api_host.trim_end_matches('/')),
+            "" => STRIPE.to_owned(),
+            host => host.to_owned(),
+        };
+        let address = Url::parse(&format!("{base}{path}")).map_err(|_| CallError::Unusable("api_host is not an address".to_owned()))?;
+        let kept_private = own || address.scheme() == "https" || address.scheme() == "http" && is_loopback(&address);
+        if !kept_private {
+            return Err(CallError::Unusable("api_host must begin with https://, the secret key travels to it".to_owned()));
+        }
+        Ok((if own { &self.own } else { &self.outside }, address))
+    }
+}
+
+fn is_loopback(address: &Url) -> bool {
+    match address.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+fn bearer(key: &Secret) -> Result<HeaderValue, CallError> {
+    if key.reveal().is_empty() {
+        return Err(CallError::Unusable("secret_key is missing".to_owned()));
+    }
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.reveal()))
+        .map_err(|_| CallError::Unusable("secret_key holds characters that no key has".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn unseen(error: reqwest::Error) -> CallError {
+    let what = if error.is_timeout() { "it did not answer in time" } else { "the connection failed" };
+    tracing::debug!(error = %error.without_url(), "card processor call failed");
+    CallError::Unseen(what.to_owned())
+}
+
+async fn read(mut response: reqwest::Response) -> Result<Vec<u8>, CallError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(unseen)? {
+        if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+            return Err(CallError::Unseen("its answer is too long".to_owned()));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// A refusal is believed only in the provider's own words: a proxy's 404 page says nothing about a payment.
+/// 409 (the first call with this key is still running), 429 and 5xx leave the effect open.
+fn understand(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
+    if status.is_success() {
+        return serde_json::from_slice(body).map_err(|_| CallError::Unseen("its answer is not JSON".to_owned()));
+    }
+    let open = matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS) || !status.is_client_error();
+    match serde_json::from_slice(body) {
+        Ok(Failure { error }) if !open => Err(CallError::Refused { status: status.as_u16(), problem: Box::new(error) }),
+        _ => Err(CallError::Unseen(format!("it answered {}", status.as_u16()))),
+    }
+}

@@ -1,0 +1,181 @@
+//! The card rail: reports what the provider says, decides nothing.
+
+use super::client::{Call, CallError, Client, Problem};
+use super::{currency, event, intent};
+use async_trait::async_trait;
+use reqwest::Method as Verb;
+use serde_json::Value;
+use souk_domain::payment::{
+    CardAsk, CardEvent, CardIntent, CardRail, Currency, EventError, Method, MethodSettings, Outcome, RailError, Secret,
+};
+use souk_domain::shared::{Mode, Timestamp};
+
+/// Stripe refuses longer descriptions; ours are for the merchant's eyes only.
+const MAX_DESCRIPTION_CHARS: usize = 1_000;
+/// Where the attempt's id stands in the provider's objects, beside being the idempotency key.
+const ATTEMPT: &str = "metadata[attempt]";
+
+/// Speaks to Stripe, or to the sandbox of this store.
+pub struct StripeRail {
+    client: Client,
+}
+
+struct Settings<'a> {
+    api_host: &'a str,
+    publishable_key: &'a str,
+    secret_key: &'a Secret,
+    webhook_signing_secret: &'a Secret,
+}
+
+impl StripeRail {
+    /// `own_address` is where this process reaches the store itself, without a path (`http://127.0.0.1:8080`):
+    /// methods whose `api_host` begins with `/` live there.
+    pub fn new(own_address: &str) -> Result<Self, reqwest::Error> {
+        Ok(Self { client: Client::new(own_address)? })
+    }
+
+    async fn call(
+        &self,
+        method: &Method,
+        verb: Verb,
+        path: String,
+        form: Vec<(&'static str, String)>,
+        key: Option<&str>,
+    ) -> Result<Value, CallError> {
+        let Settings { api_host, secret_key, .. } =
+            settings(method).ok_or_else(|| CallError::Unusable("the method is not a card method".to_owned()))?;
+        self.client.call(Call { api_host, secret_key, method: verb, path, form, idempotency_key: key }).await
+    }
+}
+
+#[async_trait]
+impl CardRail for StripeRail {
+    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+        let settings = settings(method).ok_or_else(|| misconfigured("the method is not a card method"))?;
+        if key_mode(settings.publishable_key) != Some(method.mode) {
+            return Err(misconfigured(match method.mode {
+                Mode::Live => "publishable_key must begin with pk_live_ in live mode",
+                Mode::Test => "publishable_key must begin with pk_test_ in test mode",
+            }));
+        }
+        for currency in currencies {
+            let digits = currency::decimals(&currency.contract)
+                .ok_or_else(|| misconfigured("a currency's contract must be an ISO 4217 code in lower case"))?;
+            if digits != currency.decimals {
+                return Err(RailError::Misconfigured(format!("{} has {digits} decimals, not {}", currency.contract, currency.decimals)));
+            }
+        }
+        // The cheapest call that needs the secret key and says which mode it belongs to.
+        let balance = self.call(method, Verb::GET, "/v1/balance".to_owned(), Vec::new(), None).await.map_err(|error| match error {
+            CallError::Refused { problem, .. } => RailError::Misconfigured(problem.message),
+            other => rail_error(other),
+        })?;
+        match balance["livemode"].as_bool() {
+            Some(livemode) if Mode::from_livemode(livemode) == method.mode => Ok(()),
+            Some(_) => Err(misconfigured("secret_key belongs to the other mode than publishable_key")),
+            None => Err(misconfigured("api_host is not a card processor that we know")),
+        }
+    }
+
+    async fn open(&self, method: &Method, currency: &Currency, ask: &CardAsk) -> Result<CardIntent, RailError> {
+        let attempt = ask.attempt.as_str();
+        let mut form = vec![
+            ("amount", ask.amount.to_string()),
+            ("currency", currency.contract.clone()),
+            ("payment_method_types[]", "card".to_owned()),
+            (ATTEMPT, attempt.to_owned()),
+        ];
+        let description: String = ask.description.chars().take(MAX_DESCRIPTION_CHARS).collect();
+        if !description.is_empty() {
+            form.push(("description", description));
+        }
+        // In test mode the address is somebody's all the same, and nobody has bought anything.
+        if let Some(email) = ask.receipt_email.as_ref().filter(|_| method.mode.is_live()) {
+            form.push(("receipt_email", email.clone()));
+        }
+        let answer = self.call(method, Verb::POST, "/v1/payment_intents".to_owned(), form, Some(attempt)).await.map_err(rail_error)?;
+        intent::opened(method, currency, &answer).map_err(RailError::Unreachable)
+    }
+
+    async fn find(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
+        let Some(path) = intent_path(provider_id, "") else { return Outcome::Absent };
+        match self.call(method, Verb::GET, path, Vec::new(), None).await {
+            Ok(answer) => intent::outcome(method, currency, provider_id, &answer),
+            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Outcome::Absent,
+            Err(error) => Outcome::Unknown(reason(error)),
+        }
+    }
+
+    async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
+        let Some(path) = intent_path(provider_id, "/cancel") else { return Outcome::Absent };
+        let refused = match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
+            Ok(answer) => return intent::outcome(method, currency, provider_id, &answer),
+            Err(error) => error,
+        };
+        // Too late to cancel, or cancelled before: the refusal carries the intent as it is.
+        if let CallError::Refused { problem, .. } = &refused
+            && let Some(intent) = &problem.payment_intent
+        {
+            return intent::outcome(method, currency, provider_id, intent);
+        }
+        self.find(method, currency, provider_id).await
+    }
+
+    fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError> {
+        let settings = settings(method).ok_or(EventError::BadSignature)?;
+        event::read(settings.webhook_signing_secret, body, signature, now)
+    }
+}
+
+fn settings(method: &Method) -> Option<Settings<'_>> {
+    match &method.settings {
+        MethodSettings::Stripe { api_host, publishable_key, secret_key, webhook_signing_secret, .. } => {
+            Some(Settings { api_host, publishable_key, secret_key, webhook_signing_secret })
+        }
+        _ => None,
+    }
+}
+
+/// The mode that a publishable key names; `pk_sandbox_` is the store's own sandbox.
+fn key_mode(publishable_key: &str) -> Option<Mode> {
+    let starts = |prefix: &str| publishable_key.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty());
+    match () {
+        () if starts("pk_live_") => Some(Mode::Live),
+        () if starts("pk_test_") || starts("pk_sandbox_") => Some(Mode::Test),
+        () => None,
+    }
+}
+
+/// `None` when the text cannot be an intent's id: it would reach another path of the provider.
+fn intent_path(provider_id: &str, action: &str) -> Option<String> {
+    let clean = provider_id.starts_with("pi_") && provider_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    clean.then(|| format!("/v1/payment_intents/{provider_id}{action}"))
+}
+
+fn misconfigured(sentence: &str) -> RailError {
+    RailError::Misconfigured(sentence.to_owned())
+}
+
+fn rail_error(error: CallError) -> RailError {
+    match error {
+        CallError::Unseen(reason) => RailError::Unreachable(reason),
+        CallError::Refused { status: 401 | 403, problem } => RailError::Misconfigured(problem.message),
+        CallError::Refused { problem, .. } => RailError::Rejected(wording(*problem)),
+        CallError::Unusable(reason) => RailError::Misconfigured(reason),
+    }
+}
+
+fn reason(error: CallError) -> String {
+    match error {
+        CallError::Unseen(reason) | CallError::Unusable(reason) => reason,
+        CallError::Refused { status, problem } => format!("it refused the question with {status}: {}", wording(*problem)),
+    }
+}
+
+fn wording(problem: Problem) -> String {
+    match problem.decline_code.or(problem.code) {
+        Some(code) => format!("{} ({code})", problem.message),
+        None if problem.message.is_empty() => problem.kind,
+        None => problem.message,
+    }
+}

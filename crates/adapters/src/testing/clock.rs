@@ -1,0 +1,43 @@
+//! Time under the test's hand.
+
+use souk_domain::shared::{Clock, Timestamp};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+/// A clock that stands still until it is advanced. Begins at 2026-01-15T12:00:00Z unless told otherwise.
+#[derive(Debug)]
+pub struct FixedClock(AtomicI64);
+
+impl FixedClock {
+    #[must_use]
+    pub fn at(now: Timestamp) -> Self {
+        Self(AtomicI64::new(now.micros()))
+    }
+
+    pub fn advance(&self, by: Duration) {
+        let micros = i64::try_from(by.as_micros()).expect("a test advances by less than 292,000 years");
+        self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+}
+
+impl Default for FixedClock {
+    fn default() -> Self {
+        Self::at(Timestamp::from_seconds(1_768_478_400))
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// The time of day, for tests in which several processes share a database.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunningClock;
+
+impl Clock for RunningClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_calendar(std::time::SystemTime::now().into())
+    }
+}

@@ -1,0 +1,150 @@
+//! A migrated database per test, on either engine.
+
+use crate::persistence::{Database, migrate};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering};
+use url::Url;
+
+/// Holders of this PostgreSQL advisory lock make or copy the template.
+const TEMPLATE_LOCK: i64 = 0x736f_756b;
+
+/// A database that only this test sees; it is gone when the test ends.
+pub struct TestDatabase {
+    database: Database,
+    address: String,
+    cleanup: Cleanup,
+}
+
+enum Cleanup {
+    Folder { _folder: tempfile::TempDir },
+    Drop { server: Url, name: String },
+}
+
+/// The address of a server that tests need, from the environment.
+///
+/// # Panics
+/// When the variable is absent: a test that needs a server does not pass without one.
+#[must_use]
+pub fn required(variable: &str, server: &str) -> String {
+    std::env::var(variable)
+        .unwrap_or_else(|_| panic!("this test needs {server}: run `make test`, which starts one, or set {variable} to the address of one"))
+}
+
+impl TestDatabase {
+    /// A migrated SQLite file in a folder of its own.
+    pub async fn sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let address = format!("sqlite://{}", folder.path().join("souk.db").display());
+        let database = Database::open(&address).await.expect("opens");
+        migrate(&database).await.expect("migrates");
+        Self { database, address, cleanup: Cleanup::Folder { _folder: folder } }
+    }
+
+    /// A migrated database in the PostgreSQL server at `TEST_PG`, copied from a template that is made once per schema.
+    pub async fn postgres() -> Self {
+        let server = required("TEST_PG", "a PostgreSQL server");
+        let server = Url::parse(&server).expect("TEST_PG is an address like postgres://user@127.0.0.1:5432/postgres");
+        let mut connection = PgConnection::connect(server.as_str()).await.expect("connects to the server at TEST_PG");
+        sqlx::query("SELECT pg_advisory_lock($1)").bind(TEMPLATE_LOCK).execute(&mut connection).await.expect("locks");
+        let template = template(&server, &mut connection).await;
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("souk_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        run(&mut connection, format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+        run(&mut connection, format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
+        connection.close().await.expect("closes");
+        let address = address_of(&server, &name);
+        let database = Database::open(&address).await.expect("opens");
+        Self { database, address, cleanup: Cleanup::Drop { server, name } }
+    }
+
+    /// The address, for a second pool or another process.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+impl Deref for TestDatabase {
+    type Target = Database;
+    fn deref(&self) -> &Database {
+        &self.database
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let Cleanup::Drop { server, name } = &self.cleanup else { return };
+        let (server, statement) = (server.clone(), format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+        // A thread with a runtime of its own: drop is not async, and a panicking test must clean up too.
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async {
+                if let Ok(mut connection) = PgConnection::connect(server.as_str()).await {
+                    run(&mut connection, statement).await;
+                }
+            });
+        });
+        if dropping.join().is_err() && !std::thread::panicking() {
+            panic!("the test database was not dropped");
+        }
+    }
+}
+
+/// The name of a migrated database that others are copied from; made by whoever comes first with these migrations.
+async fn template(server: &Url, connection: &mut PgConnection) -> String {
+    let name = format!("souk_template_{}", crate::persistence::schema_mark());
+    let found = sqlx::query("SELECT count(*) AS n FROM pg_database WHERE datname = $1").bind(&name).fetch_one(&mut *connection).await;
+    if found.expect("asks").get::<i64, _>("n") == 1 {
+        return name;
+    }
+    let draft = format!("{name}_draft");
+    run(connection, format!("DROP DATABASE IF EXISTS {draft} WITH (FORCE)")).await;
+    run(connection, format!("CREATE DATABASE {draft}")).await;
+    let database = Database::open(&address_of(server, &draft)).await.expect("opens the template");
+    migrate(&database).await.expect("migrates the template");
+    database.close().await;
+    run(connection, format!("ALTER DATABASE {draft} RENAME TO {name}")).await;
+    name
+}
+
+fn address_of(server: &Url, name: &str) -> String {
+    let mut address = server.clone();
+    address.set_path(name);
+    address.into()
+}
+
+async fn run(connection: &mut PgConnection, statement: String) {
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(connection).await.expect("the server obeys");
+}
+
+/// Runs one contract case on both databases, as `name::sqlite` and `name::postgres`.
+///
+/// ```ignore
+/// on_both! {
+///     async fn ten_buyers_race_for_five_items(db: &TestDatabase) { ... }
+/// }
+/// ```
+#[macro_export]
+macro_rules! on_both {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: &TestDatabase) $body:block)*) => {$(
+        mod $name {
+            #[allow(unused_imports, clippy::allow_attributes, reason = "a case may need nothing of its file")]
+            use super::*;
+
+            async fn case($db: &$crate::testing::TestDatabase) $body
+
+            $(#[$meta])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                case(&$crate::testing::TestDatabase::sqlite().await).await;
+            }
+
+            $(#[$meta])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                case(&$crate::testing::TestDatabase::postgres().await).await;
+            }
+        }
+    )*};
+}

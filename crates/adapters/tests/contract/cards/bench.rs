@@ -1,0 +1,242 @@
+//! A processor on a socket, a rail that speaks to it, and a browser with a card.
+
+use poem::listener::{Acceptor, Listener, TcpListener};
+use poem::web::Data;
+use poem::{EndpointExt, IntoResponse, Response, Route, Server, handler};
+use reqwest::Method as Verb;
+use serde_json::Value;
+use souk_adapters::sandbox::cards::{CardProcessor, CardProcessorConfig, Webhook, routes};
+use souk_adapters::sandbox::store::SandboxDb;
+use souk_adapters::stripe::StripeRail;
+use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
+use souk_domain::payment::{CardAsk, CardIntent, CardRail, Currency, Method, MethodKind, MethodSettings, Outcome, RailError, Secret};
+use souk_domain::shared::{Amount, AttemptId, Clock, CurrencyId, MethodId, Mode, Timestamp};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub const SECRET_KEY: &str = "sk_sandbox_1";
+pub const PUBLISHABLE_KEY: &str = "pk_sandbox_1";
+pub const WEBHOOK_SECRET: &str = "whsec_1";
+
+pub const ACCEPTED: &str = "4242424242424242";
+pub const DECLINED: &str = "4000000000000002";
+pub const INSUFFICIENT: &str = "4000000000009995";
+pub const SECOND_STEP: &str = "4000002500003155";
+pub const DECLINES_LATER: &str = "4000000000000341";
+pub const SLOW: &str = "4000000000000077";
+pub const SILENT: &str = "4000000000000259";
+
+/// What arrived at the webhook: signature and body. Answers with the statuses that wait in `refusals` first, then 200.
+#[derive(Default)]
+pub struct Inbox {
+    pub delivered: Mutex<Vec<(String, Vec<u8>)>>,
+    pub refusals: Mutex<VecDeque<u16>>,
+}
+
+pub struct Bench {
+    pub rail: StripeRail,
+    pub method: Method,
+    pub currency: Currency,
+    pub clock: Arc<FixedClock>,
+    pub inbox: Arc<Inbox>,
+    pub address: String,
+    http: reqwest::Client,
+    _stop: DropGuard,
+}
+
+/// An answer as a client sees it.
+pub struct Seen {
+    pub status: u16,
+    pub replayed: bool,
+    pub body: Value,
+}
+
+#[handler]
+fn receive(inbox: Data<&Arc<Inbox>>, headers: &poem::http::HeaderMap, body: Vec<u8>) -> Response {
+    let signature = headers.get("stripe-signature").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    inbox.delivered.lock().expect("inbox").push((signature, body));
+    let status = inbox.refusals.lock().expect("inbox").pop_front().unwrap_or(200);
+    poem::http::StatusCode::from_u16(status).expect("a status").into_response()
+}
+
+async fn sandbox_db(db: &TestDatabase) -> SandboxDb {
+    match db.address().strip_prefix("sqlite://") {
+        Some(path) => SandboxDb::open_sqlite(&Path::new(path).with_file_name("sandbox.db")).await,
+        None => SandboxDb::open_postgres(db.address()).await,
+    }
+    .expect("opens")
+}
+
+impl Bench {
+    pub async fn open(db: &TestDatabase) -> Self {
+        Self::with(db, true).await
+    }
+
+    pub async fn with(db: &TestDatabase, faults: bool) -> Self {
+        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
+        let address = format!("http://{}", acceptor.local_addr()[0].as_socket_addr().expect("an address"));
+        let clock = Arc::new(FixedClock::default());
+        let config = CardProcessorConfig {
+            secret_key: Secret::new(SECRET_KEY),
+            publishable_key: PUBLISHABLE_KEY.to_owned(),
+            webhook: Some(Webhook { url: format!("{address}/hook"), secret: Secret::new(WEBHOOK_SECRET) }),
+            faults,
+        };
+        let processor =
+            CardProcessor::open(sandbox_db(db).await, clock.clone(), Arc::new(SeededRandom::new(1)), config).await.expect("opens");
+        let inbox = Arc::new(Inbox::default());
+        let app = Route::new().nest("/sandbox/stripe", routes(processor.clone())).at("/hook", poem::post(receive.data(inbox.clone())));
+        let stop = CancellationToken::new();
+        tokio::spawn(stop.clone().run_until_cancelled_owned(Server::new_with_acceptor(acceptor).run(app)));
+        let stopped = stop.clone();
+        tokio::spawn(async move { processor.run(stopped).await });
+        let rail = StripeRail::new(&address).expect("a client");
+        let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+        Self { rail, method: method(clock.now()), currency: currency(clock.now()), clock, inbox, address, http, _stop: stop.drop_guard() }
+    }
+
+    pub async fn open_intent(&self, attempt: &str, cents: u128) -> CardIntent {
+        self.try_open(attempt, cents).await.expect("opens")
+    }
+
+    pub async fn try_open(&self, attempt: &str, cents: u128) -> Result<CardIntent, RailError> {
+        let attempt = AttemptId::parse(attempt).expect("an id");
+        let ask = CardAsk { attempt, amount: Amount::new(cents), description: "An app".to_owned(), receipt_email: None };
+        self.rail.open(&self.method, &self.currency, &ask).await
+    }
+
+    pub async fn find(&self, intent: &CardIntent) -> Outcome {
+        self.rail.find(&self.method, &self.currency, &intent.provider_id).await
+    }
+
+    /// What the card form does.
+    pub async fn confirm(&self, intent: &CardIntent, number: &str) -> Seen {
+        let path = format!("/v1/payment_intents/{}/confirm", intent.provider_id);
+        let mut form = vec![("client_secret", intent.client_secret.as_str())];
+        form.extend(card(number));
+        self.browser(Verb::POST, &path, &form).await
+    }
+
+    pub async fn answer_second_step(&self, intent: &CardIntent, success: &str) -> Seen {
+        let path = format!("/v1/payment_intents/{}/authenticate", intent.provider_id);
+        self.browser(Verb::POST, &path, &[("client_secret", &intent.client_secret), ("success", success)]).await
+    }
+
+    pub async fn browser(&self, verb: Verb, path: &str, form: &[(&str, &str)]) -> Seen {
+        self.call(PUBLISHABLE_KEY, verb, path, form, None).await
+    }
+
+    pub async fn server(&self, verb: Verb, path: &str, form: &[(&str, &str)]) -> Seen {
+        self.call(SECRET_KEY, verb, path, form, None).await
+    }
+
+    pub async fn call(&self, key: &str, verb: Verb, path: &str, form: &[(&str, &str)], idempotency_key: Option<&str>) -> Seen {
+        let mut request = self.http.request(verb.clone(), format!("{}/sandbox/stripe{path}", self.address));
+        if !key.is_empty() {
+            request = request.bearer_auth(key);
+        }
+        if let Some(key) = idempotency_key {
+            request = request.header("idempotency-key", key);
+        }
+        request = if verb == Verb::GET { request.query(form) } else { request.form(form) };
+        let response = request.send().await.expect("an answer");
+        let (status, replayed) = (response.status().as_u16(), response.headers().contains_key("idempotent-replayed"));
+        let text = response.text().await.expect("a body");
+        let body = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).expect("JSON") };
+        Seen { status, replayed, body }
+    }
+
+    pub async fn page(&self, path: &str) -> (u16, String) {
+        let response = self.http.get(format!("{}/sandbox/stripe{path}", self.address)).send().await.expect("an answer");
+        (response.status().as_u16(), response.text().await.expect("a body"))
+    }
+
+    /// Makes the next answers to server-side calls get lost after their effect.
+    pub async fn fault(&self, order: Value) {
+        let request = self.http.post(format!("{}/sandbox/stripe/faults", self.address)).json(&order);
+        assert_eq!(request.send().await.expect("an answer").status(), 204);
+    }
+
+    /// The attempts that were charged, one entry per charge, sorted.
+    pub async fn charged(&self) -> Vec<String> {
+        let charges = self.call("", Verb::GET, "/debug/charges", &[], None).await.body;
+        let charges = charges.as_array().expect("a list");
+        let attempt = |charge: &Value| charge["attempt"].as_str().expect("an attempt").to_owned();
+        let mut attempts: Vec<String> = charges.iter().map(attempt).collect();
+        attempts.sort();
+        attempts
+    }
+
+    /// Events that were delivered, by kind, in the order of arrival.
+    pub fn kinds(&self) -> Vec<String> {
+        let delivered = self.inbox.delivered.lock().expect("inbox");
+        let kind = |body: &[u8]| serde_json::from_slice::<Value>(body).expect("JSON")["type"].as_str().expect("a type").to_owned();
+        delivered.iter().map(|(_, body)| kind(body)).collect()
+    }
+}
+
+/// Looks again until `condition` holds.
+///
+/// # Panics
+/// When it does not within ten seconds.
+pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let held = async {
+        while !condition().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), held).await.unwrap_or_else(|_| panic!("waited in vain: {what}"));
+}
+
+pub fn card(number: &str) -> [(&'static str, &str); 5] {
+    [
+        ("payment_method_data[type]", "card"),
+        ("payment_method_data[card][number]", number),
+        ("payment_method_data[card][exp_month]", "12"),
+        ("payment_method_data[card][exp_year]", "2030"),
+        ("payment_method_data[card][cvc]", "123"),
+    ]
+}
+
+fn method(now: Timestamp) -> Method {
+    Method {
+        id: MethodId::parse("pm_1").expect("an id"),
+        mode: Mode::Test,
+        kind: MethodKind::Stripe,
+        active: true,
+        name: "Card".to_owned(),
+        description: String::new(),
+        logo: String::new(),
+        settings: MethodSettings::Stripe {
+            api_host: "/sandbox/stripe".to_owned(),
+            dashboard: "/sandbox/stripe/dashboard".to_owned(),
+            publishable_key: PUBLISHABLE_KEY.to_owned(),
+            secret_key: Secret::new(SECRET_KEY),
+            webhook_signing_secret: Secret::new(WEBHOOK_SECRET),
+        },
+        default_currency_id: None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+fn currency(now: Timestamp) -> Currency {
+    Currency {
+        id: CurrencyId::parse("pc_1").expect("an id"),
+        method_id: MethodId::parse("pm_1").expect("an id"),
+        mode: Mode::Test,
+        active: true,
+        name: "US Dollar".to_owned(),
+        symbol: "USD".to_owned(),
+        logo: String::new(),
+        decimals: 2,
+        maximum_precision: 2,
+        contract: "usd".to_owned(),
+        is_base: false,
+        created_at: now,
+        updated_at: now,
+    }
+}

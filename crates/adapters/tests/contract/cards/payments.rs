@@ -1,0 +1,192 @@
+//! What the rail says of each card, and that nobody is charged twice.
+
+use super::bench::{ACCEPTED, Bench, DECLINED, DECLINES_LATER, INSUFFICIENT, SECOND_STEP, SILENT, SLOW, until};
+use souk_adapters::on_both;
+use souk_domain::payment::{CardRail, MethodSettings, Outcome, RailError, Refusal, Secret, Settlement};
+use souk_domain::shared::{Amount, Mode};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn settled(provider_id: &str, cents: u128) -> Outcome {
+    Outcome::Settled(Settlement { reference: provider_id.to_owned(), payer: String::new(), amount: Amount::new(cents) })
+}
+
+fn waiting(error: Option<(&str, &str)>) -> Outcome {
+    let last_error = error.map(|(code, message)| Refusal { code: code.to_owned(), message: message.to_owned() });
+    Outcome::Pending { requires_payer: true, last_error }
+}
+
+const PROCESSING: Outcome = Outcome::Pending { requires_payer: false, last_error: None };
+
+on_both! {
+    /// Invariant 1: a retry sends the same key.
+    async fn opening_twice_with_one_attempt_is_one_intent(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let first = bench.open_intent("att_1", 1_000).await;
+        assert_eq!(first.outcome, waiting(None));
+        assert_eq!(bench.open_intent("att_1", 1_000).await, first);
+        assert_ne!(bench.open_intent("att_2", 1_000).await.provider_id, first.provider_id);
+        let other = bench.try_open("att_1", 2_000).await;
+        assert!(matches!(other, Err(RailError::Rejected(_))), "the same key with another amount: {other:?}");
+    }
+
+    async fn many_openings_at_once_with_one_attempt_are_one_intent(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let opened = futures_util::future::join_all((0..8).map(|_| bench.open_intent("att_1", 1_000))).await;
+        assert!(opened.iter().all(|intent| *intent == opened[0]), "{opened:?}");
+    }
+
+    async fn a_good_card_settles(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_050).await;
+        let answer = bench.confirm(&intent, ACCEPTED).await;
+        assert_eq!((answer.status, &answer.body["status"]), (200, &"succeeded".into()));
+        assert_eq!(bench.find(&intent).await, settled(&intent.provider_id, 1_050));
+        assert_eq!(bench.charged().await, ["att_1"]);
+    }
+
+    async fn a_declined_card_can_be_followed_by_a_good_one(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_000).await;
+        for (number, code, message) in [
+            (DECLINED, "generic_decline", "Your card was declined."),
+            (INSUFFICIENT, "insufficient_funds", "Your card has insufficient funds."),
+        ] {
+            let answer = bench.confirm(&intent, number).await;
+            let error = &answer.body["error"];
+            assert_eq!((answer.status, &error["type"], &error["decline_code"]), (402, &"card_error".into(), &code.into()));
+            assert_eq!(error["payment_intent"]["status"], "requires_payment_method");
+            assert_eq!(bench.find(&intent).await, waiting(Some((code, message))));
+        }
+        assert!(bench.charged().await.is_empty());
+        assert_eq!(bench.confirm(&intent, ACCEPTED).await.status, 200);
+        assert_eq!(bench.find(&intent).await, settled(&intent.provider_id, 1_000));
+        assert_eq!(bench.charged().await, ["att_1"]);
+    }
+
+    async fn a_second_step_decides(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_000).await;
+        let answer = bench.confirm(&intent, SECOND_STEP).await;
+        assert_eq!((answer.status, &answer.body["status"]), (200, &"requires_action".into()));
+        assert_eq!(answer.body["next_action"]["type"], "use_sandbox_challenge");
+        assert_eq!(bench.find(&intent).await, waiting(None));
+
+        let refused = bench.answer_second_step(&intent, "false").await;
+        assert_eq!((refused.status, &refused.body["error"]["code"]), (402, &"payment_intent_authentication_failure".into()));
+        assert!(matches!(bench.find(&intent).await, Outcome::Pending { requires_payer: true, last_error: Some(_) }));
+        assert!(bench.charged().await.is_empty());
+
+        bench.confirm(&intent, SECOND_STEP).await;
+        assert_eq!(bench.answer_second_step(&intent, "true").await.body["status"], "succeeded");
+        assert_eq!(bench.find(&intent).await, settled(&intent.provider_id, 1_000));
+        assert_eq!(bench.answer_second_step(&intent, "true").await.status, 400, "it has been answered");
+        assert_eq!(bench.charged().await, ["att_1"]);
+    }
+
+    async fn a_card_may_decline_later(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_000).await;
+        assert_eq!(bench.confirm(&intent, DECLINES_LATER).await.body["status"], "processing");
+        assert_eq!(bench.find(&intent).await, PROCESSING);
+        bench.clock.advance(Duration::from_secs(2));
+        assert_eq!(bench.find(&intent).await, waiting(Some(("generic_decline", "Your card was declined."))));
+        assert!(bench.charged().await.is_empty());
+    }
+
+    async fn a_slow_card_answers_when_the_money_has_moved(db: &TestDatabase) {
+        let bench = Arc::new(Bench::open(db).await);
+        let intent = bench.open_intent("att_1", 1_000).await;
+        let confirming = tokio::spawn({
+            let (bench, intent) = (bench.clone(), intent.clone());
+            async move { bench.confirm(&intent, SLOW).await }
+        });
+        until("it is processing", async || bench.find(&intent).await == PROCESSING).await;
+        assert!(!confirming.is_finished());
+        bench.clock.advance(Duration::from_secs(6));
+        assert_eq!(confirming.await.expect("confirms").body["status"], "succeeded");
+        assert_eq!(bench.find(&intent).await, settled(&intent.provider_id, 1_000));
+        assert_eq!(bench.charged().await, ["att_1"]);
+    }
+
+    async fn a_silent_card_leaves_the_payment_processing_for_ever(db: &TestDatabase) {
+        let bench = Arc::new(Bench::open(db).await);
+        let intent = bench.open_intent("att_1", 1_000).await;
+        let confirming = tokio::spawn({
+            let (bench, intent) = (bench.clone(), intent.clone());
+            async move { bench.confirm(&intent, SILENT).await }
+        });
+        until("it is processing", async || bench.find(&intent).await == PROCESSING).await;
+        bench.clock.advance(Duration::from_secs(60));
+        assert_eq!(confirming.await.expect("is answered").status, 504);
+        assert_eq!(bench.rail.cancel(&bench.method, &bench.currency, &intent.provider_id).await, PROCESSING, "too late to cancel");
+        bench.clock.advance(Duration::from_secs(7 * 24 * 60 * 60));
+        assert_eq!(bench.find(&intent).await, PROCESSING);
+        assert!(bench.charged().await.is_empty());
+    }
+
+    /// Invariant 1, from the other side: whoever confirms second is told what has become of it.
+    async fn many_confirmations_at_once_charge_once(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_000).await;
+        let answers = futures_util::future::join_all((0..8).map(|_| bench.confirm(&intent, ACCEPTED))).await;
+        assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
+        for late in answers.iter().filter(|answer| answer.status != 200) {
+            let error = &late.body["error"];
+            assert_eq!((late.status, &error["code"]), (400, &"payment_intent_unexpected_state".into()), "{error}");
+            assert_eq!(error["payment_intent"]["status"], "succeeded");
+        }
+        assert_eq!(bench.charged().await, ["att_1"]);
+    }
+
+    async fn a_payment_that_is_due_settles_once_however_many_look(db: &TestDatabase) {
+        let bench = Arc::new(Bench::open(db).await);
+        let intent = bench.open_intent("att_1", 1_000).await;
+        let confirming = tokio::spawn({
+            let (bench, intent) = (bench.clone(), intent.clone());
+            async move { bench.confirm(&intent, SLOW).await }
+        });
+        until("it is processing", async || bench.find(&intent).await == PROCESSING).await;
+        bench.clock.advance(Duration::from_secs(6));
+        let found = futures_util::future::join_all((0..8).map(|_| bench.find(&intent))).await;
+        assert!(found.iter().all(|outcome| *outcome == settled(&intent.provider_id, 1_000)), "{found:?}");
+        confirming.await.expect("confirms");
+        assert_eq!(bench.charged().await, ["att_1"]);
+    }
+
+    async fn cancelling_ends_what_is_open_and_tells_what_is_not(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let (open, paid) = (bench.open_intent("att_1", 1_000).await, bench.open_intent("att_2", 1_000).await);
+        let abandoned = Refusal { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
+        for _ in 0..2 {
+            let cancelled = bench.rail.cancel(&bench.method, &bench.currency, &open.provider_id).await;
+            assert_eq!(cancelled, Outcome::Refused(abandoned.clone()));
+        }
+        assert_eq!(bench.confirm(&open, ACCEPTED).await.status, 400);
+        bench.confirm(&paid, ACCEPTED).await;
+        let too_late = bench.rail.cancel(&bench.method, &bench.currency, &paid.provider_id).await;
+        assert_eq!(too_late, settled(&paid.provider_id, 1_000));
+        assert_eq!(bench.charged().await, ["att_2"]);
+    }
+
+    async fn an_intent_that_nobody_opened_is_absent(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        assert_eq!(bench.rail.find(&bench.method, &bench.currency, "pi_none").await, Outcome::Absent);
+        assert_eq!(bench.rail.cancel(&bench.method, &bench.currency, "pi_none").await, Outcome::Absent);
+    }
+
+    async fn settings_are_verified(db: &TestDatabase) {
+        let mut bench = Bench::open(db).await;
+        let currencies = [bench.currency.clone()];
+        assert_eq!(bench.rail.verify(&bench.method, &currencies).await, Ok(()));
+        let mut live = bench.method.clone();
+        live.mode = Mode::Live;
+        assert!(matches!(bench.rail.verify(&live, &currencies).await, Err(RailError::Misconfigured(_))), "the sandbox is for test mode");
+        if let MethodSettings::Stripe { secret_key, .. } = &mut bench.method.settings {
+            *secret_key = Secret::new("sk_wrong");
+        }
+        assert!(matches!(bench.rail.verify(&bench.method, &currencies).await, Err(RailError::Misconfigured(_))));
+        let opened = bench.try_open("att_1", 1_000).await;
+        assert!(matches!(opened, Err(RailError::Misconfigured(_))), "{opened:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Signed deliveries: read by the rail, tried again, given up.
+
+use super::bench::{ACCEPTED, Bench, DECLINES_LATER, until};
+use souk_adapters::on_both;
+use souk_domain::payment::{CardRail, EventError};
+use souk_domain::shared::Clock;
+use std::time::Duration;
+
+on_both! {
+    async fn events_are_delivered_signed_and_the_rail_reads_them(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_000).await;
+        bench.confirm(&intent, ACCEPTED).await;
+        until("three events arrived", async || bench.kinds().len() == 3).await;
+        let mut kinds = bench.kinds();
+        kinds.sort();
+        assert_eq!(kinds, ["charge.succeeded", "payment_intent.created", "payment_intent.succeeded"]);
+
+        let delivered = bench.inbox.delivered.lock().expect("inbox").clone();
+        for (signature, body) in &delivered {
+            let event = bench.rail.read_event(&bench.method, body, signature, bench.clock.now()).expect("reads");
+            assert_eq!(event.provider_id.as_deref(), Some(intent.provider_id.as_str()), "{}", event.kind);
+            let mut altered = body.clone();
+            let last = altered.len() - 2;
+            altered[last] ^= 1;
+            assert_eq!(bench.rail.read_event(&bench.method, &altered, signature, bench.clock.now()), Err(EventError::BadSignature));
+            let late = bench.clock.now().plus(Duration::from_secs(301));
+            assert_eq!(bench.rail.read_event(&bench.method, body, signature, late), Err(EventError::BadSignature));
+        }
+    }
+
+    async fn what_happens_by_itself_is_told_too(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_000).await;
+        bench.confirm(&intent, DECLINES_LATER).await;
+        bench.clock.advance(Duration::from_secs(2));
+        until("the decline arrived", async || bench.kinds().iter().any(|kind| kind == "payment_intent.payment_failed")).await;
+    }
+
+    async fn a_refused_delivery_is_tried_again_later(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.inbox.refusals.lock().expect("inbox").extend([500, 302]);
+        bench.open_intent("att_1", 1_000).await;
+        for (arrived, wait) in [(1, 1), (2, 5)] {
+            until("the next try", async || bench.kinds().len() == arrived).await;
+            // The outcome of a try is written after it: only then does time pass.
+            advance_until(&bench, Duration::from_secs(wait), arrived + 1).await;
+        }
+        assert_eq!(bench.kinds(), ["payment_intent.created"; 3]);
+    }
+
+    async fn a_delivery_is_given_up_after_five_tries(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.inbox.refusals.lock().expect("inbox").extend([500; 5]);
+        bench.open_intent("att_1", 1_000).await;
+        for arrived in 2..=5 {
+            advance_until(&bench, Duration::from_secs(121), arrived).await;
+        }
+        // Another event arrives; the one that was given up does not come with it, however late it is.
+        bench.clock.advance(Duration::from_secs(24 * 60 * 60));
+        bench.open_intent("att_2", 1_000).await;
+        until("the other event", async || bench.kinds().len() == 6).await;
+        let delivered = bench.inbox.delivered.lock().expect("inbox");
+        assert_eq!(delivered.iter().filter(|(_, body)| *body == delivered[0].1).count(), 5);
+    }
+}
+
+/// Lets time pass in steps until so many deliveries arrived: a try's own outcome may be written a moment after it arrived.
+async fn advance_until(bench: &Bench, step: Duration, arrived: usize) {
+    until("a delivery", async || {
+        if bench.kinds().len() < arrived {
+            bench.clock.advance(step);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        bench.kinds().len() >= arrived
+    })
+    .await;
+    assert_eq!(bench.kinds().len(), arrived);
+}

@@ -1,0 +1,104 @@
+//! Things to sell, for the cases of several ports.
+
+use souk_adapters::persistence::{Database, SqlApps, SqlPrices, SqlProducts};
+use souk_domain::access::Did;
+use souk_domain::pricing::{Metadata, Price, Prices, Product, Products};
+use souk_domain::shared::{Amount, CategoryId, CurrencyId, Mode, PriceId, ProductId, Text, Timestamp};
+use souk_domain::store::{App, Apps, Category, Developer, Screenshot};
+
+pub fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_seconds(1_768_478_400 + seconds)
+}
+
+pub fn product(id: &str) -> Product {
+    Product {
+        id: ProductId::parse(id).expect("an id"),
+        mode: Mode::Test,
+        active: true,
+        name: format!("Product {id}"),
+        description: "Sold by the piece".to_owned(),
+        images: vec!["https://example.com/a.png".to_owned()],
+        features: vec!["Fast".to_owned(), "Calm".to_owned()],
+        unit_label: Some("seat".to_owned()),
+        statement_descriptor: None,
+        default_price_id: None,
+        app: None,
+        metadata: Metadata::new(),
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+/// A price of `prod_1` with `available` in stock (0: without limit).
+pub fn price(id: &str, available: u64) -> Price {
+    Price {
+        id: PriceId::parse(id).expect("an id"),
+        mode: Mode::Test,
+        product_id: ProductId::parse("prod_1").expect("an id"),
+        active: true,
+        nickname: String::new(),
+        lookup_key: None,
+        currency_id: CurrencyId::parse("pc_1").expect("an id"),
+        unit_amount: Amount::new(5_000_000_000_000_000_000),
+        currency_options: Vec::new(),
+        quantity_available: available,
+        quantity_sold: 0,
+        quantity_limit_per_checkout: 0,
+        metadata: Metadata::new(),
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+/// Stores `prod_1` and these prices of it.
+pub async fn stock(db: &Database, prices: &[Price]) {
+    let mut session = db.begin().await.expect("begins");
+    SqlProducts(&mut session).insert(&product("prod_1")).await.expect("inserts");
+    for price in prices {
+        SqlPrices(&mut session).insert(price).await.expect("inserts");
+    }
+    session.commit().await.expect("commits");
+}
+
+pub fn did(text: &str) -> Did {
+    Did::from_verified(text)
+}
+
+pub fn category(id: &str, slug: &str, position: u32) -> Category {
+    Category { id: CategoryId::parse(id).expect("an id"), slug: slug.to_owned(), name: Text::new(slug, "类别"), position }
+}
+
+/// A free app in category `cat_tools`.
+pub fn app(address: &str, title: &str) -> App {
+    App {
+        did: did(address),
+        name: title.to_lowercase().replace(' ', "-"),
+        title: Text::new(title, "应用"),
+        description: Text::new("Does one thing", "只做一件事"),
+        category_id: CategoryId::parse("cat_tools").expect("an id"),
+        developer: Developer { did: did("zDeveloper"), name: "Ada Works".to_owned(), verified: true },
+        logo: "ab".repeat(32),
+        screenshots: vec![Screenshot { file: "cd".repeat(32), width: 1_280, height: 800, alt: Text::new("The list", "列表") }],
+        licence: "Apache-2.0".to_owned(),
+        website: None,
+        test_link: None,
+        live_link: None,
+        downloads: 0,
+        version: "1.0.0".to_owned(),
+        size: 4_096,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+/// Stores the categories `tools` and `games`, and these apps.
+pub async fn shelve(db: &Database, apps: &[App]) {
+    let mut session = db.begin().await.expect("begins");
+    let mut shelf = SqlApps(&mut session);
+    shelf.insert_category(&category("cat_games", "games", 2)).await.expect("inserts");
+    shelf.insert_category(&category("cat_tools", "tools", 1)).await.expect("inserts");
+    for app in apps {
+        shelf.insert(app).await.expect("inserts");
+    }
+    session.commit().await.expect("commits");
+}

@@ -1,0 +1,141 @@
+//! What every repository relies on: values come back as they went in, and refusals are told apart.
+
+use serde_json::json;
+use souk_adapters::on_both;
+use souk_adapters::persistence::{Database, Session, Sql};
+use souk_adapters::testing::TestDatabase;
+use souk_domain::access::Did;
+use souk_domain::shared::{Amount, SessionId, StorageError, Timestamp};
+
+/// A table with a column of each kind, made by the test itself.
+async fn with_specimens(db: &Database) -> Session {
+    let mut session = db.begin().await.expect("begins");
+    let table = Sql {
+        sqlite: "CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY, number INTEGER, truth INTEGER, amount TEXT, at INTEGER, json TEXT,
+                 bytes BLOB, did TEXT) STRICT",
+        postgres: "CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY, number BIGINT, truth BOOLEAN, amount NUMERIC(78,0),
+                   at TIMESTAMPTZ, json JSONB, bytes BYTEA, did TEXT)",
+    };
+    session.query_each(table).execute().await.expect("creates");
+    session.commit().await.expect("commits");
+    db.begin().await.expect("begins again")
+}
+
+fn id(text: &str) -> SessionId {
+    SessionId::parse(text).expect("an id")
+}
+
+const INSERT_AMOUNT: &str = "INSERT INTO specimens (id, amount) VALUES ($1, $2)";
+
+on_both! {
+    async fn every_kind_of_value_comes_back_as_it_went_in(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        let insert = "INSERT INTO specimens (id, number, truth, amount, at, json, bytes, did) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let at = Timestamp::from_micros(1_700_000_000_123_456);
+        let json = json!({"a": [1, "zwei", null], "b": {"c": true}});
+        let rows = session.query(insert).bind(id("cs_1")).bind(i64::MIN).bind(true).bind(Amount::new(u128::MAX)).bind(at).bind(json.clone())
+            .bind(vec![0u8, 255]).bind(Did::from_verified("z1abc")).execute().await.expect("inserts");
+        assert_eq!(rows, 1);
+        session.query(insert).bind("cs_2").bind(None::<i64>).bind(None::<bool>).bind(None::<Amount>).bind(None::<Timestamp>)
+            .bind(None::<serde_json::Value>).bind(None::<Vec<u8>>).bind(None::<&Did>).execute().await.expect("inserts nothings");
+        let rows = session.query("SELECT * FROM specimens ORDER BY id").all().await.expect("reads");
+        assert_eq!(rows[0].get::<SessionId>("id").expect("id"), id("cs_1"));
+        assert_eq!(rows[0].get::<i64>("number").expect("number"), i64::MIN);
+        assert!(rows[0].get::<bool>("truth").expect("truth"));
+        assert_eq!(rows[0].get::<Amount>("amount").expect("amount"), Amount::new(u128::MAX));
+        assert_eq!(rows[0].get::<Timestamp>("at").expect("at"), at);
+        assert_eq!(rows[0].get::<serde_json::Value>("json").expect("json"), json);
+        assert_eq!(rows[0].get::<Vec<u8>>("bytes").expect("bytes"), [0, 255]);
+        assert_eq!(rows[0].get::<Option<Did>>("did").expect("did"), Some(Did::from_verified("z1abc")));
+        assert_eq!(rows[1].get::<Option<i64>>("number").expect("number"), None);
+        assert_eq!(rows[1].get::<Option<bool>>("truth").expect("truth"), None);
+        assert_eq!(rows[1].get::<Option<Amount>>("amount").expect("amount"), None);
+        assert_eq!(rows[1].get::<Option<Timestamp>>("at").expect("at"), None);
+        assert_eq!(rows[1].get::<Option<serde_json::Value>>("json").expect("json"), None);
+        assert_eq!(rows[1].get::<Option<Vec<u8>>>("bytes").expect("bytes"), None);
+        assert_eq!(rows[1].get::<Option<Did>>("did").expect("did"), None);
+        let sum = session.query("SELECT count(*) AS n, sum(number) AS total FROM specimens WHERE number IS NOT NULL").one().await.expect("sums");
+        assert_eq!((sum.get::<u64>("n").expect("n"), sum.get::<i64>("total").expect("total")), (1, i64::MIN));
+    }
+
+    async fn amounts_sort_and_compare_as_numbers(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        for (name, units) in [("cs_a", 9), ("cs_b", 10), ("cs_c", u128::MAX), ("cs_d", 0)] {
+            session.query(INSERT_AMOUNT).bind(name).bind(Amount::new(units)).execute().await.expect("inserts");
+        }
+        let rows = session.query("SELECT id FROM specimens WHERE amount > $1 ORDER BY amount DESC").bind(Amount::new(0)).all().await;
+        let order: Vec<String> = rows.expect("reads").iter().map(|row| row.get("id").expect("id")).collect();
+        assert_eq!(order, ["cs_c", "cs_b", "cs_a"]);
+    }
+
+    async fn a_duplicate_key_is_told_apart_from_other_refusals(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        session.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        session.commit().await.expect("commits");
+        let mut session = db.begin().await.expect("begins");
+        let refused = session.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await;
+        let Err(StorageError::Duplicate(name)) = refused else { panic!("{refused:?}") };
+        assert!(name == "specimens.id" || name == "specimens_pkey", "{name}");
+        drop(session);
+        let mut session = db.begin().await.expect("begins");
+        let refused = session.query("INSERT INTO specimens (id) VALUES ($1)").bind(None::<String>).execute().await;
+        assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
+    }
+
+    async fn a_dropped_session_leaves_nothing_behind(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        session.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        drop(session);
+        let mut reading = db.read().await.expect("reads");
+        assert!(reading.query("SELECT id FROM specimens").optional().await.expect("reads").is_none());
+    }
+
+    async fn stored_text_that_is_no_id_is_corrupt_and_says_where(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        session.query(INSERT_AMOUNT).bind("plink_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        let row = session.query("SELECT id FROM specimens").one().await.expect("reads");
+        let Err(error) = row.get::<SessionId>("id") else { panic!("an id of another kind was read") };
+        assert_eq!(error.to_string(), r#"stored specimens.id is not valid: Text("plink_1")"#);
+        assert!(row.get::<u32>("id").is_err());
+    }
+
+    async fn an_integer_that_no_column_holds_is_refused_when_the_query_runs(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        let refused = session.query("UPDATE specimens SET number = $1").bind(u64::MAX).execute().await;
+        assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
+    }
+
+    async fn many_writers_lose_no_update(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0)").execute().await.expect("inserts");
+        session.commit().await.expect("commits");
+        let writers = (0..8).map(|_| {
+            let db = Database::clone(db);
+            tokio::spawn(async move {
+                for _ in 0..10 {
+                    let mut session = db.begin().await.expect("begins");
+                    session.query("UPDATE specimens SET number = number + 1").execute().await.expect("adds");
+                    session.commit().await.expect("commits");
+                }
+            })
+        });
+        for writer in writers.collect::<Vec<_>>() {
+            writer.await.expect("writes");
+        }
+        let row = db.read().await.expect("reads").query("SELECT number FROM specimens").one().await.expect("reads");
+        assert_eq!(row.get::<u32>("number").expect("number"), 80);
+    }
+}
+
+#[tokio::test]
+async fn a_read_session_on_sqlite_refuses_writes() {
+    let db = TestDatabase::sqlite().await;
+    let refused = db.read().await.expect("reads").query("DELETE FROM outbox").execute().await;
+    assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn an_address_of_neither_database_is_refused_with_a_sentence() {
+    let Err(error) = Database::open("mysql://localhost/souk").await else { panic!("opened") };
+    assert_eq!(error.to_string(), "storage failed: expected an address that begins with sqlite:// or postgres://");
+}

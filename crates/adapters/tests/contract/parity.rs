@@ -1,0 +1,70 @@
+//! The two folders of migrations make the same schema.
+
+use souk_adapters::persistence::{Database, Sql};
+use souk_adapters::testing::TestDatabase;
+use std::collections::BTreeMap;
+
+/// Column by `table.column`: its type, and whether it may be NULL.
+async fn columns(db: &Database) -> BTreeMap<String, (String, bool)> {
+    let select = Sql {
+        sqlite: r#"SELECT t.name || '.' || c.name AS name, c.type AS type, c."notnull" = 0 AS optional
+                   FROM sqlite_schema t, pragma_table_info(t.name) c
+                   WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> '_sqlx_migrations'"#,
+        postgres: "SELECT table_name || '.' || column_name AS name, data_type::text AS type, is_nullable = 'YES' AS optional
+                   FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> '_sqlx_migrations'",
+    };
+    let rows = db.read().await.expect("reads").query_each(select).all().await.expect("lists");
+    let column = |row: &souk_adapters::persistence::Row| {
+        let described = (row.get("type").expect("a type"), row.get("optional").expect("a truth"));
+        (row.get("name").expect("a name"), described)
+    };
+    rows.iter().map(column).collect()
+}
+
+/// `table.index` of every index that a migration names, with `unique` behind it where it is.
+async fn indexes(db: &Database) -> Vec<String> {
+    let select = Sql {
+        sqlite: "SELECT tbl_name || '.' || name || CASE WHEN sql LIKE 'CREATE UNIQUE%' THEN ' unique' ELSE '' END AS name
+                 FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY 1",
+        postgres: "SELECT tablename || '.' || indexname || CASE WHEN indexdef LIKE 'CREATE UNIQUE%' THEN ' unique' ELSE '' END AS name
+                   FROM pg_indexes i WHERE schemaname = 'public'
+                   AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conname = i.indexname) ORDER BY 1",
+    };
+    let rows = db.read().await.expect("reads").query_each(select).all().await.expect("lists");
+    let mut names: Vec<String> = rows.iter().map(|row| row.get("name").expect("a name")).collect();
+    names.sort();
+    names
+}
+
+/// Which types of PostgreSQL a type of SQLite stands for.
+fn stands_for(sqlite: &str, postgres: &str) -> bool {
+    match sqlite {
+        "TEXT" => ["text", "numeric", "jsonb"].contains(&postgres),
+        "INTEGER" => ["bigint", "boolean", "timestamp with time zone"].contains(&postgres),
+        "BLOB" => postgres == "bytea",
+        _ => false,
+    }
+}
+
+#[tokio::test]
+async fn both_folders_of_migrations_make_the_same_tables_columns_and_indexes() {
+    let (sqlite, postgres) = (TestDatabase::sqlite().await, TestDatabase::postgres().await);
+    let (one, other) = (columns(&sqlite).await, columns(&postgres).await);
+    assert!(one.contains_key("outbox.payload"), "{one:?}");
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
+    for (name, (kind, optional)) in &one {
+        let (other_kind, other_optional) = &other[name];
+        assert!(stands_for(kind, other_kind), "{name} is {kind} on SQLite and {other_kind} on PostgreSQL");
+        assert_eq!(optional, other_optional, "whether {name} may be NULL");
+    }
+    assert_eq!(indexes(&sqlite).await, indexes(&postgres).await);
+}
+
+#[tokio::test]
+async fn migrating_twice_changes_nothing() {
+    for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
+        let before = columns(&db).await;
+        souk_adapters::persistence::migrate(&db).await.expect("migrates again");
+        assert_eq!(columns(&db).await, before);
+    }
+}

@@ -1,0 +1,183 @@
+//! Prices and their stock (invariant 8).
+
+use crate::catalogue::{at, price, stock};
+use souk_adapters::on_both;
+use souk_adapters::persistence::{Database, SqlPrices};
+use souk_domain::pricing::{CatalogueFilter, CurrencyOption, Hold, Price, Prices};
+use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PriceId, ProductId, SessionId, StorageError};
+
+fn id(text: &str) -> PriceId {
+    PriceId::parse(text).expect("an id")
+}
+
+fn buyer(number: u32) -> SessionId {
+    SessionId::parse(&format!("cs_{number}")).expect("an id")
+}
+
+fn of(price: &str, quantity: u64) -> Hold {
+    Hold { price_id: id(price), quantity }
+}
+
+async fn sold(db: &Database, price: &str) -> u64 {
+    let mut session = db.read().await.expect("reads");
+    SqlPrices(&mut session).find(&id(price)).await.expect("reads").expect("stands").quantity_sold
+}
+
+/// One unit of work: takes stock, and commits whether or not there was enough.
+async fn hold(db: &Database, session_id: &SessionId, hold: &Hold) -> bool {
+    let mut session = db.begin().await.expect("begins");
+    let held = SqlPrices(&mut session).hold(session_id, hold, at(1)).await.expect("answers");
+    session.commit().await.expect("commits");
+    held
+}
+
+async fn release(db: &Database, session_id: &SessionId) {
+    let mut session = db.begin().await.expect("begins");
+    SqlPrices(&mut session).release(session_id).await.expect("releases");
+    session.commit().await.expect("commits");
+}
+
+async fn sell(db: &Database, session_id: &SessionId) {
+    let mut session = db.begin().await.expect("begins");
+    SqlPrices(&mut session).sell(session_id).await.expect("sells");
+    session.commit().await.expect("commits");
+}
+
+async fn held(db: &Database, session_id: &SessionId) -> Vec<Hold> {
+    let mut session = db.read().await.expect("reads");
+    SqlPrices(&mut session).holds(session_id).await.expect("reads")
+}
+
+on_both! {
+    async fn a_price_comes_back_as_it_was_written_and_changed(db: &TestDatabase) {
+        let option = CurrencyOption { currency_id: CurrencyId::parse("pc_2").expect("an id"), unit_amount: Amount::new(u128::MAX) };
+        let mut one = Price { lookup_key: Some("gold".to_owned()), currency_options: vec![option], ..price("price_1", 7) };
+        stock(db, std::slice::from_ref(&one)).await;
+        let mut session = db.begin().await.expect("begins");
+        let mut prices = SqlPrices(&mut session);
+        assert_eq!(prices.find(&one.id).await.expect("reads"), Some(one.clone()));
+        assert_eq!(prices.find_by_lookup_key(Mode::Test, "gold").await.expect("reads"), Some(one.clone()));
+        assert_eq!(prices.find_by_lookup_key(Mode::Live, "gold").await.expect("reads"), None);
+        one = Price { active: false, nickname: "Silver".to_owned(), unit_amount: Amount::new(1), quantity_available: 3, updated_at: at(5), ..one };
+        assert!(prices.update(&one).await.expect("updates"));
+        assert_eq!(prices.of_products(&[ProductId::parse("prod_1").expect("an id")]).await.expect("reads"), [one.clone()]);
+        let page = Page::new(None, None);
+        let filter = CatalogueFilter { query: "SILV".to_owned(), product: Some(one.product_id.clone()), ..CatalogueFilter::default() };
+        assert_eq!(prices.list(Mode::Test, &filter, &page).await.expect("lists").list, [one]);
+        let filter = CatalogueFilter { product: Some(ProductId::parse("prod_2").expect("an id")), ..CatalogueFilter::default() };
+        assert_eq!(prices.list(Mode::Test, &filter, &page).await.expect("lists").count, 0);
+    }
+
+    async fn a_lookup_key_is_taken_once_per_mode(db: &TestDatabase) {
+        let gold = |id: &str, mode| Price { lookup_key: Some("gold".to_owned()), mode, ..price(id, 0) };
+        stock(db, &[gold("price_1", Mode::Test), gold("price_2", Mode::Live)]).await;
+        let mut session = db.begin().await.expect("begins");
+        let refused = SqlPrices(&mut session).insert(&gold("price_3", Mode::Test)).await;
+        assert!(matches!(refused, Err(StorageError::Duplicate(_))), "{refused:?}");
+    }
+
+    async fn ten_buyers_race_for_five_items_and_five_are_sold(db: &TestDatabase) {
+        stock(db, &[price("price_1", 5)]).await;
+        let buyers = (0..10).map(|number| {
+            let db = Database::clone(db);
+            tokio::spawn(async move { hold(&db, &buyer(number), &of("price_1", 1)).await })
+        });
+        let mut winners = 0;
+        for buyer in buyers.collect::<Vec<_>>() {
+            winners += u32::from(buyer.await.expect("buys"));
+        }
+        assert_eq!((winners, sold(db, "price_1").await), (5, 5));
+        for number in 0..10 {
+            sell(db, &buyer(number)).await;
+            release(db, &buyer(number)).await;
+        }
+        assert_eq!(sold(db, "price_1").await, 5);
+    }
+
+    async fn who_is_refused_holds_nothing_and_what_was_held_before_stays(db: &TestDatabase) {
+        stock(db, &[price("price_1", 5)]).await;
+        assert!(!hold(db, &buyer(1), &of("price_1", 6)).await);
+        assert_eq!(held(db, &buyer(1)).await, []);
+        assert!(hold(db, &buyer(1), &of("price_1", 3)).await);
+        assert!(!hold(db, &buyer(1), &of("price_1", 3)).await);
+        assert_eq!(held(db, &buyer(1)).await, [of("price_1", 3)]);
+        assert!(hold(db, &buyer(1), &of("price_1", 2)).await);
+        assert_eq!(held(db, &buyer(1)).await, [of("price_1", 5)]);
+        assert_eq!(sold(db, "price_1").await, 5);
+    }
+
+    async fn releasing_again_gives_nothing_back_again(db: &TestDatabase) {
+        stock(db, &[price("price_1", 5), price("price_2", 0)]).await;
+        assert!(hold(db, &buyer(1), &of("price_2", 4)).await);
+        assert!(hold(db, &buyer(1), &of("price_1", 2)).await);
+        assert!(hold(db, &buyer(2), &of("price_1", 1)).await);
+        let releases = (0..4).map(|_| {
+            let db = Database::clone(db);
+            tokio::spawn(async move { release(&db, &buyer(1)).await })
+        });
+        for one in releases.collect::<Vec<_>>() {
+            one.await.expect("releases");
+        }
+        assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (1, 0));
+        assert_eq!(held(db, &buyer(1)).await, []);
+        assert!(hold(db, &buyer(1), &of("price_1", 4)).await);
+        assert_eq!((held(db, &buyer(1)).await, sold(db, "price_1").await), (vec![of("price_1", 4)], 5));
+    }
+
+    async fn what_is_sold_is_neither_released_nor_sold_again(db: &TestDatabase) {
+        stock(db, &[price("price_1", 5)]).await;
+        assert!(hold(db, &buyer(1), &of("price_1", 2)).await);
+        sell(db, &buyer(1)).await;
+        sell(db, &buyer(1)).await;
+        release(db, &buyer(1)).await;
+        assert_eq!((sold(db, "price_1").await, held(db, &buyer(1)).await), (2, vec![]));
+        assert!(!hold(db, &buyer(1), &of("price_1", 1)).await);
+        assert_eq!(sold(db, "price_1").await, 2);
+    }
+
+    async fn a_sale_and_a_release_of_one_session_do_not_both_happen(db: &TestDatabase) {
+        let prices: Vec<_> = (0..8).map(|number| price(&format!("price_{number}"), 1)).collect();
+        stock(db, &prices).await;
+        for number in 0..8 {
+            assert!(hold(db, &buyer(number), &of(&format!("price_{number}"), 1)).await);
+        }
+        for number in 0..8 {
+            let (seller, releaser) = (Database::clone(db), Database::clone(db));
+            let selling = tokio::spawn(async move { sell(&seller, &buyer(number)).await });
+            let releasing = tokio::spawn(async move { release(&releaser, &buyer(number)).await });
+            selling.await.expect("sells");
+            releasing.await.expect("releases");
+            let mut session = db.read().await.expect("reads");
+            let row = session.query("SELECT state FROM holds WHERE session_id = $1").bind(buyer(number)).one().await.expect("reads");
+            let state: String = row.get("state").expect("state");
+            let expected = u64::from(state == "sold");
+            assert_eq!(sold(db, &format!("price_{number}")).await, expected, "{state}");
+        }
+    }
+
+    async fn stock_never_falls_below_what_is_sold_nor_to_no_limit(db: &TestDatabase) {
+        stock(db, &[price("price_1", 5), price("price_2", 0)]).await;
+        assert!(hold(db, &buyer(1), &of("price_1", 3)).await);
+        let mut session = db.begin().await.expect("begins");
+        let mut prices = SqlPrices(&mut session);
+        assert!(!prices.restock(&id("price_1"), -3, at(2)).await.expect("answers"));
+        assert!(prices.restock(&id("price_1"), -2, at(2)).await.expect("answers"));
+        assert!(prices.restock(&id("price_1"), 4, at(3)).await.expect("answers"));
+        assert!(!prices.restock(&id("price_2"), -1, at(3)).await.expect("answers"));
+        assert!(!prices.restock(&id("price_9"), 1, at(3)).await.expect("answers"));
+        let stored = prices.find(&id("price_1")).await.expect("reads").expect("stands");
+        assert_eq!((stored.quantity_available, stored.quantity_sold, stored.updated_at), (7, 3, at(3)));
+        let too_few = Price { quantity_available: 2, ..stored.clone() };
+        assert!(!prices.update(&too_few).await.expect("answers"));
+        let moved = Price { quantity_available: 3, quantity_sold: 99, ..stored };
+        assert!(prices.update(&moved).await.expect("answers"));
+        assert_eq!(prices.find(&id("price_1")).await.expect("reads").expect("stands").quantity_sold, 3);
+    }
+
+    async fn the_database_itself_refuses_to_oversell(db: &TestDatabase) {
+        stock(db, &[price("price_1", 5)]).await;
+        let mut session = db.begin().await.expect("begins");
+        let refused = session.query("UPDATE prices SET quantity_sold = 6").execute().await;
+        assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
+    }
+}

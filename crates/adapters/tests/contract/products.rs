@@ -1,0 +1,83 @@
+//! Products.
+
+use crate::catalogue::{at, price, product, stock};
+use souk_adapters::on_both;
+use souk_adapters::persistence::SqlProducts;
+use souk_domain::access::Did;
+use souk_domain::pricing::{CatalogueFilter, Metadata, Product, Products};
+use souk_domain::shared::{Mode, Page, PriceId, StorageError};
+
+fn ids(list: &[Product]) -> Vec<&str> {
+    list.iter().map(|product| product.id.as_str()).collect()
+}
+
+on_both! {
+    async fn a_product_comes_back_as_it_was_written_and_changed(db: &TestDatabase) {
+        let mut session = db.begin().await.expect("begins");
+        let mut products = SqlProducts(&mut session);
+        let mut one = product("prod_1");
+        one.metadata.insert("a \"quoted\" name".to_owned(), "值".to_owned());
+        products.insert(&one).await.expect("inserts");
+        assert_eq!(products.find(&one.id).await.expect("reads"), Some(one.clone()));
+        one.active = false;
+        one.name = "Renamed".to_owned();
+        one.images.clear();
+        one.unit_label = None;
+        one.default_price_id = Some(PriceId::parse("price_1").expect("an id"));
+        one.app = Some(Did::from_verified("z1"));
+        one.updated_at = at(9);
+        products.update(&one).await.expect("updates");
+        assert_eq!(products.find(&one.id).await.expect("reads"), Some(one.clone()));
+        assert!(matches!(products.insert(&one).await, Err(StorageError::Duplicate(_))));
+    }
+
+    async fn a_list_is_narrowed_by_mode_activity_words_and_metadata(db: &TestDatabase) {
+        let mut session = db.begin().await.expect("begins");
+        let mut products = SqlProducts(&mut session);
+        let tagged = Metadata::from([("team".to_owned(), "a".to_owned()), ("tier".to_owned(), "1".to_owned())]);
+        let named = |id: &str, name: &str| Product { name: name.to_owned(), ..product(id) };
+        products.insert(&Product { metadata: tagged, ..named("prod_1", "Straße 100%") }).await.expect("inserts");
+        products.insert(&Product { active: false, ..named("prod_2", "Éclair") }).await.expect("inserts");
+        products.insert(&Product { mode: Mode::Live, ..named("prod_3", "Éclair") }).await.expect("inserts");
+        let page = Page::new(None, None);
+        let filter = |query: &str| CatalogueFilter { query: query.to_owned(), ..CatalogueFilter::default() };
+        for (query, expected) in [("", &["prod_2", "prod_1"][..]), ("ÉCL", &["prod_2"]), ("0%", &["prod_1"]), ("_", &[]), ("\\", &[])] {
+            let listed = products.list(Mode::Test, &filter(query), &page).await.expect("lists");
+            assert_eq!((ids(&listed.list), listed.count), (expected.to_vec(), expected.len() as u64), "{query}");
+        }
+        let active = CatalogueFilter { active: Some(true), ..CatalogueFilter::default() };
+        assert_eq!(ids(&products.list(Mode::Test, &active, &page).await.expect("lists").list), ["prod_1"]);
+        for (key, value, expected) in [("team", "a", 1), ("team", "b", 0), ("te", "a", 0)] {
+            let metadata = Metadata::from([(key.to_owned(), value.to_owned())]);
+            let filter = CatalogueFilter { metadata, ..CatalogueFilter::default() };
+            assert_eq!(products.list(Mode::Test, &filter, &page).await.expect("lists").count, expected, "{key}={value}");
+        }
+    }
+
+    async fn pages_go_by_number_or_by_the_last_id_seen(db: &TestDatabase) {
+        let mut session = db.begin().await.expect("begins");
+        let mut products = SqlProducts(&mut session);
+        for number in 1..=5 {
+            products.insert(&product(&format!("prod_{number}"))).await.expect("inserts");
+        }
+        let all = CatalogueFilter::default();
+        let second = products.list(Mode::Test, &all, &Page::new(Some(2), Some(2))).await.expect("lists");
+        assert_eq!((ids(&second.list), second.count), (vec!["prod_3", "prod_2"], 5));
+        let after = Page { starting_after: Some("prod_4".to_owned()), ..Page::new(None, Some(2)) };
+        let after = products.list(Mode::Test, &all, &after).await.expect("lists");
+        assert_eq!((ids(&after.list), after.count), (vec!["prod_3", "prod_2"], 5));
+    }
+
+    async fn a_product_with_a_price_is_not_deleted(db: &TestDatabase) {
+        stock(db, &[price("price_1", 0)]).await;
+        let mut session = db.begin().await.expect("begins");
+        let mut products = SqlProducts(&mut session);
+        products.insert(&product("prod_2")).await.expect("inserts");
+        assert!(!products.delete(&product("prod_1").id).await.expect("answers"));
+        assert!(products.delete(&product("prod_2").id).await.expect("answers"));
+        assert!(!products.delete(&product("prod_2").id).await.expect("answers"));
+        let found = products.find_all(&[product("prod_1").id, product("prod_2").id]).await.expect("reads");
+        assert_eq!(ids(&found), ["prod_1"]);
+        assert_eq!(products.find_all(&[]).await.expect("reads"), []);
+    }
+}

@@ -1,0 +1,51 @@
+//! Cookies: their names, their attributes, and the hash that is kept of a token.
+
+use poem::Request;
+use poem::http::header;
+use sha2::{Digest, Sha256};
+use souk_domain::access::{LOGIN_LIFETIME_DAYS, TokenHash};
+
+/// The signed-in session.
+pub const LOGIN_COOKIE: &str = "login_token";
+/// The browser, signed in or not: repeated starts are told apart by it.
+pub const VISITOR_COOKIE: &str = "vid";
+/// The longest cookie value we look at.
+const VALUE_MAX: usize = 256;
+
+/// A cookie of the request, by name.
+#[must_use]
+pub fn cookie<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
+    let headers = request.headers().get_all(header::COOKIE).iter();
+    headers
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(found, value)| *found == name && !value.is_empty() && value.len() <= VALUE_MAX)
+        .map(|(_, value)| value)
+}
+
+#[must_use]
+pub fn token_hash(token: &str) -> TokenHash {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// `Set-Cookie` of a login. An empty token ends it. `secure`: the store is served over https.
+#[must_use]
+pub fn login_cookie(token: &str, secure: bool) -> String {
+    let age = if token.is_empty() { 0 } else { LOGIN_LIFETIME_DAYS * 86_400 };
+    let secure = if secure { "; Secure" } else { "" };
+    format!("{LOGIN_COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age}{secure}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_found_by_its_whole_name() {
+        let request = Request::builder().header("cookie", "xvid=1; vid=2; empty=").finish();
+        assert_eq!(cookie(&request, "vid"), Some("2"));
+        assert_eq!(cookie(&request, "id"), None);
+        assert_eq!(cookie(&request, "empty"), None);
+    }
+}

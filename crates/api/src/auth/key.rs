@@ -1,0 +1,34 @@
+//! API keys: made once, shown once, kept as a hash.
+
+use super::token_hash;
+use souk_domain::access::{ApiKey, Scope};
+use souk_domain::context::Context;
+use souk_domain::shared::{ApiKeyId, Mode, StorageError};
+
+/// What an operator asks for.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    pub name: String,
+    pub mode: Mode,
+    pub scopes: Vec<Scope>,
+}
+
+/// Makes a key. Answers it with its secret, which is not kept.
+pub async fn create_key(ctx: &Context, new: NewKey) -> Result<(ApiKey, String), StorageError> {
+    let now = ctx.now();
+    let mode = if new.mode.is_live() { "live" } else { "test" };
+    let secret = format!("souk_{mode}_{}", hex::encode(ctx.random.bytes::<24>()));
+    let key = ApiKey {
+        id: ApiKeyId::new(now, ctx.random.as_ref()),
+        name: new.name,
+        mode: new.mode,
+        scopes: new.scopes,
+        created_at: now,
+        last_used_at: None,
+        revoked_at: None,
+    };
+    let mut unit = ctx.store.begin().await?;
+    unit.api_keys().insert(&key, &token_hash(&secret)).await?;
+    unit.commit().await?;
+    Ok((key, secret))
+}

@@ -1,0 +1,97 @@
+//! `Idempotency-Key` (DESIGN.md 8): the same key and body give the first answer again; another body is refused.
+
+use crate::auth::{LOGIN_COOKIE, cookie, token_hash};
+use crate::problem::Problem;
+use crate::state::App;
+use poem::http::{HeaderValue, Method, StatusCode, header};
+use poem::{Body, Endpoint, IntoResponse, Request, Response};
+use sha2::{Digest, Sha256};
+use souk_domain::storage::KeptAnswer;
+use std::sync::Arc;
+use std::time::Duration;
+
+const HEADER: &str = "idempotency-key";
+/// Says that an answer is a repetition.
+const REPLAYED: &str = "idempotent-replayed";
+/// Longest key (as Stripe's).
+const KEY_MAX: usize = 255;
+/// Largest body of a call that may carry a key.
+const BODY_MAX: usize = 1 << 20;
+/// A first call that has not answered after this long has died with its process: the key is free again.
+const STALE: Duration = Duration::from_secs(60);
+
+/// Runs `inner` once for each key and caller. Calls without a key pass through.
+pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) -> poem::Result<Response> {
+    let writes = matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
+    let Some(key) = request.headers().get(HEADER).filter(|_| writes) else {
+        return Ok(inner.get_response(request).await);
+    };
+    let key = match key.to_str() {
+        Ok(key) if !key.is_empty() && key.len() <= KEY_MAX => key.to_owned(),
+        _ => return Err(Problem::bad("Idempotency-Key must be 1 to 255 printable characters").into()),
+    };
+    // Nobody's keys: a stranger must not be able to fill the table, nor to read another's answer.
+    let Some(caller) = caller(&request) else { return Ok(inner.get_response(request).await) };
+    let body = request
+        .take_body()
+        .into_bytes_limit(BODY_MAX)
+        .await
+        .map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
+    let fingerprint = fingerprint(&request, &body);
+    request.set_body(body);
+
+    let now = app.ctx.now();
+    let mut unit = app.ctx.store.begin().await.map_err(Problem::from)?;
+    let taken = unit.idempotency().take(&caller, &key, &fingerprint, now, now.minus(STALE)).await.map_err(Problem::from)?;
+    unit.commit().await.map_err(Problem::from)?;
+    if let Some(kept) = taken {
+        return replay(kept, &fingerprint);
+    }
+    let response = inner.get_response(request).await;
+    keep(app, &caller, &key, response).await
+}
+
+fn replay(kept: KeptAnswer, fingerprint: &str) -> poem::Result<Response> {
+    if kept.fingerprint != fingerprint {
+        let problem = Problem::new(StatusCode::CONFLICT, "This Idempotency-Key was used for another request");
+        return Err(problem.code("IDEMPOTENCY_MISMATCH").into());
+    }
+    let Some((status, body)) = kept.answer else {
+        let problem = Problem::new(StatusCode::CONFLICT, "The first request with this Idempotency-Key is being worked on");
+        return Err(problem.code("IDEMPOTENCY_IN_FLIGHT").into());
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let response = body.with_status(status).with_content_type("application/json; charset=utf-8");
+    Ok(response.with_header(REPLAYED, HeaderValue::from_static("true")).into_response())
+}
+
+/// Keeps what is final. A failure of ours, and a conflict, may be tried again under the same key.
+async fn keep(app: &Arc<App>, caller: &str, key: &str, mut response: Response) -> poem::Result<Response> {
+    let status = response.status();
+    let body = response.take_body().into_bytes().await.unwrap_or_default();
+    let text = std::str::from_utf8(&body).ok().filter(|_| !status.is_server_error() && status != StatusCode::CONFLICT);
+    let mut unit = app.ctx.store.begin().await.map_err(Problem::from)?;
+    match text {
+        Some(text) => unit.idempotency().keep(caller, key, status.as_u16(), text).await,
+        None => unit.idempotency().free(caller, key).await,
+    }
+    .map_err(Problem::from)?;
+    unit.commit().await.map_err(Problem::from)?;
+    response.set_body(Body::from(body));
+    Ok(response)
+}
+
+/// The login or API key that a call is made with, as a hash.
+fn caller(request: &Request) -> Option<String> {
+    let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    bearer.or_else(|| cookie(request, LOGIN_COOKIE)).map(|secret| hex::encode(token_hash(secret)))
+}
+
+fn fingerprint(request: &Request, body: &[u8]) -> String {
+    let mut digest = Sha256::new();
+    for part in [request.method().as_str().as_bytes(), request.uri().path().as_bytes(), body] {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    }
+    hex::encode(digest.finalize())
+}

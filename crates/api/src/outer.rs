@@ -1,0 +1,129 @@
+//! What every call passes through: the mount prefix, the origin check, limits, headers, and errors in our shape.
+
+use crate::auth::{LOGIN_COOKIE, cookie};
+use crate::idempotency;
+use crate::problem::{BAD_REQUEST, FAILED, NOT_FOUND, Problem};
+use crate::state::App;
+use poem::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
+use std::sync::Arc;
+
+/// Integrators may mount the kit here (payment-kit.md 1.1).
+const MOUNT_PREFIX: &str = "/payment";
+/// Largest body of an API call, in bytes.
+const BODY_MAX: u64 = 1 << 20;
+
+pub struct Outer(pub Arc<App>);
+
+pub struct OuterEndpoint<E> {
+    app: Arc<App>,
+    inner: E,
+}
+
+impl<E: Endpoint> Middleware<E> for Outer {
+    type Output = OuterEndpoint<E>;
+
+    fn transform(&self, inner: E) -> Self::Output {
+        OuterEndpoint { app: Arc::clone(&self.0), inner }
+    }
+}
+
+impl<E: Endpoint> Endpoint for OuterEndpoint<E> {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        strip_mount_prefix(&mut request);
+        let path = request.uri().path().to_owned();
+        let origin = request.headers().get(header::ORIGIN).cloned();
+        let outcome = match admit(&self.app, &request, &path) {
+            Ok(()) => idempotency::once(&self.app, &self.inner, request).await,
+            Err(problem) => Err(problem.into()),
+        };
+        let mut response = match outcome {
+            Ok(response) => response,
+            Err(error) => error.into_response(),
+        };
+        if is_api(&path) && response.status().is_client_error() | response.status().is_server_error() {
+            response = in_our_shape(response).await;
+        }
+        add_headers(&self.app, &path, origin, &mut response);
+        Ok(response)
+    }
+}
+
+fn strip_mount_prefix(request: &mut Request) {
+    let Some(rest) = request.uri().path_and_query().and_then(|path| path.as_str().strip_prefix(MOUNT_PREFIX)) else { return };
+    if !rest.starts_with('/') {
+        return;
+    }
+    if let Ok(uri) = rest.parse::<Uri>() {
+        *request.uri_mut() = uri;
+    }
+}
+
+fn is_api(path: &str) -> bool {
+    path.starts_with("/api/")
+}
+
+/// Calls that wallets and other origins make without our cookie's power.
+fn is_open_to_other_origins(path: &str) -> bool {
+    (path.starts_with("/api/did/") && path.ends_with("/auth")) || path == "/__blocklet__.js"
+}
+
+/// Refuses what must not reach a handler: large bodies, and writes that another site makes with our cookie.
+fn admit(app: &App, request: &Request, path: &str) -> Result<(), Problem> {
+    let length =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse::<u64>().ok());
+    if is_api(path) && length.is_some_and(|length| length > BODY_MAX) {
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"));
+    }
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    if reads || !is_api(path) || is_open_to_other_origins(path) || cookie(request, LOGIN_COOKIE).is_none() {
+        return Ok(());
+    }
+    let origin = request.headers().get(header::ORIGIN).map(|value| value.to_str().unwrap_or_default());
+    match origin {
+        Some(origin) if !app.site.is_own_origin(origin) => Err(Problem::forbidden()),
+        _ => Ok(()),
+    }
+}
+
+/// Framework errors (a path that is no route, a body that is no JSON) become `{error}` as well.
+async fn in_our_shape(mut response: Response) -> Response {
+    let is_json = response.content_type().is_some_and(|kind| kind.starts_with("application/json"));
+    if is_json {
+        return response;
+    }
+    let status = response.status();
+    let told = response.take_body().into_string().await.unwrap_or_default();
+    let error = match status {
+        StatusCode::NOT_FOUND => NOT_FOUND.to_owned(),
+        StatusCode::BAD_REQUEST if !told.is_empty() => format!("{BAD_REQUEST}: {}", told.chars().take(500).collect::<String>()),
+        status if status.is_server_error() => FAILED.to_owned(),
+        _ => BAD_REQUEST.to_owned(),
+    };
+    let mut shaped = Problem::new(status, error).into_response();
+    if let Some(allow) = response.headers().get(header::ALLOW) {
+        shaped.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    shaped
+}
+
+fn add_headers(app: &App, path: &str, origin: Option<HeaderValue>, response: &mut Response) {
+    let headers = response.headers_mut();
+    let mut set = |name: HeaderName, value: &'static str| {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    };
+    set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(header::REFERRER_POLICY, "strict-origin-when-cross-origin");
+    if is_api(path) {
+        set(header::CACHE_CONTROL, "no-store");
+    }
+    if is_open_to_other_origins(path) {
+        set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+        set(header::ACCESS_CONTROL_ALLOW_HEADERS, "*");
+    } else if let Some(origin) = origin.filter(|origin| origin.to_str().is_ok_and(|origin| app.site.is_own_origin(origin))) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    }
+}

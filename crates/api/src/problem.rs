@@ -1,0 +1,252 @@
+//! Refusals on the wire: `{error, code?, fields?}` with the statuses of SPEC.md 8 and payment-kit.md 1.1.
+//!
+//! Architecture invariant: this file and the routes are the only ones that know status codes.
+
+use poem::http::StatusCode;
+use poem::{IntoResponse, Response, error::ResponseError};
+use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
+use poem_openapi::{ApiResponse, Object, types::Type};
+use souk_domain::billing::PrintError;
+use souk_domain::checkout::{AmendError, ExpireError, SettleError, StartError, SubmitError, TransferError};
+use souk_domain::customer::FieldRefusals;
+use souk_domain::payment::RailError;
+use souk_domain::pricing::QuantityError;
+use souk_domain::shared::{IdError, Language, StorageError};
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub const NOT_FOUND: &str = "Sorry, the page you visited does not exist.";
+pub const FORBIDDEN: &str = "Sorry, you are not authorized to access this page.";
+pub const BAD_REQUEST: &str = "Sorry, request error";
+pub const FAILED: &str = "Sorry, something went wrong.";
+
+/// What a refused call answers.
+#[derive(Debug, Clone, Object)]
+#[oai(skip_serializing_if_is_none)]
+pub struct ProblemBody {
+    /// What the user sees. Several messages are joined by a newline.
+    pub error: String,
+    /// A word for machines.
+    pub code: Option<String>,
+    /// Refused form fields and their messages.
+    pub fields: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Problem {
+    pub status: StatusCode,
+    pub body: Box<ProblemBody>,
+}
+
+impl Problem {
+    #[must_use]
+    pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
+        Self { status, body: Box::new(ProblemBody { error: error.into(), code: None, fields: None }) }
+    }
+
+    #[must_use]
+    pub fn code(mut self, code: impl Into<String>) -> Self {
+        self.body.code = Some(code.into());
+        self
+    }
+
+    #[must_use]
+    pub fn bad(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error)
+    }
+
+    #[must_use]
+    pub fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, NOT_FOUND)
+    }
+
+    /// Nobody is signed in: payment-kit.md's auth convention.
+    #[must_use]
+    pub fn signed_out() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "not authorized").code("forbidden")
+    }
+
+    #[must_use]
+    pub fn forbidden() -> Self {
+        Self::new(StatusCode::FORBIDDEN, FORBIDDEN).code("forbidden")
+    }
+
+    /// Field refusals, in the caller's language.
+    #[must_use]
+    pub fn fields(refusals: &FieldRefusals, language: Language) -> Self {
+        let fields: BTreeMap<_, _> = refusals.iter().map(|(field, refusal)| (field.name().to_owned(), refusal.message(language))).collect();
+        let lines: Vec<_> = fields.iter().map(|(field, message)| format!("{field}: {message}")).collect();
+        let mut problem = Self::bad(format!("Validate failed: {}", lines.join("; "))).code("VALIDATION");
+        problem.body.fields = Some(fields);
+        problem
+    }
+
+    /// A submit's refusal. Field messages follow the caller's language.
+    #[must_use]
+    pub fn of_submit(error: SubmitError, language: Language) -> Self {
+        match error {
+            SubmitError::Fields(refusals) => Self::fields(&refusals, language),
+            other => Self::from(other),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.body.error)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl ResponseError for Problem {
+    fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    fn as_response(&self) -> Response {
+        self.clone().into_response()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        use poem_openapi::types::ToJSON;
+        poem::web::Json(self.body.to_json()).with_status(self.status).into_response()
+    }
+}
+
+impl ApiResponse for Problem {
+    fn meta() -> MetaResponses {
+        let content = || MetaMediaType {
+            content_type: "application/json; charset=utf-8",
+            schema: MetaSchemaRef::Reference(ProblemBody::name().into_owned()),
+        };
+        let response = |range: &str, description| MetaResponse {
+            description,
+            status: None,
+            status_range: Some(range.to_owned()),
+            content: vec![content()],
+            headers: vec![],
+        };
+        MetaResponses { responses: vec![response("4XX", "The call is refused"), response("5XX", "The call failed")] }
+    }
+
+    fn register(registry: &mut Registry) {
+        ProblemBody::register(registry);
+    }
+}
+
+impl From<StorageError> for Problem {
+    fn from(error: StorageError) -> Self {
+        tracing::error!(error = &error as &dyn std::error::Error, "storage failed");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+    }
+}
+
+impl From<IdError> for Problem {
+    fn from(_: IdError) -> Self {
+        Self::not_found()
+    }
+}
+
+impl From<PrintError> for Problem {
+    fn from(error: PrintError) -> Self {
+        tracing::error!(%error, "an invoice could not be drawn");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+    }
+}
+
+impl From<RailError> for Problem {
+    fn from(error: RailError) -> Self {
+        let status = match error {
+            RailError::Unreachable(_) => StatusCode::BAD_GATEWAY,
+            RailError::Rejected(_) | RailError::Misconfigured(_) => StatusCode::BAD_REQUEST,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<QuantityError> for Problem {
+    fn from(error: QuantityError) -> Self {
+        let code = match error {
+            QuantityError::ExceedInventory => "EXCEED_INVENTORY",
+            QuantityError::ExceedPurchaseLimit => "EXCEED_PURCHASE_LIMIT",
+        };
+        Self::bad(error.to_string()).code(code)
+    }
+}
+
+impl From<StartError> for Problem {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::NotFound => Self::not_found(),
+            StartError::Storage(error) => error.into(),
+            other => Self::bad(other.to_string()),
+        }
+    }
+}
+
+impl From<SubmitError> for Problem {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::NotFound => Self::not_found(),
+            SubmitError::Forbidden => Self::forbidden(),
+            SubmitError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
+            SubmitError::Fields(refusals) => Self::fields(&refusals, Language::default()),
+            SubmitError::Quantity(error) => error.into(),
+            SubmitError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
+            SubmitError::Rail(error) => error.into(),
+            SubmitError::Storage(error) => error.into(),
+            SubmitError::Misconfigured | SubmitError::MethodNotSupported | SubmitError::CurrencyNotConfigured | SubmitError::Amount(_) => {
+                Self::bad(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<AmendError> for Problem {
+    fn from(error: AmendError) -> Self {
+        match error {
+            AmendError::NotFound => Self::not_found(),
+            AmendError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
+            AmendError::Fixed | AmendError::NotAdjustable => Self::bad(error.to_string()),
+            AmendError::Quantity(error) => error.into(),
+            AmendError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<SettleError> for Problem {
+    fn from(error: SettleError) -> Self {
+        match error {
+            SettleError::Storage(error) => error.into(),
+            other => {
+                tracing::error!(error = &other as &dyn std::error::Error, "a payment could not be written down");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+            }
+        }
+    }
+}
+
+impl From<ExpireError> for Problem {
+    fn from(error: ExpireError) -> Self {
+        match error {
+            ExpireError::NotFound => Self::not_found(),
+            ExpireError::NotOpen => Self::bad(error.to_string()),
+            ExpireError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
+            ExpireError::Settle(error) => error.into(),
+            ExpireError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<TransferError> for Problem {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Storage(error) => error.into(),
+            TransferError::NotFound => Self::not_found(),
+            other => Self::bad(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+use super::download::{self, BinaryResponse};
+use super::model::{
+    AppDetailModel, AppExtras, AppListModel, AppModel, AppPriceModel, CategoryListModel, CategoryModel, EntitlementListModel,
+    EntitlementModel, ScreenshotModel, ShelvesModel, VersionModel,
+};
+use crate::auth::{Call, Caller, Guest, SignedIn};
+use crate::problem::Problem;
+use crate::routes::checkout_sessions::TextModel;
+use crate::state::App;
+use poem::Request;
+use poem::web::Data;
+use poem_openapi::OpenApi;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::Json;
+use souk_domain::access::Did;
+use souk_domain::checkout::PaymentLink;
+use souk_domain::payment::{Currency, Method};
+use souk_domain::pricing::{Price, Product};
+use souk_domain::shared::{Mode, Page};
+use souk_domain::storage::UnitOfWork;
+use souk_domain::store::{self as domain, AppFilter, AppSort, Category, KEYWORD_MAX};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Cards on one shelf of the home page.
+const SHELF: u32 = 8;
+
+pub struct AppsApi;
+
+#[OpenApi(prefix_path = "/api/apps")]
+impl AppsApi {
+    /// Browse and search.
+    #[oai(path = "/", method = "get")]
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
+    async fn list(
+        &self,
+        app: Data<&Arc<App>>,
+        guest: Guest,
+        call: Call,
+        keyword: Query<Option<String>>,
+        category: Query<Option<String>>,
+        price: Query<Option<String>>,
+        sort: Query<Option<String>>,
+        page: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+    ) -> Result<Json<AppListModel>, Problem> {
+        let filter = AppFilter {
+            keyword: keyword.0.unwrap_or_default().chars().take(KEYWORD_MAX).collect(),
+            category: category.0.filter(|category| !category.is_empty()),
+            free: match price.0.as_deref() {
+                Some("free") => Some(true),
+                Some("paid") => Some(false),
+                _ => None,
+            },
+            sort: match sort.0.as_deref() {
+                Some("updated") => AppSort::Updated,
+                Some("created") => AppSort::Created,
+                Some("name") => AppSort::Name,
+                _ => AppSort::Downloads,
+            },
+        };
+        let mut unit = app.ctx.store.read().await?;
+        let found = unit.apps().list(&filter, &Page::new(page.0, page_size.0)).await?;
+        let list = models(&app, unit.as_mut(), &found.list, call.mode, guest.0.as_ref()).await?;
+        Ok(Json(AppListModel { count: found.count, list }))
+    }
+
+    /// The shelves of the home page.
+    #[oai(path = "/shelves", method = "get")]
+    async fn shelves(&self, app: Data<&Arc<App>>, guest: Guest, call: Call) -> Result<Json<ShelvesModel>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let mut shelves = Vec::new();
+        for sort in [AppSort::Created, AppSort::Updated, AppSort::Downloads] {
+            let filter = AppFilter { sort, ..AppFilter::default() };
+            let found = unit.apps().list(&filter, &Page::new(None, Some(SHELF))).await?;
+            shelves.push(models(&app, unit.as_mut(), &found.list, call.mode, guest.0.as_ref()).await?);
+        }
+        let mut next = shelves.into_iter();
+        let mut shelf = || next.next().unwrap_or_default();
+        Ok(Json(ShelvesModel { new: shelf(), updated: shelf(), trending: shelf() }))
+    }
+
+    /// One app, with its readme, pictures and versions. `version` chooses whose readme and size are shown.
+    #[oai(path = "/:did", method = "get")]
+    async fn detail(
+        &self,
+        app: Data<&Arc<App>>,
+        guest: Guest,
+        call: Call,
+        did: Path<String>,
+        version: Query<Option<String>>,
+    ) -> Result<Json<AppDetailModel>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let found = find(&app, unit.as_mut(), &did).await?;
+        let versions = unit.apps().versions(&found.did).await?;
+        let wanted = version.0.as_deref().filter(|version| !version.is_empty()).unwrap_or(&found.version);
+        let shown = versions.iter().find(|version| version.version == wanted).ok_or_else(Problem::not_found)?;
+        let mut model = models(&app, unit.as_mut(), std::slice::from_ref(&found), call.mode, guest.0.as_ref()).await?;
+        let mut model = model.pop().ok_or_else(Problem::not_found)?;
+        model.version.clone_from(&shown.version);
+        model.size = shown.size;
+        let screenshots = found.screenshots.iter().enumerate().map(|(index, shot)| ScreenshotModel::new(&found, index, shot));
+        Ok(Json(AppDetailModel {
+            app: model,
+            readme: TextModel::from(&shown.readme),
+            screenshots: screenshots.collect(),
+            versions: versions.iter().map(VersionModel::from).collect(),
+            license: found.licence.clone(),
+            website: found.website.clone(),
+        }))
+    }
+
+    /// The bundle of a version. A paid app's needs an entitlement.
+    #[oai(path = "/:did/:version/bundle", method = "get")]
+    async fn bundle(
+        &self,
+        app: Data<&Arc<App>>,
+        request: &Request,
+        guest: Guest,
+        call: Call,
+        did: Path<String>,
+        version: Path<String>,
+    ) -> Result<BinaryResponse, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let found = find(&app, unit.as_mut(), &did).await?;
+        let version = unit.apps().version(&found.did, &version).await?.ok_or_else(Problem::not_found)?;
+        if !found.is_free() {
+            let caller = guest.0.as_ref().ok_or_else(|| Problem::signed_out().code("PURCHASE_REQUIRED"))?;
+            if !unit.entitlements().holds(call.mode, &caller.user.did, &found.did).await? {
+                return Err(Problem::forbidden().code("PURCHASE_REQUIRED"));
+            }
+        }
+        drop(unit);
+        Ok(BinaryResponse(download::bundle(&app, request, &found, &version).await?))
+    }
+
+    /// The app's logo.
+    #[oai(path = "/:did/logo", method = "get")]
+    async fn logo(&self, app: Data<&Arc<App>>, did: Path<String>) -> Result<BinaryResponse, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let found = find(&app, unit.as_mut(), &did).await?;
+        drop(unit);
+        Ok(BinaryResponse(download::picture(&app, &found.logo).await?))
+    }
+
+    /// A screenshot of the app, by its place.
+    #[oai(path = "/:did/screenshots/:index", method = "get")]
+    async fn screenshot(&self, app: Data<&Arc<App>>, did: Path<String>, index: Path<u32>) -> Result<BinaryResponse, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let found = find(&app, unit.as_mut(), &did).await?;
+        drop(unit);
+        let shot = found.screenshots.get(index.0 as usize).ok_or_else(Problem::not_found)?;
+        Ok(BinaryResponse(download::picture(&app, &shot.file).await?))
+    }
+}
+
+pub struct CategoriesApi;
+
+#[OpenApi(prefix_path = "/api/categories")]
+impl CategoriesApi {
+    /// The categories, with how many apps each holds.
+    #[oai(path = "/", method = "get")]
+    async fn list(&self, app: Data<&Arc<App>>) -> Result<Json<CategoryListModel>, Problem> {
+        let categories = app.ctx.store.read().await?.apps().categories().await?;
+        let list: Vec<_> = categories.iter().map(|(category, count)| CategoryModel::new(category, *count)).collect();
+        Ok(Json(CategoryListModel { count: list.len() as u64, list }))
+    }
+}
+
+pub struct EntitlementsApi;
+
+#[OpenApi(prefix_path = "/api/entitlements")]
+impl EntitlementsApi {
+    /// What the signed-in customer has bought, newest first.
+    #[oai(path = "/", method = "get")]
+    async fn mine(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        call: Call,
+        page: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+    ) -> Result<Json<EntitlementListModel>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let found = unit.entitlements().of_holder(call.mode, &caller.0.user.did, &Page::new(page.0, page_size.0)).await?;
+        let dids: Vec<_> = found.list.iter().map(|entitlement| entitlement.app.clone()).collect();
+        let apps = unit.apps().find_all(&dids).await?;
+        let models = models(&app, unit.as_mut(), &apps, call.mode, Some(&caller.0)).await?;
+        let list = found.list.iter().filter_map(|entitlement| {
+            let app = models.iter().find(|model| model.did == entitlement.app.as_str())?.clone();
+            Some(EntitlementModel {
+                id: entitlement.id.to_string(),
+                app,
+                acquired_at: entitlement.acquired_at.to_iso(),
+                checkout_session_id: entitlement.session_id.to_string(),
+                invoice_id: entitlement.invoice_id.as_ref().map(ToString::to_string),
+            })
+        });
+        Ok(Json(EntitlementListModel { count: found.count, list: list.collect() }))
+    }
+}
+
+async fn find(app: &App, unit: &mut dyn UnitOfWork, did: &str) -> Result<domain::App, Problem> {
+    let did = app.envelopes.parse_did(did).ok_or_else(Problem::not_found)?;
+    unit.apps().find(&did).await?.ok_or_else(Problem::not_found)
+}
+
+/// What a list of apps needs beside the apps, read once for all of them.
+struct Lookup {
+    categories: Vec<Category>,
+    links: Vec<PaymentLink>,
+    prices: Vec<Price>,
+    products: Vec<Product>,
+    methods: Vec<Method>,
+    currencies: Vec<Currency>,
+    recent: BTreeMap<Did, u64>,
+}
+
+async fn models(
+    app: &App,
+    unit: &mut dyn UnitOfWork,
+    apps: &[domain::App],
+    mode: Mode,
+    caller: Option<&Caller>,
+) -> Result<Vec<AppModel>, Problem> {
+    let dids: Vec<_> = apps.iter().map(|app| app.did.clone()).collect();
+    let link_ids: Vec<_> = apps.iter().filter_map(|app| app.link(mode).cloned()).collect();
+    let links = unit.links().find_all(&link_ids).await?;
+    let price_ids: Vec<_> = links.iter().filter_map(|link| link.items.first()).map(|item| item.price_id.clone()).collect();
+    let prices = unit.prices().find_all(&price_ids).await?;
+    let product_ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
+    let categories = unit.apps().categories().await?;
+    let recent = unit.apps().recent_downloads(&dids, app.ctx.now()).await?;
+    let products = unit.products().find_all(&product_ids).await?;
+    let methods = unit.methods().list(mode).await?;
+    let currencies = unit.methods().currencies(mode).await?;
+    let categories = categories.into_iter().map(|(category, _)| category).collect();
+    let lookup = Lookup { categories, links, prices, products, methods, currencies, recent: recent.into_iter().collect() };
+    let owned = match caller {
+        Some(caller) => unit.entitlements().held(mode, &caller.user.did, &dids).await?,
+        None => Vec::new(),
+    };
+    Ok(apps.iter().map(|app| model(app, &lookup, mode, owned.contains(&app.did))).collect())
+}
+
+fn model(app: &domain::App, lookup: &Lookup, mode: Mode, owned: bool) -> AppModel {
+    let link = app.link(mode).and_then(|id| lookup.links.iter().find(|link| link.id == *id)).filter(|link| link.active);
+    let price = link.and_then(|link| link.items.first()).and_then(|item| lookup.prices.iter().find(|price| price.id == item.price_id));
+    let on_sale =
+        price.filter(|price| price.active && lookup.products.iter().any(|product| product.id == price.product_id && product.active));
+    let amounts = lookup.currencies.iter().filter(|currency| currency.active).filter_map(|currency| {
+        let amount = on_sale?.unit_amount_in(&currency.id)?;
+        let method = lookup.methods.iter().find(|method| method.id == currency.method_id && method.active)?;
+        Some(AppPriceModel::new(amount, currency, method))
+    });
+    AppModel::new(
+        app,
+        AppExtras {
+            category: lookup.categories.iter().find(|category| category.id == app.category_id),
+            payment_link_id: link.filter(|_| on_sale.is_some()).map(|link| link.id.to_string()),
+            prices: amounts.collect(),
+            downloads_month: lookup.recent.get(&app.did).copied().unwrap_or_default(),
+            entitled: owned || app.is_free(),
+        },
+    )
+}

@@ -1,0 +1,226 @@
+use crate::routes::checkout_sessions::TextModel;
+use poem_openapi::Object;
+use souk_domain::payment::{Currency, Method};
+use souk_domain::shared::Amount;
+use souk_domain::store::{App, AppVersion, Category, Screenshot};
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Category")]
+pub struct CategoryModel {
+    pub id: String,
+    pub slug: String,
+    pub name: TextModel,
+    pub app_count: u64,
+}
+
+impl CategoryModel {
+    #[must_use]
+    pub fn new(category: &Category, app_count: u64) -> Self {
+        Self { id: category.id.to_string(), slug: category.slug.clone(), name: TextModel::from(&category.name), app_count }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CategoryList")]
+pub struct CategoryListModel {
+    pub count: u64,
+    pub list: Vec<CategoryModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppCategory")]
+pub struct AppCategoryModel {
+    pub id: String,
+    pub slug: String,
+    pub name: TextModel,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppDeveloper")]
+pub struct DeveloperModel {
+    pub did: String,
+    pub name: String,
+    pub verified: bool,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppPrice")]
+pub struct AppPriceModel {
+    pub currency_id: String,
+    pub symbol: String,
+    pub decimal: u32,
+    /// Base units.
+    pub unit_amount: String,
+    pub method_type: String,
+}
+
+impl AppPriceModel {
+    #[must_use]
+    pub fn new(amount: Amount, currency: &Currency, method: &Method) -> Self {
+        Self {
+            currency_id: currency.id.to_string(),
+            symbol: currency.symbol.clone(),
+            decimal: currency.decimals,
+            unit_amount: amount.to_string(),
+            method_type: method.kind.name().to_owned(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "App", skip_serializing_if_is_none)]
+pub struct AppModel {
+    pub did: String,
+    pub name: String,
+    pub title: TextModel,
+    pub description: TextModel,
+    pub logo: String,
+    #[oai(skip_serializing_if_is_none = false, nullable)]
+    pub category: Option<AppCategoryModel>,
+    pub developer: DeveloperModel,
+    /// `free` or `paid`.
+    pub pricing: String,
+    /// Where it is sold in the mode of the call.
+    #[oai(skip_serializing_if_is_none = false, nullable)]
+    pub payment_link_id: Option<String>,
+    pub prices: Vec<AppPriceModel>,
+    pub version: String,
+    pub downloads: u64,
+    /// Of the last 30 days.
+    pub downloads_month: u64,
+    /// Bytes.
+    pub size: u64,
+    pub created_at: String,
+    pub updated_at: String,
+    /// Whether the caller may download it.
+    pub entitled: bool,
+}
+
+/// What an app's model takes from elsewhere.
+pub struct AppExtras<'a> {
+    pub category: Option<&'a Category>,
+    pub payment_link_id: Option<String>,
+    pub prices: Vec<AppPriceModel>,
+    pub downloads_month: u64,
+    pub entitled: bool,
+}
+
+impl AppModel {
+    #[must_use]
+    pub fn new(app: &App, extras: AppExtras<'_>) -> Self {
+        let category = extras.category.map(|category| AppCategoryModel {
+            id: category.id.to_string(),
+            slug: category.slug.clone(),
+            name: TextModel::from(&category.name),
+        });
+        Self {
+            did: app.did.to_string(),
+            name: app.name.clone(),
+            title: TextModel::from(&app.title),
+            description: TextModel::from(&app.description),
+            // The content's name in the address lets browsers keep the picture for ever.
+            logo: format!("/api/apps/{}/logo?v={}", app.did, app.logo.get(..12).unwrap_or_default()),
+            category,
+            developer: DeveloperModel {
+                did: app.developer.did.to_string(),
+                name: app.developer.name.clone(),
+                verified: app.developer.verified,
+            },
+            pricing: if app.is_free() { "free" } else { "paid" }.to_owned(),
+            payment_link_id: extras.payment_link_id,
+            prices: extras.prices,
+            version: app.version.clone(),
+            downloads: app.downloads,
+            downloads_month: extras.downloads_month,
+            size: app.size,
+            created_at: app.created_at.to_iso(),
+            updated_at: app.updated_at.to_iso(),
+            entitled: extras.entitled,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppList")]
+pub struct AppListModel {
+    pub count: u64,
+    pub list: Vec<AppModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Shelves")]
+pub struct ShelvesModel {
+    pub new: Vec<AppModel>,
+    pub updated: Vec<AppModel>,
+    pub trending: Vec<AppModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Screenshot")]
+pub struct ScreenshotModel {
+    pub url: String,
+    pub width: u32,
+    pub height: u32,
+    pub alt: TextModel,
+}
+
+impl ScreenshotModel {
+    #[must_use]
+    pub fn new(app: &App, index: usize, shot: &Screenshot) -> Self {
+        let url = format!("/api/apps/{}/screenshots/{index}?v={}", app.did, shot.file.get(..12).unwrap_or_default());
+        Self { url, width: shot.width, height: shot.height, alt: TextModel::from(&shot.alt) }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppVersion")]
+pub struct VersionModel {
+    pub version: String,
+    pub published_at: String,
+    pub changelog: TextModel,
+    pub size: u64,
+    /// Of the bundle, lower-case hex.
+    pub sha256: String,
+}
+
+impl From<&AppVersion> for VersionModel {
+    fn from(version: &AppVersion) -> Self {
+        Self {
+            version: version.version.clone(),
+            published_at: version.published_at.to_iso(),
+            changelog: TextModel::from(&version.changelog),
+            size: version.size,
+            sha256: version.sha256.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppDetail")]
+pub struct AppDetailModel {
+    #[oai(flatten)]
+    pub app: AppModel,
+    pub readme: TextModel,
+    pub screenshots: Vec<ScreenshotModel>,
+    pub versions: Vec<VersionModel>,
+    pub license: String,
+    #[oai(nullable)]
+    pub website: Option<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Entitlement", skip_serializing_if_is_none)]
+pub struct EntitlementModel {
+    pub id: String,
+    pub app: AppModel,
+    pub acquired_at: String,
+    pub checkout_session_id: String,
+    pub invoice_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "EntitlementList")]
+pub struct EntitlementListModel {
+    pub count: u64,
+    pub list: Vec<EntitlementModel>,
+}

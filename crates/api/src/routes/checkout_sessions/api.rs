@@ -1,0 +1,150 @@
+//! The checkout page's calls.
+
+use super::model::{AdjustModel, CheckoutModel, FormModel, SessionModel, StripeContextModel, SubmittedModel, SufficientModel};
+use crate::auth::{Call, Caller, Guest, SignedIn, VISITOR_COOKIE, cookie};
+use crate::problem::Problem;
+use crate::routes::payments::{CustomerModel, IntentModel};
+use crate::state::App;
+use poem::Request;
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use poem_openapi::{OpenApi, Tags};
+use souk_domain::checkout::{self, Expanded, Submission, SubmitError, Visitor};
+use souk_domain::shared::{CurrencyId, Language, MethodId, PaymentLinkId, PriceId, SessionId};
+use std::sync::Arc;
+
+#[derive(Tags)]
+enum Tag {
+    #[oai(rename = "Checkout sessions")]
+    CheckoutSessions,
+}
+
+pub struct CheckoutApi;
+
+/// SPEC.md 5.
+const EITHER_ID: &str = "Either a checkoutSession or a paymentLink id is required.";
+
+#[OpenApi(prefix_path = "/api/checkout-sessions", tag = "Tag::CheckoutSessions")]
+impl CheckoutApi {
+    /// Start a session from a payment link. Repeated starts by one visitor within 3 s give one session.
+    #[oai(path = "/start/:link", method = "post")]
+    async fn start(
+        &self,
+        app: Data<&Arc<App>>,
+        request: &Request,
+        guest: Guest,
+        call: Call,
+        link: Path<String>,
+    ) -> Result<Json<CheckoutModel>, Problem> {
+        let link = PaymentLinkId::parse(&link).map_err(|_| Problem::bad(EITHER_ID))?;
+        let id = checkout::start(&app.ctx, &link, &visitor(request, &guest)).await?;
+        view(&app, &id, guest.0.as_ref(), call.language).await
+    }
+
+    /// Read a session. While a payment is open, its network is asked on the way.
+    #[oai(path = "/retrieve/:id", method = "get")]
+    async fn retrieve(&self, app: Data<&Arc<App>>, guest: Guest, call: Call, id: Path<String>) -> Result<Json<CheckoutModel>, Problem> {
+        let id = SessionId::parse(&id).map_err(|_| Problem::bad(EITHER_ID))?;
+        let expanded = load(&app, &id).await?;
+        if let Some(attempt) = &expanded.attempt {
+            checkout::nudge(&app.ctx, &expanded.session, attempt).await?;
+        }
+        view(&app, &id, guest.0.as_ref(), call.language).await
+    }
+
+    /// Submit the form: stock is held, the invoice drafted, the payment begun.
+    #[oai(path = "/:id/submit", method = "put")]
+    async fn submit(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        call: Call,
+        id: Path<String>,
+        form: Json<FormModel>,
+    ) -> Result<Json<SubmittedModel>, Problem> {
+        let submission = Submission {
+            session_id: SessionId::parse(&id)?,
+            payer: caller.0.user.clone(),
+            form: form.contact(),
+            method_id: MethodId::parse(&form.payment_method).map_err(|_| Problem::from(SubmitError::MethodNotSupported))?,
+            currency_id: CurrencyId::parse(&form.payment_currency).map_err(|_| Problem::from(SubmitError::CurrencyNotConfigured))?,
+        };
+        let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, call.language))?;
+        let expanded = load(&app, &submission.session_id).await?;
+        let intent = expanded.intent.as_ref().map(|intent| IntentModel::new(intent, &expanded.methods, &expanded.currencies, &app.site));
+        Ok(Json(SubmittedModel {
+            checkout_session: SessionModel::new(&expanded, &app.site, true),
+            payment_intent: intent,
+            stripe_context: submitted.card.map(|card| StripeContextModel {
+                client_secret: card.client_secret,
+                intent_type: "payment_intent".to_owned(),
+                status: if card.settled { "succeeded" } else { "requires_payment_method" }.to_owned(),
+            }),
+            customer: expanded.customer.as_ref().map(CustomerModel::from),
+            balance: SufficientModel { sufficient: false },
+            delegation: SufficientModel { sufficient: false },
+        }))
+    }
+
+    /// The visitor closed the card form: the provider's intent is ended, unless it has settled.
+    #[oai(path = "/:id/abort-stripe", method = "post")]
+    async fn abort_stripe(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        call: Call,
+        id: Path<String>,
+    ) -> Result<Json<CheckoutModel>, Problem> {
+        let id = SessionId::parse(&id)?;
+        checkout::abandon_card(&app.ctx, &id, &caller.0.user).await?;
+        view(&app, &id, Some(&caller.0), call.language).await
+    }
+
+    /// Change how many of an item are bought.
+    #[oai(path = "/:id/adjust-quantity", method = "put")]
+    async fn adjust_quantity(
+        &self,
+        app: Data<&Arc<App>>,
+        guest: Guest,
+        id: Path<String>,
+        change: Json<AdjustModel>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let id = SessionId::parse(&id)?;
+        let expanded = load(&app, &id).await?;
+        if expanded.session.payer.is_some() && !may_see(&expanded, guest.0.as_ref()) {
+            return Err(Problem::forbidden());
+        }
+        checkout::adjust_quantity(&app.ctx, &id, &PriceId::parse(&change.item_id)?, change.quantity).await?;
+        let expanded = load(&app, &id).await?;
+        let private = may_see(&expanded, guest.0.as_ref());
+        Ok(Json(SessionModel::new(&expanded, &app.site, private)))
+    }
+}
+
+/// The signed-in user, else the browser's cookie, else its address.
+fn visitor(request: &Request, guest: &Guest) -> Visitor {
+    let name = match (&guest.0, cookie(request, VISITOR_COOKIE), request.header("x-blocklet-visitor-id")) {
+        (Some(caller), _, _) => format!("user:{}", caller.user.did),
+        (None, Some(browser), _) => format!("browser:{browser}"),
+        (None, None, Some(browser)) => format!("browser:{}", browser.chars().take(128).collect::<String>()),
+        (None, None, None) => format!("address:{}", request.remote_addr()),
+    };
+    Visitor(name)
+}
+
+pub(crate) async fn load(app: &App, id: &SessionId) -> Result<Expanded, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    checkout::expand(unit.as_mut(), id).await?.ok_or_else(Problem::not_found)
+}
+
+/// The payer sees who they are; so do those who run the store. Before the first submit there is nothing to hide.
+fn may_see(expanded: &Expanded, caller: Option<&Caller>) -> bool {
+    caller.is_some_and(|caller| expanded.session.payer.as_ref() == Some(&caller.user.did) || caller.runs_the_store())
+}
+
+async fn view(app: &App, id: &SessionId, caller: Option<&Caller>, language: Language) -> Result<Json<CheckoutModel>, Problem> {
+    let expanded = load(app, id).await?;
+    let private = may_see(&expanded, caller);
+    Ok(Json(CheckoutModel::new(&expanded, &app.site, private, language)))
+}

@@ -1,0 +1,7 @@
+//! Checkout sessions.
+
+mod api;
+mod model;
+
+pub use api::CheckoutApi;
+pub use model::*;

@@ -1,0 +1,525 @@
+//! The checkout session as payment-kit.md 1.2 and 2 spell it.
+
+use crate::routes::payments::{AddressModel, CustomerModel, IntentModel, MethodModel};
+use crate::state::Site;
+use poem_openapi::Object;
+use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink};
+use souk_domain::customer::{ContactForm, PageInfo};
+use souk_domain::payment::Method;
+use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
+use souk_domain::shared::Text;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, Default, Object)]
+#[oai(rename = "Text")]
+pub struct TextModel {
+    #[oai(default)]
+    pub en: String,
+    #[oai(default)]
+    pub zh: String,
+}
+
+impl From<&Text> for TextModel {
+    fn from(text: &Text) -> Self {
+        Self { en: text.en.clone(), zh: text.zh.clone() }
+    }
+}
+
+impl From<TextModel> for Text {
+    fn from(text: TextModel) -> Self {
+        Self::new(text.en, text.zh)
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CurrencyOption")]
+pub struct CurrencyOptionModel {
+    pub currency_id: String,
+    /// Base units.
+    pub unit_amount: String,
+}
+
+impl From<&CurrencyOption> for CurrencyOptionModel {
+    fn from(option: &CurrencyOption) -> Self {
+        Self { currency_id: option.currency_id.to_string(), unit_amount: option.unit_amount.to_string() }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ProductFeature")]
+pub struct FeatureModel {
+    pub name: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Product", skip_serializing_if_is_none)]
+pub struct ProductModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    pub active: bool,
+    #[oai(rename = "type")]
+    pub kind: String,
+    pub name: String,
+    pub description: String,
+    pub images: Vec<String>,
+    pub features: Vec<FeatureModel>,
+    pub unit_label: Option<String>,
+    pub statement_descriptor: Option<String>,
+    pub default_price_id: Option<String>,
+    /// The app that a purchase entitles to.
+    pub app_did: Option<String>,
+    pub metadata: BTreeMap<String, String>,
+    pub prices: Option<Vec<PriceModel>>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl From<&Product> for ProductModel {
+    fn from(product: &Product) -> Self {
+        Self {
+            id: product.id.to_string(),
+            object: "product".to_owned(),
+            livemode: product.mode.is_live(),
+            active: product.active,
+            kind: "good".to_owned(),
+            name: product.name.clone(),
+            description: product.description.clone(),
+            images: product.images.clone(),
+            features: product.features.iter().map(|name| FeatureModel { name: name.clone() }).collect(),
+            unit_label: product.unit_label.clone(),
+            statement_descriptor: product.statement_descriptor.clone(),
+            default_price_id: product.default_price_id.as_ref().map(ToString::to_string),
+            app_did: product.app.as_ref().map(ToString::to_string),
+            metadata: product.metadata.clone(),
+            prices: None,
+            created_at: product.created_at.to_iso(),
+            updated_at: product.updated_at.to_iso(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Price", skip_serializing_if_is_none)]
+pub struct PriceModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    pub active: bool,
+    #[oai(rename = "type")]
+    pub kind: String,
+    pub billing_scheme: String,
+    pub product_id: String,
+    pub nickname: String,
+    pub lookup_key: Option<String>,
+    pub currency_id: String,
+    /// Base units.
+    pub unit_amount: String,
+    pub currency_options: Vec<CurrencyOptionModel>,
+    pub quantity_available: u64,
+    pub quantity_sold: u64,
+    pub quantity_limit_per_checkout: u64,
+    pub metadata: BTreeMap<String, String>,
+    pub product: Option<Box<ProductModel>>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl From<&Price> for PriceModel {
+    fn from(price: &Price) -> Self {
+        Self {
+            id: price.id.to_string(),
+            object: "price".to_owned(),
+            livemode: price.mode.is_live(),
+            active: price.active,
+            kind: "one_time".to_owned(),
+            billing_scheme: "per_unit".to_owned(),
+            product_id: price.product_id.to_string(),
+            nickname: price.nickname.clone(),
+            lookup_key: price.lookup_key.clone(),
+            currency_id: price.currency_id.to_string(),
+            unit_amount: price.unit_amount.to_string(),
+            currency_options: price.currency_options.iter().map(CurrencyOptionModel::from).collect(),
+            quantity_available: price.quantity_available,
+            quantity_sold: price.quantity_sold,
+            quantity_limit_per_checkout: price.quantity_limit_per_checkout,
+            metadata: price.metadata.clone(),
+            product: None,
+            created_at: price.created_at.to_iso(),
+            updated_at: price.updated_at.to_iso(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AdjustableQuantity")]
+pub struct AdjustableModel {
+    pub enabled: bool,
+    #[oai(default = "one")]
+    pub minimum: u64,
+    /// 0: without limit.
+    #[oai(default)]
+    pub maximum: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "LineItem", skip_serializing_if_is_none)]
+pub struct LineItemModel {
+    pub price_id: String,
+    pub quantity: u64,
+    pub adjustable_quantity: Option<AdjustableModel>,
+    #[oai(read_only)]
+    pub price: Option<PriceModel>,
+}
+
+impl LineItemModel {
+    #[must_use]
+    pub fn new(item: &LineItem, found: Option<&(Price, Product)>) -> Self {
+        let adjustable = item.adjustable.map(|range| AdjustableModel { enabled: true, minimum: range.minimum, maximum: range.maximum });
+        let price =
+            found.map(|(price, product)| PriceModel { product: Some(Box::new(ProductModel::from(product))), ..PriceModel::from(price) });
+        Self { price_id: item.price_id.to_string(), quantity: item.quantity, adjustable_quantity: adjustable, price }
+    }
+}
+
+#[derive(Debug, Clone, Default, Object)]
+#[oai(rename = "PhoneNumberCollection")]
+pub struct PhoneCollectionModel {
+    pub enabled: bool,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "FieldValidation")]
+pub struct FieldValidationModel {
+    pub pattern: String,
+    #[oai(default)]
+    pub pattern_message: TextModel,
+}
+
+/// `metadata.page_info`: patterns for fields (customer_name, customer_email, customer_phone,
+/// billing_address.{state,line1,city,postal_code}) and what the form is for.
+#[derive(Debug, Clone, Default, Object)]
+#[oai(rename = "PageInfo")]
+pub struct PageInfoModel {
+    #[oai(default)]
+    pub field_validation: BTreeMap<String, FieldValidationModel>,
+    #[oai(default)]
+    pub form_purpose_description: TextModel,
+}
+
+impl From<&PageInfo> for PageInfoModel {
+    fn from(info: &PageInfo) -> Self {
+        let field = |(field, pattern): (&souk_domain::customer::Field, &souk_domain::customer::FieldPattern)| {
+            let model = FieldValidationModel { pattern: pattern.source.clone(), pattern_message: TextModel::from(&pattern.message) };
+            (field.name().to_owned(), model)
+        };
+        Self { field_validation: info.patterns.iter().map(field).collect(), form_purpose_description: TextModel::from(&info.purpose) }
+    }
+}
+
+/// Metadata as JSON: an integrator's texts, and `page_info` where the form has one.
+#[must_use]
+pub fn metadata_json(metadata: &Metadata, form: &FormOptions) -> serde_json::Value {
+    use poem_openapi::types::ToJSON;
+    let mut json: serde_json::Map<_, _> = metadata.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+    if form.page_info != PageInfo::default() {
+        json.insert("page_info".to_owned(), PageInfoModel::from(&form.page_info).to_json().unwrap_or_default());
+    }
+    json.into()
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "HostedConfirmation")]
+pub struct ConfirmationModel {
+    /// In the language of the call.
+    pub custom_message: String,
+    pub custom_messages: TextModel,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Redirect")]
+pub struct RedirectModel {
+    pub url: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AfterCompletion", skip_serializing_if_is_none)]
+pub struct AfterCompletionModel {
+    #[oai(rename = "type")]
+    pub kind: String,
+    pub hosted_confirmation: Option<ConfirmationModel>,
+    pub redirect: Option<RedirectModel>,
+}
+
+impl AfterCompletionModel {
+    #[must_use]
+    pub fn new(link: &PaymentLink, language: souk_domain::shared::Language) -> Self {
+        match &link.redirect_url {
+            Some(url) => {
+                Self { kind: "redirect".to_owned(), hosted_confirmation: None, redirect: Some(RedirectModel { url: url.clone() }) }
+            }
+            None => Self {
+                kind: "hosted_confirmation".to_owned(),
+                hosted_confirmation: Some(ConfirmationModel {
+                    custom_message: link.custom_message.in_language(language).to_owned(),
+                    custom_messages: TextModel::from(&link.custom_message),
+                }),
+                redirect: None,
+            },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentLink", skip_serializing_if_is_none)]
+pub struct PaymentLinkModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    pub active: bool,
+    pub name: String,
+    pub currency_id: String,
+    pub line_items: Vec<LineItemModel>,
+    pub after_completion: AfterCompletionModel,
+    pub phone_number_collection: PhoneCollectionModel,
+    pub billing_address_collection: String,
+    pub submit_type: String,
+    /// The integrator's texts, and `page_info`.
+    pub metadata: serde_json::Value,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+/// `auto` or `required`.
+#[must_use]
+pub fn address_collection(form: &FormOptions) -> String {
+    if form.require_address { "required" } else { "auto" }.to_owned()
+}
+
+impl PaymentLinkModel {
+    #[must_use]
+    pub fn new(link: &PaymentLink, language: souk_domain::shared::Language) -> Self {
+        Self {
+            id: link.id.to_string(),
+            object: "payment_link".to_owned(),
+            livemode: link.mode.is_live(),
+            active: link.active,
+            name: link.name.clone(),
+            currency_id: link.currency_id.to_string(),
+            line_items: link.items.iter().map(|item| LineItemModel::new(item, None)).collect(),
+            after_completion: AfterCompletionModel::new(link, language),
+            phone_number_collection: PhoneCollectionModel { enabled: link.form.collect_phone },
+            billing_address_collection: address_collection(&link.form),
+            submit_type: "pay".to_owned(),
+            metadata: metadata_json(&link.metadata, &link.form),
+            created_at: link.created_at.to_iso(),
+            updated_at: link.updated_at.to_iso(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SessionContact")]
+pub struct ContactModel {
+    pub name: String,
+    pub email: String,
+    pub phone: String,
+    pub address: AddressModel,
+}
+
+/// A right that a completed session gave.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SessionEntitlement")]
+pub struct GrantedModel {
+    pub app_did: String,
+    pub title: TextModel,
+    pub version: String,
+    pub logo: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CheckoutSession", skip_serializing_if_is_none)]
+pub struct SessionModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    pub mode: String,
+    pub status: String,
+    pub payment_status: String,
+    pub url: String,
+    pub currency_id: String,
+    pub line_items: Vec<LineItemModel>,
+    /// Base units; 0 until submitted.
+    pub amount_subtotal: String,
+    pub amount_total: String,
+    pub submit_type: String,
+    pub phone_number_collection: PhoneCollectionModel,
+    pub billing_address_collection: String,
+    pub payment_link_id: Option<String>,
+    pub payment_method_id: Option<String>,
+    pub payment_intent_id: Option<String>,
+    pub invoice_id: Option<String>,
+    pub customer_id: Option<String>,
+    pub customer_did: Option<String>,
+    /// Shown to the payer and to those who run the store only.
+    pub customer_details: Option<ContactModel>,
+    pub success_url: Option<String>,
+    pub cancel_url: Option<String>,
+    /// Unix seconds.
+    pub expires_at: i64,
+    pub metadata: serde_json::Value,
+    pub entitlements: Vec<GrantedModel>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl SessionModel {
+    /// `private`: whether the reader may see whose it is.
+    #[must_use]
+    pub fn new(expanded: &Expanded, site: &Site, private: bool) -> Self {
+        let session = &expanded.session;
+        let find = |item: &LineItem| expanded.items.iter().find(|(price, _)| price.id == item.price_id);
+        let contact = session.contact.as_ref().filter(|_| private).map(|contact| ContactModel {
+            name: contact.name.clone(),
+            email: contact.email.clone(),
+            phone: contact.phone.clone(),
+            address: AddressModel::from(&contact.address),
+        });
+        let own = |id: Option<String>| id.filter(|_| private);
+        let grants = expanded.entitlements.iter().filter(|_| private).map(|(entitlement, app)| GrantedModel {
+            app_did: entitlement.app.to_string(),
+            title: TextModel::from(&app.title),
+            version: app.version.clone(),
+            logo: format!("/api/apps/{}/logo", app.did),
+        });
+        Self {
+            id: session.id.to_string(),
+            object: "checkout_session".to_owned(),
+            livemode: session.mode.is_live(),
+            mode: "payment".to_owned(),
+            status: session.status.name().to_owned(),
+            payment_status: session.payment_status.name().to_owned(),
+            url: site.address(&format!("/checkout/pay/{}", session.id)),
+            currency_id: session.currency_id.to_string(),
+            line_items: session.items.iter().map(|item| LineItemModel::new(item, find(item))).collect(),
+            amount_subtotal: session.amount_total.to_string(),
+            amount_total: session.amount_total.to_string(),
+            submit_type: "pay".to_owned(),
+            phone_number_collection: PhoneCollectionModel { enabled: session.form.collect_phone },
+            billing_address_collection: address_collection(&session.form),
+            payment_link_id: session.link_id.as_ref().map(ToString::to_string),
+            payment_method_id: session.method_id.as_ref().map(ToString::to_string),
+            payment_intent_id: own(session.intent_id.as_ref().map(ToString::to_string)),
+            invoice_id: own(session.invoice_id.as_ref().map(ToString::to_string)),
+            customer_id: own(session.customer_id.as_ref().map(ToString::to_string)),
+            customer_did: own(session.payer.as_ref().map(ToString::to_string)),
+            customer_details: contact,
+            success_url: session.success_url.clone(),
+            cancel_url: session.cancel_url.clone(),
+            expires_at: session.expires_at.seconds(),
+            metadata: metadata_json(&session.metadata, &session.form),
+            entitlements: grants.collect(),
+            created_at: session.created_at.to_iso(),
+            updated_at: session.updated_at.to_iso(),
+        }
+    }
+}
+
+/// What `start` and `retrieve` answer.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Checkout", rename_all = "camelCase", skip_serializing_if_is_none)]
+pub struct CheckoutModel {
+    pub checkout_session: SessionModel,
+    pub payment_methods: Vec<MethodModel>,
+    pub payment_link: Option<PaymentLinkModel>,
+    pub payment_intent: Option<IntentModel>,
+    pub customer: Option<CustomerModel>,
+}
+
+impl CheckoutModel {
+    #[must_use]
+    pub fn new(expanded: &Expanded, site: &Site, private: bool, language: souk_domain::shared::Language) -> Self {
+        let active: Vec<_> =
+            expanded.currencies.iter().filter(|currency| currency.active && payable_in(expanded, currency)).cloned().collect();
+        let offered = |method: &&Method| method.active && active.iter().any(|currency| currency.method_id == method.id);
+        let methods = expanded.methods.iter().filter(offered).map(|method| MethodModel::new(method, &active, site));
+        let intent = expanded.intent.as_ref().filter(|_| private);
+        Self {
+            checkout_session: SessionModel::new(expanded, site, private),
+            payment_methods: methods.collect(),
+            payment_link: expanded.link.as_ref().map(|link| PaymentLinkModel::new(link, language)),
+            payment_intent: intent.map(|intent| IntentModel::new(intent, &expanded.methods, &expanded.currencies, site)),
+            customer: expanded.customer.as_ref().filter(|_| private).map(CustomerModel::from),
+        }
+    }
+}
+
+/// Whether every item has a price in the currency.
+fn payable_in(expanded: &Expanded, currency: &souk_domain::payment::Currency) -> bool {
+    !expanded.items.is_empty() && expanded.items.iter().all(|(price, _)| price.unit_amount_in(&currency.id).is_some())
+}
+
+/// The form as the published client sends it.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CheckoutForm")]
+pub struct FormModel {
+    #[oai(default)]
+    pub customer_name: String,
+    #[oai(default)]
+    pub customer_email: String,
+    #[oai(default)]
+    pub customer_phone: String,
+    pub payment_method: String,
+    pub payment_currency: String,
+    #[oai(default)]
+    pub billing_address: AddressModel,
+}
+
+impl FormModel {
+    #[must_use]
+    pub fn contact(&self) -> ContactForm {
+        ContactForm {
+            name: self.customer_name.clone(),
+            email: self.customer_email.clone(),
+            phone: self.customer_phone.clone(),
+            address: self.billing_address.clone().into(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "StripeContext")]
+pub struct StripeContextModel {
+    pub client_secret: String,
+    pub intent_type: String,
+    pub status: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Sufficient")]
+pub struct SufficientModel {
+    pub sufficient: bool,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Submitted", rename_all = "camelCase", skip_serializing_if_is_none)]
+pub struct SubmittedModel {
+    pub checkout_session: SessionModel,
+    pub payment_intent: Option<IntentModel>,
+    pub stripe_context: Option<StripeContextModel>,
+    pub customer: Option<CustomerModel>,
+    pub balance: SufficientModel,
+    pub delegation: SufficientModel,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AdjustQuantity", rename_all = "camelCase")]
+pub struct AdjustModel {
+    /// A price id, as the published client sends it.
+    pub item_id: String,
+    pub quantity: u64,
+}

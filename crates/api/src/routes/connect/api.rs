@@ -1,0 +1,203 @@
+//! The endpoints. They are plain routes: wallets and published clients fix their shape.
+
+use super::claims;
+use super::step::{self, advance, challenge};
+use crate::auth::{Guest, cookie, login_cookie, token_hash};
+use crate::problem::Problem;
+use crate::state::App;
+use poem::http::{StatusCode, header};
+use poem::web::{Data, Json, Path, Query};
+use poem::{IntoResponse, Request, Response, Route, get, handler};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, TokenHash, Wallet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Names the browser that began a session, for as long as it is open.
+const BROWSER_COOKIE: &str = "connect_browser";
+/// The most parameters a page may attach, and the most characters of each.
+const PARAMS_MAX: usize = 20;
+const PARAM_MAX: usize = 500;
+/// Largest answer of a wallet, in bytes.
+const ANSWER_MAX: usize = 128 * 1024;
+
+#[must_use]
+pub fn routes() -> Route {
+    Route::new()
+        .at("/:action/token", get(begin).post(begin))
+        .at("/:action/status", get(status))
+        .at("/:action/timeout", get(timeout))
+        .at("/:action/auth", get(wallet_reads).post(wallet_answers).options(preflight))
+        .at("/:action/auth/submit", get(wallet_submits))
+}
+
+#[derive(Deserialize)]
+struct Token {
+    #[serde(default, rename = "_t_")]
+    token: String,
+}
+
+fn action_of(name: &str) -> Result<ConnectAction, Problem> {
+    ConnectAction::from_name(name).ok_or_else(Problem::not_found)
+}
+
+/// Begins a session for this browser.
+#[handler]
+async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, guest: Guest) -> Result<Response, Problem> {
+    let action = action_of(&action)?;
+    let query = request.uri().query().unwrap_or_default();
+    let params: BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes())
+        .filter(|(name, value)| name.len() <= PARAM_MAX && value.len() <= PARAM_MAX)
+        .take(PARAMS_MAX)
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect();
+    let user = guest.0.map(|caller| caller.user);
+    let (step, wallet) = match (action, &user) {
+        (ConnectAction::Login, _) => (ConnectStep::Principal, None),
+        (ConnectAction::Payment, Some(user)) => {
+            (ConnectStep::Transfer, Some(Wallet { did: user.did.clone(), public_key: user.public_key.clone() }))
+        }
+        (ConnectAction::Payment, None) => return Err(Problem::signed_out()),
+    };
+    let known = cookie(request, BROWSER_COOKIE).filter(|value| value.len() == 32).map(ToOwned::to_owned);
+    let browser = known.unwrap_or_else(|| hex::encode(app.ctx.random.bytes::<16>()));
+    let now = app.ctx.now();
+    let session = ConnectSession {
+        token: hex::encode(app.ctx.random.bytes::<16>()),
+        action,
+        status: ConnectStatus::Created,
+        step,
+        challenge: challenge(&app),
+        browser: token_hash(&browser),
+        params,
+        wallet,
+        // Milliseconds, so that each session's transaction is another one (chains.md 3.3), kept below 2^53.
+        nonce: u64::try_from(now.micros()).unwrap_or_default(),
+        error: String::new(),
+        created_at: now,
+        expires_at: now.plus(CONNECT_LIFETIME),
+    };
+    let mut unit = app.ctx.store.begin().await?;
+    unit.connect_sessions().insert(&session).await?;
+    unit.commit().await?;
+    let body = json!({
+        "token": session.token,
+        "status": session.status.name(),
+        "url": claims::deep_link(&app, &session),
+        "appInfo": claims::app_info(&app, claims::language_of(&session)),
+        "memberAppInfo": null,
+        "extra": user.map(|user| json!({ "connectedDid": user.did.as_str(), "saveConnect": false })).unwrap_or_else(|| json!({})),
+    });
+    let secure = if app.site.public_url.scheme() == "https" { "; Secure" } else { "" };
+    let age = CONNECT_LIFETIME.as_secs();
+    let set = format!("{BROWSER_COOKIE}={browser}; Path=/api/did; HttpOnly; SameSite=Lax; Max-Age={age}{secure}");
+    Ok(Json(body).with_header(header::SET_COOKIE, set).into_response())
+}
+
+/// Where a session stands. The browser that began a login receives its cookie here, and no other does.
+#[handler]
+async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, query: Query<Token>) -> Result<Response, Problem> {
+    let action = action_of(&action)?;
+    if query.token.is_empty() {
+        return Err(Problem::bad("Session Id is required to check status"));
+    }
+    let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, app.ctx.now()).await?;
+    let session = found.filter(|session| session.action == action).ok_or_else(|| Problem::bad("Session not found or expired"))?;
+    let is_own = cookie(request, BROWSER_COOKIE).is_some_and(|browser| token_hash(browser) == session.browser);
+    let shown = match session.status {
+        ConnectStatus::Working => ConnectStatus::Scanned,
+        status => status,
+    };
+    let step = usize::from(!matches!(session.step, ConnectStep::Principal));
+    let mut body = json!({ "token": session.token, "status": shown.name(), "currentStep": step, "mfaCode": 0 });
+    if !session.error.is_empty() {
+        body["error"] = Value::String(session.error.clone());
+    }
+    if let Some(wallet) = session.wallet.as_ref().filter(|_| is_own) {
+        body["did"] = Value::String(wallet.did.to_string());
+    }
+    let response = Json(body).into_response();
+    match (&session.wallet, action, session.status) {
+        (Some(wallet), ConnectAction::Login, ConnectStatus::Succeed) if is_own => Ok(sign_in(&app, request, wallet, response).await?),
+        _ => Ok(response),
+    }
+}
+
+async fn sign_in(app: &App, request: &Request, wallet: &Wallet, response: Response) -> Result<Response, Problem> {
+    if let Some(token) = cookie(request, crate::auth::LOGIN_COOKIE) {
+        let known = access::caller_of(&app.ctx, &token_hash(token)).await?;
+        if known.is_some_and(|caller| caller.user.did == wallet.did) {
+            return Ok(response);
+        }
+    }
+    let token = hex::encode(app.ctx.random.bytes::<32>());
+    let hash: TokenHash = token_hash(&token);
+    access::open_login(&app.ctx, &wallet.did, &hash).await?;
+    let secure = app.site.public_url.scheme() == "https";
+    Ok(response.with_header(header::SET_COOKIE, login_cookie(&token, secure)).into_response())
+}
+
+/// The browser gives up.
+#[handler]
+async fn timeout(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>) -> Result<Json<Value>, Problem> {
+    action_of(&action)?;
+    let mut unit = app.ctx.store.begin().await?;
+    unit.connect_sessions().abandon(&query.token).await?;
+    unit.commit().await?;
+    Ok(Json(json!({ "token": query.token })))
+}
+
+/// The wallet has scanned the code.
+#[handler]
+async fn wallet_reads(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>) -> Result<Json<Value>, Problem> {
+    let action = action_of(&action)?;
+    let now = app.ctx.now();
+    let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, now).await?;
+    let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
+        return Ok(Json(claims::refused(&app, "Session not found or expired", now)));
+    };
+    if session.status == ConnectStatus::Created {
+        let scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };
+        advance(&app, &session, &scanned).await?;
+        return Ok(Json(step::ask(&app, &scanned).await?));
+    }
+    Ok(Json(step::ask(&app, &session).await?))
+}
+
+#[derive(Deserialize)]
+struct WalletAnswer {
+    #[serde(default, rename = "userPk")]
+    user_pk: String,
+    #[serde(default, rename = "userInfo")]
+    user_info: String,
+}
+
+#[handler]
+async fn wallet_answers(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>, body: poem::Body) -> Result<Json<Value>, Problem> {
+    action_of(&action)?;
+    let bytes =
+        body.into_bytes_limit(ANSWER_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
+    let answer: WalletAnswer = serde_json::from_slice(&bytes).map_err(|error| Problem::bad(format!("Sorry, request error: {error}")))?;
+    Ok(Json(step::take(&app, &query.token, &answer.user_pk, &answer.user_info).await?))
+}
+
+#[derive(Deserialize)]
+struct Submitted {
+    #[serde(default, rename = "_t_")]
+    token: String,
+    #[serde(flatten)]
+    answer: WalletAnswer,
+}
+
+/// The same by redirect, for wallets on the web.
+#[handler]
+async fn wallet_submits(app: Data<&Arc<App>>, action: Path<String>, query: Query<Submitted>) -> Result<Json<Value>, Problem> {
+    action_of(&action)?;
+    Ok(Json(step::take(&app, &query.token, &query.answer.user_pk, &query.answer.user_info).await?))
+}
+
+#[handler]
+fn preflight() -> StatusCode {
+    StatusCode::NO_CONTENT
+}

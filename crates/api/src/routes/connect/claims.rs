@@ -1,0 +1,161 @@
+//! What passes between store and wallet, inside the signed envelopes.
+
+use crate::state::App;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use souk_domain::access::ConnectSession;
+use souk_domain::checkout::AskedTransfer;
+use souk_domain::payment::MethodSettings;
+use souk_domain::shared::{Language, Timestamp};
+
+/// Where a phone opens the wallet. Wallets read the query parameter `url` and decode it once more.
+const WALLET_LINK: &str = "https://abtwallet.io/i/";
+
+/// The most claims and characters of an answer are bounded by the body limit of its route.
+#[derive(Debug, Deserialize)]
+pub struct Answer {
+    #[serde(default)]
+    pub action: String,
+    #[serde(default)]
+    pub challenge: String,
+    #[serde(default, rename = "requestedClaims")]
+    pub claims: Vec<AnsweredClaim>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct AnsweredClaim {
+    #[serde(default, rename = "type")]
+    pub kind: String,
+    #[serde(default, rename = "fullName")]
+    pub full_name: String,
+    #[serde(default)]
+    pub email: String,
+    #[serde(default, deserialize_with = "text_of_phone")]
+    pub phone: String,
+    #[serde(default, rename = "finalTx")]
+    pub final_tx: String,
+}
+
+/// Wallets send a phone number as a text or as an object with the text inside.
+fn text_of_phone<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text,
+        Value::Object(object) => object.get("phoneNumber").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        _ => String::new(),
+    })
+}
+
+impl Answer {
+    pub fn claim(&self, kind: &str) -> Option<&AnsweredClaim> {
+        self.claims.iter().find(|claim| claim.kind == kind)
+    }
+}
+
+/// Who asks.
+pub fn app_info(app: &App, language: Language) -> Value {
+    json!({
+        "name": app.site.name,
+        "description": app.site.description.in_language(language),
+        "icon": app.site.address("/logo.svg"),
+        "link": app.site.address("/"),
+        "path": WALLET_LINK,
+        "publisher": format!("did:abt:{}", app.envelopes.app_did()),
+    })
+}
+
+/// Where the wallet reads and answers a session's requests.
+pub fn auth_address(app: &App, session: &ConnectSession) -> String {
+    app.site.address(&format!("/api/did/{}/auth?_t_={}", session.action.name(), session.token))
+}
+
+/// The deep link, which the page also shows as a QR code. Encoded twice, as wallets expect.
+pub fn deep_link(app: &App, session: &ConnectSession) -> String {
+    let encode = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    format!("{WALLET_LINK}?action=requestAuth&url={}", encode(&encode(&auth_address(app, session))))
+}
+
+/// A request for claims, signed.
+pub fn request(app: &App, session: &ConnectSession, claims: Value, chain: Value, now: Timestamp) -> Value {
+    signed(
+        app,
+        json!({
+            "action": "responseAuth",
+            "challenge": session.challenge,
+            "appInfo": app_info(app, language_of(session)),
+            "chainInfo": chain,
+            "requestedClaims": claims,
+            "url": auth_address(app, session),
+            "version": "1.1.0",
+        }),
+        now,
+    )
+}
+
+/// The last word, signed: `response` is what the wallet may keep.
+pub fn accepted(app: &App, session: &ConnectSession, response: Value, now: Timestamp) -> Value {
+    let body =
+        json!({ "status": "ok", "response": response, "cookies": {}, "storages": {}, "appInfo": app_info(app, language_of(session)) });
+    signed(app, body, now)
+}
+
+/// Errors travel inside a signed answer with status 200 (did-connect.md 2.2).
+pub fn refused(app: &App, message: &str, now: Timestamp) -> Value {
+    signed(app, json!({ "status": "error", "errorMessage": message, "response": {}, "appInfo": app_info(app, Language::default()) }), now)
+}
+
+fn signed(app: &App, body: Value, now: Timestamp) -> Value {
+    json!({ "appPk": app.envelopes.app_key(), "authInfo": app.envelopes.sign(&body.to_string(), now) })
+}
+
+pub fn language_of(session: &ConnectSession) -> Language {
+    session.params.get("locale").map(|tag| Language::from_tag(tag)).unwrap_or_default()
+}
+
+/// Claims that move no money name no chain.
+pub fn no_chain() -> Value {
+    json!({ "id": "none", "host": "none", "type": "arcblock" })
+}
+
+pub fn principal_claim(language: Language) -> Value {
+    let text = match language {
+        Language::English => "Please continue with your account",
+        Language::Chinese => "请选择账户以继续",
+    };
+    json!([{ "type": "authPrincipal", "description": text, "meta": {}, "mfaCode": [], "supervised": false, "target": "" }])
+}
+
+pub fn profile_claim(language: Language) -> Value {
+    let text = match language {
+        Language::English => "Provide your profile: it fills in the checkout form",
+        Language::Chinese => "请提供您的资料,用于预填结账表单",
+    };
+    json!([{ "type": "profile", "description": text, "items": ["fullName", "email", "phone"], "meta": {}, "mfaCode": [] }])
+}
+
+pub fn transfer_claim(asked: &AskedTransfer, language: Language) -> Value {
+    let amount = asked.intent.amount.to_decimal(asked.currency.decimals);
+    let text = match language {
+        Language::English => format!("Pay {amount} {} for {}", asked.currency.symbol, asked.intent.description),
+        Language::Chinese => format!("支付 {amount} {},用于 {}", asked.currency.symbol, asked.intent.description),
+    };
+    json!([{
+        "type": "prepareTx",
+        "description": text,
+        "partialTx": asked.prepared.partial_tx,
+        "requirement": { "tokens": [{ "address": asked.prepared.token, "value": asked.intent.amount.to_string() }] },
+        "display": "",
+        "nonce": "",
+        "meta": {},
+        "mfaCode": [],
+    }])
+}
+
+pub fn chain_of(app: &App, asked: &AskedTransfer) -> Value {
+    match &asked.method.settings {
+        MethodSettings::Arcblock { chain_id, api_host, .. } => {
+            json!({ "type": "arcblock", "id": chain_id, "host": app.site.host(api_host) })
+        }
+        MethodSettings::Evm { chain_id, .. } => json!({ "type": "ethereum", "id": chain_id.to_string() }),
+        _ => no_chain(),
+    }
+}

@@ -1,0 +1,78 @@
+use crate::auth::{Call, Caller, SignedIn};
+use crate::problem::Problem;
+use crate::routes::payments::{AddressModel, CustomerModel};
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use souk_domain::access::User;
+use souk_domain::customer::{self, ContactForm};
+use souk_domain::shared::Mode;
+use std::sync::Arc;
+
+/// What a person may change about themselves. An absent field stays.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ProfileUpdate")]
+pub struct ProfileModel {
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub phone: Option<String>,
+    pub address: Option<AddressModel>,
+}
+
+pub struct CustomersApi;
+
+#[OpenApi(prefix_path = "/api/customers")]
+impl CustomersApi {
+    /// The signed-in customer; somebody who has never bought anything is answered from their profile.
+    #[oai(path = "/me", method = "get")]
+    async fn me(&self, app: Data<&Arc<App>>, caller: SignedIn, call: Call) -> Result<Json<CustomerModel>, Problem> {
+        me(&app, &caller.0, call.mode).await
+    }
+
+    /// Change name, mail, phone or address.
+    #[oai(path = "/me", method = "put")]
+    async fn update(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        call: Call,
+        profile: Json<ProfileModel>,
+    ) -> Result<Json<CustomerModel>, Problem> {
+        let current = me(&app, &caller.0, call.mode).await?.0;
+        let ProfileModel { name, email, phone, address } = profile.0;
+        let form = ContactForm {
+            name: name.unwrap_or(current.name),
+            email: email.unwrap_or(current.email),
+            phone: phone.unwrap_or(current.phone),
+            address: address.or(current.address).unwrap_or_default().into(),
+        };
+        customer::update_profile(&app.ctx, &caller.0.user, call.mode, &form).await.map_err(|error| match error {
+            customer::ProfileError::Fields(refusals) => Problem::fields(&refusals, call.language),
+            customer::ProfileError::Storage(error) => error.into(),
+        })?;
+        let user = app.ctx.store.read().await?.users().find(&caller.0.user.did).await?;
+        let caller = Caller { user: user.unwrap_or(caller.0.user), passports: caller.0.passports };
+        me(&app, &caller, call.mode).await
+    }
+}
+
+async fn me(app: &App, caller: &Caller, mode: Mode) -> Result<Json<CustomerModel>, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    let customer = unit.customers().find_by_did(mode, &caller.user.did).await?;
+    Ok(Json(customer.as_ref().map_or_else(|| of_user(&caller.user, mode), CustomerModel::from)))
+}
+
+fn of_user(user: &User, mode: Mode) -> CustomerModel {
+    CustomerModel {
+        id: None,
+        livemode: mode.is_live(),
+        did: user.did.to_string(),
+        name: user.full_name.clone(),
+        email: user.email.clone(),
+        phone: user.phone.clone(),
+        address: user.address.as_ref().map(AddressModel::from),
+        created_at: user.created_at.to_iso(),
+        updated_at: user.updated_at.to_iso(),
+    }
+}

@@ -1,0 +1,5 @@
+//! The signed-in customer.
+
+mod api;
+
+pub use api::CustomersApi;

@@ -1,0 +1,23 @@
+//! Whether the process lives, and whether it can work.
+
+use crate::problem::Problem;
+use crate::state::App;
+use poem::handler;
+use poem::http::StatusCode;
+use poem::web::{Data, Json};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+#[handler]
+pub fn alive() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+/// Asks the database and the queue.
+#[handler]
+pub async fn ready(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
+    let unavailable = |part: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, format!("The {part} does not answer"));
+    app.ctx.store.ping().await.map_err(|_| unavailable("database"))?;
+    app.probe.ping().await.map_err(|_| unavailable("queue"))?;
+    Ok(Json(json!({ "status": "ok", "database": "ok", "queue": "ok" })))
+}

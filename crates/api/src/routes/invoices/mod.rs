@@ -1,0 +1,6 @@
+//! Invoices of the signed-in customer, and of the whole store for those who run it.
+
+mod api;
+mod model;
+
+pub use api::InvoicesApi;

@@ -1,0 +1,16 @@
+//! One folder for each resource: `api.rs` the endpoints, `model.rs` what goes over the wire.
+
+pub mod apps;
+pub mod checkout_sessions;
+pub mod connect;
+pub mod customers;
+pub mod health;
+pub mod invoices;
+pub mod payment_intents;
+pub mod payments;
+pub mod realtime;
+pub mod session;
+pub mod settings;
+pub mod store;
+pub mod webhooks;
+pub mod well_known;

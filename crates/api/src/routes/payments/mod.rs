@@ -1,0 +1,5 @@
+//! Wire forms that several resources share: methods, currencies, payment details.
+
+mod model;
+
+pub use model::*;

@@ -1,0 +1,301 @@
+//! Methods, currencies, intents and customers as payment-kit.md 2 spells them.
+
+use crate::state::Site;
+use poem_openapi::Object;
+use souk_domain::customer::{Address, Customer};
+use souk_domain::payment::{Currency, Intent, Method, MethodKind, MethodSettings, Refusal};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentCurrency", skip_serializing_if_is_none)]
+pub struct CurrencyModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    pub payment_method_id: String,
+    pub active: bool,
+    pub is_base_currency: bool,
+    pub name: String,
+    pub symbol: String,
+    pub logo: String,
+    /// Digits after the point.
+    pub decimal: u32,
+    /// How many of them may be typed.
+    pub maximum_precision: u32,
+    pub contract: String,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl From<&Currency> for CurrencyModel {
+    fn from(currency: &Currency) -> Self {
+        Self {
+            id: currency.id.to_string(),
+            object: "payment_currency".to_owned(),
+            livemode: currency.mode.is_live(),
+            payment_method_id: currency.method_id.to_string(),
+            active: currency.active,
+            is_base_currency: currency.is_base,
+            name: currency.name.clone(),
+            symbol: currency.symbol.clone(),
+            logo: currency.logo.clone(),
+            decimal: currency.decimals,
+            maximum_precision: currency.maximum_precision,
+            contract: currency.contract.clone(),
+            created_at: currency.created_at.to_iso(),
+            updated_at: currency.updated_at.to_iso(),
+        }
+    }
+}
+
+/// What a page may know of a method's settings. Secrets have no place in this type.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentMethodPublicSettings", skip_serializing_if_is_none)]
+pub struct NetworkModel {
+    pub chain_id: Option<String>,
+    pub api_host: Option<String>,
+    pub explorer_host: Option<String>,
+    pub native_symbol: Option<String>,
+    pub confirmation: Option<u32>,
+    pub dashboard: Option<String>,
+    pub publishable_key: Option<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentMethod", skip_serializing_if_is_none)]
+pub struct MethodModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    pub active: bool,
+    #[oai(rename = "type")]
+    pub kind: String,
+    pub name: String,
+    pub description: String,
+    pub logo: String,
+    pub default_currency_id: Option<String>,
+    /// One entry, under the name of the type.
+    pub settings: BTreeMap<String, NetworkModel>,
+    pub payment_currencies: Vec<CurrencyModel>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl MethodModel {
+    /// With the currencies of `all` that are its own.
+    #[must_use]
+    pub fn new(method: &Method, all: &[Currency], site: &Site) -> Self {
+        let currencies = all.iter().filter(|currency| currency.method_id == method.id);
+        Self {
+            id: method.id.to_string(),
+            object: "payment_method".to_owned(),
+            livemode: method.mode.is_live(),
+            active: method.active,
+            kind: method.kind.name().to_owned(),
+            name: method.name.clone(),
+            description: method.description.clone(),
+            logo: method.logo.clone(),
+            default_currency_id: method.default_currency_id.as_ref().map(ToString::to_string),
+            settings: [(method.kind.name().to_owned(), network(&method.settings, site))].into(),
+            payment_currencies: currencies.map(CurrencyModel::from).collect(),
+            created_at: method.created_at.to_iso(),
+            updated_at: method.updated_at.to_iso(),
+        }
+    }
+}
+
+fn network(settings: &MethodSettings, site: &Site) -> NetworkModel {
+    let nothing = NetworkModel {
+        chain_id: None,
+        api_host: None,
+        explorer_host: None,
+        native_symbol: None,
+        confirmation: None,
+        dashboard: None,
+        publishable_key: None,
+    };
+    match settings {
+        MethodSettings::Arcblock { chain_id, api_host, explorer_host } => NetworkModel {
+            chain_id: Some(chain_id.clone()),
+            api_host: Some(site.host(api_host)),
+            explorer_host: Some(site.host(explorer_host)),
+            ..nothing
+        },
+        MethodSettings::Bitcoin { explorer_host } => NetworkModel { explorer_host: Some(site.host(explorer_host)), ..nothing },
+        MethodSettings::Evm { chain_id, api_host: _, explorer_host, native_symbol, confirmation } => NetworkModel {
+            chain_id: Some(chain_id.to_string()),
+            explorer_host: Some(site.host(explorer_host)),
+            native_symbol: Some(native_symbol.clone()),
+            confirmation: Some(*confirmation),
+            ..nothing
+        },
+        MethodSettings::Stripe { api_host, dashboard, publishable_key, .. } => NetworkModel {
+            api_host: Some(site.host(api_host)),
+            dashboard: Some(site.host(dashboard)),
+            publishable_key: Some(publishable_key.clone()),
+            ..nothing
+        },
+    }
+}
+
+/// Country in lower-case ISO 3166-1 alpha-2.
+#[derive(Debug, Clone, Default, Object)]
+#[oai(rename = "Address")]
+pub struct AddressModel {
+    #[oai(default)]
+    pub country: String,
+    #[oai(default)]
+    pub state: String,
+    #[oai(default)]
+    pub city: String,
+    #[oai(default)]
+    pub line1: String,
+    #[oai(default)]
+    pub line2: String,
+    #[oai(default)]
+    pub postal_code: String,
+}
+
+impl From<&Address> for AddressModel {
+    fn from(address: &Address) -> Self {
+        let Address { country, state, city, line1, line2, postal_code } = address.clone();
+        Self { country, state, city, line1, line2, postal_code }
+    }
+}
+
+impl From<AddressModel> for Address {
+    fn from(address: AddressModel) -> Self {
+        let AddressModel { country, state, city, line1, line2, postal_code } = address;
+        Self { country, state, city, line1, line2, postal_code }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Customer", skip_serializing_if_is_none)]
+pub struct CustomerModel {
+    /// Absent for a user who has never bought anything.
+    pub id: Option<String>,
+    pub livemode: bool,
+    pub did: String,
+    pub name: String,
+    pub email: String,
+    pub phone: String,
+    pub address: Option<AddressModel>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl From<&Customer> for CustomerModel {
+    fn from(customer: &Customer) -> Self {
+        Self {
+            id: Some(customer.id.to_string()),
+            livemode: customer.mode.is_live(),
+            did: customer.did.to_string(),
+            name: customer.name.clone(),
+            email: customer.email.clone(),
+            phone: customer.phone.clone(),
+            address: customer.address.as_ref().map(AddressModel::from),
+            created_at: customer.created_at.to_iso(),
+            updated_at: customer.updated_at.to_iso(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentError")]
+pub struct PaymentErrorModel {
+    #[oai(rename = "type")]
+    pub kind: String,
+    pub code: String,
+    pub message: String,
+}
+
+impl From<&Refusal> for PaymentErrorModel {
+    fn from(refusal: &Refusal) -> Self {
+        Self { kind: "payment_error".to_owned(), code: refusal.code.clone(), message: refusal.message.clone() }
+    }
+}
+
+/// Where the network keeps the payment. The fields of the other networks are absent.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentDetail", skip_serializing_if_is_none)]
+pub struct PaymentDetailModel {
+    pub tx_hash: Option<String>,
+    pub payer: Option<String>,
+    #[oai(rename = "type")]
+    pub kind: Option<String>,
+    pub payment_intent_id: Option<String>,
+}
+
+/// `payment_details`: one entry, under the name of the method's type; empty until paid.
+#[must_use]
+pub fn payment_details(intent: &Intent, kind: MethodKind) -> BTreeMap<String, PaymentDetailModel> {
+    if intent.reference.is_empty() {
+        return BTreeMap::new();
+    }
+    let reference = Some(intent.reference.clone());
+    let detail = match kind {
+        MethodKind::Stripe => PaymentDetailModel { tx_hash: None, payer: None, kind: None, payment_intent_id: reference },
+        _ => PaymentDetailModel {
+            tx_hash: reference,
+            payer: Some(intent.payer.clone()),
+            kind: Some("transfer".to_owned()),
+            payment_intent_id: None,
+        },
+    };
+    [(kind.name().to_owned(), detail)].into()
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentIntent", skip_serializing_if_is_none)]
+pub struct IntentModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    pub status: String,
+    pub description: String,
+    /// Base units.
+    pub amount: String,
+    pub amount_received: String,
+    pub currency_id: String,
+    pub customer_id: String,
+    pub payment_method_id: String,
+    pub invoice_id: String,
+    pub checkout_session_id: String,
+    pub last_payment_error: Option<PaymentErrorModel>,
+    pub payment_details: BTreeMap<String, PaymentDetailModel>,
+    #[oai(rename = "paymentCurrency")]
+    pub payment_currency: Option<CurrencyModel>,
+    #[oai(rename = "paymentMethod")]
+    pub payment_method: Option<MethodModel>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl IntentModel {
+    #[must_use]
+    pub fn new(intent: &Intent, methods: &[Method], currencies: &[Currency], site: &Site) -> Self {
+        let method = methods.iter().find(|method| method.id == intent.method_id);
+        let currency = currencies.iter().find(|currency| currency.id == intent.currency_id);
+        Self {
+            id: intent.id.to_string(),
+            object: "payment_intent".to_owned(),
+            livemode: intent.mode.is_live(),
+            status: intent.status.name().to_owned(),
+            description: intent.description.clone(),
+            amount: intent.amount.to_string(),
+            amount_received: intent.amount_received.to_string(),
+            currency_id: intent.currency_id.to_string(),
+            customer_id: intent.customer_id.to_string(),
+            payment_method_id: intent.method_id.to_string(),
+            invoice_id: intent.invoice_id.to_string(),
+            checkout_session_id: intent.session_id.to_string(),
+            last_payment_error: intent.last_error.as_ref().map(PaymentErrorModel::from),
+            payment_details: method.map(|method| payment_details(intent, method.kind)).unwrap_or_default(),
+            payment_currency: currency.map(CurrencyModel::from),
+            payment_method: method.map(|method| MethodModel::new(method, &[], site)),
+            created_at: intent.created_at.to_iso(),
+            updated_at: intent.updated_at.to_iso(),
+        }
+    }
+}

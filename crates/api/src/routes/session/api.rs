@@ -1,0 +1,127 @@
+use crate::auth::{Guest, LOGIN_COOKIE, SignedIn, cookie, login_cookie, token_hash};
+use crate::problem::Problem;
+use crate::routes::payments::AddressModel;
+use crate::state::App;
+use poem::Request;
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem_openapi::payload::{Json, Response};
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use souk_domain::access::{self, Caller, OwnerError};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SessionPassport")]
+pub struct PassportModel {
+    pub role: String,
+    pub name: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ConnectedAccount")]
+pub struct AccountModel {
+    pub provider: String,
+    pub did: String,
+    pub pk: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SessionUser", rename_all = "camelCase", skip_serializing_if_is_none)]
+pub struct UserModel {
+    pub did: String,
+    pub full_name: String,
+    pub email: String,
+    pub phone: String,
+    pub avatar: String,
+    /// `owner`, `admin`, `developer` or empty.
+    pub role: String,
+    pub passports: Vec<PassportModel>,
+    pub connected_accounts: Vec<AccountModel>,
+    pub address: Option<AddressModel>,
+}
+
+impl From<&Caller> for UserModel {
+    fn from(caller: &Caller) -> Self {
+        let user = &caller.user;
+        let passport =
+            |passport: &access::Passport| PassportModel { role: passport.role.name().to_owned(), name: passport.role.name().to_owned() };
+        Self {
+            did: user.did.to_string(),
+            full_name: user.full_name.clone(),
+            email: user.email.clone(),
+            phone: user.phone.clone(),
+            avatar: format!("/.well-known/service/user/avatar/{}", user.did),
+            role: caller.role().map(access::Role::name).unwrap_or_default().to_owned(),
+            passports: caller.passports.iter().map(passport).collect(),
+            connected_accounts: vec![AccountModel {
+                provider: "wallet".to_owned(),
+                did: user.did.to_string(),
+                pk: user.public_key.clone(),
+            }],
+            address: user.address.as_ref().map(AddressModel::from),
+        }
+    }
+}
+
+/// `user` is null when nobody is signed in.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Session")]
+pub struct SessionModel {
+    #[oai(nullable)]
+    pub user: Option<UserModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "OwnerClaim")]
+pub struct OwnerClaimModel {
+    /// What stands in the one-time link.
+    #[oai(validator(max_length = 128))]
+    pub token: String,
+}
+
+#[derive(ApiResponse)]
+pub enum Done {
+    #[oai(status = 204)]
+    Done,
+}
+
+pub struct SessionApi;
+
+#[OpenApi(prefix_path = "/api/session")]
+impl SessionApi {
+    /// Who is signed in with this browser.
+    #[oai(path = "/", method = "get")]
+    async fn session(&self, guest: Guest) -> Json<SessionModel> {
+        Json(SessionModel { user: guest.0.as_ref().map(UserModel::from) })
+    }
+
+    /// End the session of this browser.
+    #[oai(path = "/logout", method = "post")]
+    async fn logout(&self, app: Data<&Arc<App>>, request: &Request) -> Result<Response<Done>, Problem> {
+        if let Some(token) = cookie(request, LOGIN_COOKIE) {
+            let mut unit = app.ctx.store.begin().await?;
+            unit.logins().delete(&token_hash(token)).await?;
+            unit.commit().await?;
+        }
+        let secure = app.site.public_url.scheme() == "https";
+        Ok(Response::new(Done::Done).header("set-cookie", login_cookie("", secure)))
+    }
+
+    /// Use the one-time link of a new store: whoever opens it first becomes the owner.
+    #[oai(path = "/claim-owner", method = "post")]
+    async fn claim_owner(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        claim: Json<OwnerClaimModel>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let link = token_hash(&claim.token);
+        access::claim_ownership(&app.ctx, &caller.0.user.did, &link).await.map_err(|error| match error {
+            OwnerError::Storage(error) => Problem::from(error),
+            refusal => Problem::new(StatusCode::FORBIDDEN, refusal.to_string()),
+        })?;
+        let passports = app.ctx.store.read().await?.users().passports(&caller.0.user.did).await?;
+        let caller = Caller { user: caller.0.user, passports };
+        Ok(Json(SessionModel { user: Some(UserModel::from(&caller)) }))
+    }
+}

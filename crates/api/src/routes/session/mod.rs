@@ -1,0 +1,5 @@
+//! Who is signed in, and how that ends.
+
+mod api;
+
+pub use api::SessionApi;

@@ -1,0 +1,63 @@
+use crate::routes::checkout_sessions::TextModel;
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Analytics")]
+pub struct AnalyticsModel {
+    /// A script to load; page views are told to this store in any case.
+    #[oai(nullable)]
+    pub script: Option<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ErrorReporting")]
+pub struct ErrorReportingModel {
+    /// Where a page posts `{message, stack, path}`.
+    #[oai(nullable)]
+    pub url: Option<String>,
+    /// Which share of errors is posted, from 0 to 1.
+    pub sample_rate: f64,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Store")]
+pub struct StoreModel {
+    pub name: String,
+    pub description: TextModel,
+    pub url: String,
+    /// The store's own DID: the name of its realtime channel.
+    #[oai(rename = "appPid")]
+    pub app_pid: String,
+    pub logo: String,
+    /// A demo store begins in test mode.
+    pub demo: bool,
+    pub languages: Vec<String>,
+    pub analytics: AnalyticsModel,
+    pub errors: ErrorReportingModel,
+}
+
+pub struct StoreApi;
+
+#[OpenApi(prefix_path = "/api/store")]
+impl StoreApi {
+    /// Name, languages and settings that every page begins with.
+    #[oai(path = "/", method = "get")]
+    async fn store(&self, app: Data<&Arc<App>>) -> Json<StoreModel> {
+        let site = &app.site;
+        Json(StoreModel {
+            name: site.name.clone(),
+            description: TextModel::from(&site.description),
+            url: site.address("/"),
+            app_pid: app.envelopes.app_did().to_string(),
+            logo: "/logo.svg".to_owned(),
+            demo: site.demo,
+            languages: vec!["en".to_owned(), "zh".to_owned()],
+            analytics: AnalyticsModel { script: site.analytics_script.as_ref().map(ToString::to_string) },
+            errors: ErrorReportingModel { url: site.errors_url.as_ref().map(ToString::to_string), sample_rate: site.errors_sample_rate },
+        })
+    }
+}

@@ -1,0 +1,5 @@
+//! What this store is.
+
+mod api;
+
+pub use api::StoreApi;

@@ -1,0 +1,101 @@
+//! `/.well-known/service/...` and `/__blocklet__.js`: what published clients expect beside the API.
+
+mod avatar;
+
+use crate::problem::Problem;
+use crate::state::App;
+use poem::http::{StatusCode, header};
+use poem::web::{Data, Path, Query, Redirect};
+use poem::{Body, IntoResponse, Response, Route, get, handler, post};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+/// The DID under which published clients look for the payment kit (payment-kit.md 6.1).
+const KIT_DID: &str = "z2qaCNvKMv5GjouKdcDWexv6WqtHbpNPQDnAk";
+/// Longest page-view report, in bytes.
+const PAGE_VIEW_MAX: usize = 4 * 1024;
+
+#[must_use]
+pub fn routes() -> Route {
+    Route::new()
+        .at("/service/user", get(user))
+        .at("/service/user/avatar/:did", get(picture))
+        .at("/service/analytics/pageview", post(page_view))
+}
+
+#[derive(Deserialize)]
+struct UserQuery {
+    #[serde(default)]
+    did: String,
+}
+
+#[handler]
+fn user(app: Data<&Arc<App>>, query: Query<UserQuery>) -> Result<Redirect, Problem> {
+    let did = app.envelopes.parse_did(&query.did).ok_or_else(Problem::not_found)?;
+    Ok(Redirect::see_other(format!("/profile?did={did}")))
+}
+
+/// A picture for everybody: drawn from the DID, so that it needs no upload and tells nothing else.
+#[handler]
+fn picture(app: Data<&Arc<App>>, did: Path<String>) -> Result<Response, Problem> {
+    let did = app.envelopes.parse_did(&did).ok_or_else(Problem::not_found)?;
+    let drawn = avatar::draw(did.as_str()).with_content_type("image/svg+xml");
+    Ok(drawn.with_header(header::CACHE_CONTROL, "public, max-age=86400").into_response())
+}
+
+#[derive(Deserialize)]
+struct PageView {
+    path: String,
+    #[serde(default)]
+    referrer: String,
+    #[serde(default)]
+    locale: String,
+}
+
+/// A page was seen. It goes to the log, without the visitor.
+#[handler]
+async fn page_view(body: Body) -> Result<StatusCode, Problem> {
+    let bytes =
+        body.into_bytes_limit(PAGE_VIEW_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
+    let view: PageView = serde_json::from_slice(&bytes).map_err(|_| Problem::bad(crate::problem::BAD_REQUEST))?;
+    // The query may carry a credential; the path does not.
+    let path = |text: &str| text.split(['?', '#']).next().unwrap_or_default().chars().take(500).collect::<String>();
+    tracing::info!(target: "souk::page_view", path = path(&view.path), referrer = path(&view.referrer), locale = view.locale.get(..2));
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+pub struct BlockletQuery {
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+/// `window.blocklet`, as script or as JSON.
+#[handler]
+pub fn blocklet(app: Data<&Arc<App>>, query: Query<BlockletQuery>) -> Response {
+    let site = &app.site;
+    let did = app.envelopes.app_did().as_str();
+    let object = json!({
+        "appPid": did,
+        "appId": did,
+        "appName": site.name,
+        "appUrl": site.address("/"),
+        "appLogo": site.address("/logo.svg"),
+        "prefix": "/",
+        "componentId": format!("{did}/{KIT_DID}"),
+        "languages": [{ "code": "en", "name": "English" }, { "code": "zh", "name": "简体中文" }],
+        "componentMountPoints": [{ "did": KIT_DID, "name": "payment-kit", "title": site.name, "mountPoint": "/payment", "status": "running" }],
+        "navigation": [],
+        "theme": {},
+        "preferences": {},
+        "settings": { "session": { "ttl": 2_592_000, "cacheTtl": 3_600 } },
+    });
+    match query.kind.as_str() {
+        "json" => object.to_string().with_content_type("application/json; charset=utf-8").into_response(),
+        // `<` is escaped so that the text stays a script wherever it is put.
+        _ => format!("window.blocklet={};", object.to_string().replace('<', "\\u003c"))
+            .with_content_type("text/javascript; charset=utf-8")
+            .into_response(),
+    }
+}

@@ -1,0 +1,42 @@
+//! All routes together.
+
+use crate::outer::Outer;
+use crate::routes;
+use crate::state::App;
+use poem::{Endpoint, EndpointExt, IntoEndpoint, Response, Route, get, post};
+use poem_openapi::{OpenApi, OpenApiService};
+use std::sync::Arc;
+
+fn resources() -> impl OpenApi {
+    (
+        (routes::store::StoreApi, routes::session::SessionApi),
+        (routes::apps::AppsApi, routes::apps::CategoriesApi, routes::apps::EntitlementsApi),
+        (routes::checkout_sessions::CheckoutApi, routes::settings::SettingsApi),
+        (routes::customers::CustomersApi, routes::payment_intents::PaymentIntentsApi, routes::invoices::InvoicesApi),
+    )
+}
+
+/// The OpenAPI document: kept in the repository, compared by a test, the source of the web client's types.
+#[must_use]
+pub fn document() -> String {
+    OpenApiService::new(resources(), "Souk", "1").spec()
+}
+
+/// The whole HTTP side. `pages` answers whatever is no route of ours: the web entries, and the sandbox where there is one.
+pub fn service<E: Endpoint + 'static>(app: Arc<App>, pages: impl IntoEndpoint<Endpoint = E>) -> impl Endpoint<Output = Response> {
+    let api = OpenApiService::new(resources(), "Souk", "1");
+    let document = api.spec_endpoint();
+    Route::new()
+        .at("/openapi.json", document)
+        .at("/healthz", get(routes::health::alive))
+        .at("/readyz", get(routes::health::ready))
+        .at("/__blocklet__.js", get(routes::well_known::blocklet))
+        .at("/.well-known/service/relay/websocket", get(routes::realtime::relay))
+        .nest("/.well-known", routes::well_known::routes())
+        .nest("/api/did", routes::connect::routes())
+        .at("/api/webhooks/:method", post(routes::webhooks::take))
+        .nest_no_strip("/api", api)
+        .nest_no_strip("/", pages)
+        .with(Outer(Arc::clone(&app)))
+        .data(app)
+}

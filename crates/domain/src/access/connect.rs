@@ -1,0 +1,155 @@
+//! Sessions between a browser and a wallet (DID Connect v1): what they are and how they move.
+//!
+//! The rules of reference/did-connect.md 2.7 hold here: tokens of 128 bits, challenges that are used once,
+//! a compare-and-set before any effect, results for the browser that began the session only.
+
+use super::{Did, TokenHash};
+use crate::shared::{StorageError, Timestamp};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// DESIGN.md 12: a connect session lives 300 s.
+pub const CONNECT_LIFETIME: Duration = Duration::from_secs(300);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ConnectAction {
+    Login,
+    Payment,
+}
+
+impl ConnectAction {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Login => "login",
+            Self::Payment => "payment",
+        }
+    }
+
+    /// `checkout` is the name of SPEC.md 7 for `payment` with a mode.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "login" => Some(Self::Login),
+            "payment" | "checkout" => Some(Self::Payment),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ConnectStatus {
+    Created,
+    Scanned,
+    /// A step's answer is being carried out; its challenge is used up.
+    Working,
+    Succeed,
+    Error,
+    Busy,
+}
+
+impl ConnectStatus {
+    pub const ALL: [Self; 6] = [Self::Created, Self::Scanned, Self::Working, Self::Succeed, Self::Error, Self::Busy];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Scanned => "scanned",
+            Self::Working => "working",
+            Self::Succeed => "succeed",
+            Self::Error => "error",
+            Self::Busy => "busy",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Succeed | Self::Error | Self::Busy)
+    }
+}
+
+/// Which claim the wallet is asked for next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ConnectStep {
+    /// Who are you?
+    Principal,
+    /// What are you called?
+    Profile,
+    /// Sign this payment.
+    Transfer,
+}
+
+impl ConnectStep {
+    pub const ALL: [Self; 3] = [Self::Principal, Self::Profile, Self::Transfer];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Principal => "principal",
+            Self::Profile => "profile",
+            Self::Transfer => "transfer",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|step| step.name() == name)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectSession {
+    /// 128 random bits in hex. Wallets treat it as opaque.
+    pub token: String,
+    pub action: ConnectAction,
+    pub status: ConnectStatus,
+    pub step: ConnectStep,
+    /// 16 random bytes in upper hex, a new one for each step.
+    pub challenge: String,
+    /// The browser that began it: only this one receives what the session yields.
+    pub browser: TokenHash,
+    /// What the browser sent along: `checkoutSessionId`, `sessionUserDid`, `locale`.
+    pub params: BTreeMap<String, String>,
+    /// The wallet that answered the first step, or whom the signed-in browser named.
+    pub wallet: Option<Wallet>,
+    /// For a transfer: the nonce of the transaction that was asked for.
+    pub nonce: u64,
+    pub error: String,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+/// A wallet account: its address and public key (base58).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wallet {
+    pub did: Did,
+    pub public_key: String,
+}
+
+/// From where to where a session moves; applied only if it still stands at `from` with `challenge`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectMove<'a> {
+    pub token: &'a str,
+    pub from: ConnectStatus,
+    pub challenge: &'a str,
+    pub next: &'a ConnectSession,
+}
+
+#[async_trait]
+pub trait ConnectSessions: Send {
+    async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError>;
+    /// The session, unless it has expired.
+    async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
+    /// Compare-and-set on status and challenge. False: somebody else moved it first.
+    async fn advance(&mut self, step: &ConnectMove<'_>) -> Result<bool, StorageError>;
+    /// Removes it unless a wallet has it in hand (`scanned` or `working`).
+    async fn abandon(&mut self, token: &str) -> Result<(), StorageError>;
+    async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+}

@@ -1,0 +1,123 @@
+//! Logins: how a verified wallet becomes a session in one browser, and how a store gets its first owner.
+
+use super::{Did, LOGIN_LIFETIME_DAYS, Passport, Role, TokenHash, User, Wallet};
+use crate::context::Context;
+use crate::shared::{Language, PassportId, StorageError};
+use std::time::Duration;
+
+/// What a wallet told about its holder; absent items stay as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Profile {
+    pub full_name: String,
+    pub email: String,
+    pub phone: String,
+}
+
+/// Longest profile item we keep.
+pub const PROFILE_ITEM_MAX: usize = 254;
+
+fn kept(text: &str) -> String {
+    text.trim().chars().filter(|c| !c.is_control()).take(PROFILE_ITEM_MAX).collect()
+}
+
+/// Writes down who signed in. A profile item that the user has set here already is not overwritten by the wallet's.
+pub async fn welcome(ctx: &Context, wallet: &Wallet, profile: &Profile, language: Language) -> Result<(), StorageError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let known = unit.users().find(&wallet.did).await?;
+    let or = |old: Option<&String>, new: &str| old.filter(|old| !old.is_empty()).cloned().unwrap_or_else(|| kept(new));
+    let user = User {
+        did: wallet.did.clone(),
+        public_key: wallet.public_key.clone(),
+        full_name: or(known.as_ref().map(|user| &user.full_name), &profile.full_name),
+        email: or(known.as_ref().map(|user| &user.email), &profile.email),
+        phone: or(known.as_ref().map(|user| &user.phone), &profile.phone),
+        address: known.as_ref().and_then(|user| user.address.clone()),
+        language,
+        created_at: known.map_or(now, |user| user.created_at),
+        updated_at: now,
+    };
+    unit.users().upsert(&user).await?;
+    unit.users().update_profile(&user).await?;
+    unit.commit().await
+}
+
+/// Opens a login for one browser. `token` is the hash of what its cookie holds.
+pub async fn open_login(ctx: &Context, user: &Did, token: &TokenHash) -> Result<(), StorageError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    unit.logins().insert(token, user, now, now.plus(Duration::from_secs(LOGIN_LIFETIME_DAYS * 86_400))).await?;
+    unit.commit().await
+}
+
+/// Somebody signed in, and what their passports allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    pub user: User,
+    pub passports: Vec<Passport>,
+}
+
+impl Caller {
+    /// The most powerful role, if any.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        self.passports.iter().map(|passport| passport.role).max()
+    }
+
+    #[must_use]
+    pub fn runs_the_store(&self) -> bool {
+        self.role().is_some_and(Role::runs_the_store)
+    }
+}
+
+/// Whose cookie this is.
+pub async fn caller_of(ctx: &Context, token: &TokenHash) -> Result<Option<Caller>, StorageError> {
+    let mut unit = ctx.store.read().await?;
+    let Some(did) = unit.logins().find(token, ctx.now()).await? else { return Ok(None) };
+    let Some(user) = unit.users().find(&did).await? else { return Ok(None) };
+    let passports = unit.users().passports(&did).await?;
+    Ok(Some(Caller { user, passports }))
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OwnerError {
+    #[error("This link has been used or is not valid")]
+    LinkUsed,
+    #[error("This store has an owner already")]
+    OwnerExists,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Uses the one-time link of a new store: whoever opens it first becomes the owner.
+pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Result<(), OwnerError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    if !unit.logins().use_owner_link(link, now).await? {
+        return Err(OwnerError::LinkUsed);
+    }
+    if unit.users().owner_exists().await? {
+        return Err(OwnerError::OwnerExists);
+    }
+    let passport = Passport {
+        id: PassportId::new(now, ctx.random.as_ref()),
+        holder: user.clone(),
+        role: Role::Owner,
+        issued_at: now,
+        revoked_at: None,
+    };
+    unit.users().issue_passport(&passport).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+/// Writes a one-time owner link down, if the store has no owner. False: it has one.
+pub async fn offer_ownership(ctx: &Context, link: &TokenHash) -> Result<bool, StorageError> {
+    let mut unit = ctx.store.begin().await?;
+    if unit.users().owner_exists().await? {
+        return Ok(false);
+    }
+    unit.logins().insert_owner_link(link, ctx.now()).await?;
+    unit.commit().await?;
+    Ok(true)
+}

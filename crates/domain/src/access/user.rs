@@ -1,0 +1,163 @@
+//! People, the roles their passports give them, and the keys of scripts.
+
+use super::Did;
+use crate::customer::Address;
+use crate::shared::{ApiKeyId, Language, Mode, PassportId, StorageError, Timestamp};
+use async_trait::async_trait;
+
+/// What a passport allows (SPEC.md 6). Ordered by power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    Developer,
+    Admin,
+    Owner,
+}
+
+impl Role {
+    pub const ALL: [Self; 3] = [Self::Developer, Self::Admin, Self::Owner];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Admin => "admin",
+            Self::Developer => "developer",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+
+    /// Owners and admins run the store.
+    #[must_use]
+    pub const fn runs_the_store(self) -> bool {
+        matches!(self, Self::Owner | Self::Admin)
+    }
+}
+
+/// Somebody who has signed in with a wallet at least once. Their DID is their name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    pub did: Did,
+    /// The wallet account's public key, base58.
+    pub public_key: String,
+    pub full_name: String,
+    pub email: String,
+    pub phone: String,
+    pub address: Option<Address>,
+    pub language: Language,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passport {
+    pub id: PassportId,
+    pub holder: Did,
+    pub role: Role,
+    pub issued_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What an API key may do. `resource:read`, `resource:write`, or `*`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Scope(String);
+
+impl Scope {
+    /// The resources that scopes can name.
+    pub const RESOURCES: [&'static str; 9] =
+        ["products", "prices", "payment_links", "checkout_sessions", "payment_methods", "customers", "invoices", "payment_intents", "apps"];
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let known = text == "*"
+            || text.split_once(':').is_some_and(|(resource, verb)| Self::RESOURCES.contains(&resource) && matches!(verb, "read" | "write"));
+        known.then(|| Self(text.to_owned()))
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whoever may write a resource may read it.
+    #[must_use]
+    pub fn allows(&self, resource: &str, write: bool) -> bool {
+        self.0 == "*" || self.0.split_once(':').is_some_and(|(named, verb)| named == resource && (verb == "write" || !write))
+    }
+}
+
+/// A key for scripts and integrators. Only its hash is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    pub id: ApiKeyId,
+    pub name: String,
+    pub mode: Mode,
+    pub scopes: Vec<Scope>,
+    pub created_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// SHA-256 of a random token: what is kept of cookies, keys and one-time links.
+pub type TokenHash = [u8; 32];
+
+/// How long a login lasts without being used.
+pub const LOGIN_LIFETIME_DAYS: u64 = 30;
+
+#[async_trait]
+pub trait Users: Send {
+    async fn find(&mut self, did: &Did) -> Result<Option<User>, StorageError>;
+    /// Inserts, or updates the key of, whoever signs in. Profile fields that are set already stay.
+    async fn upsert(&mut self, user: &User) -> Result<(), StorageError>;
+    /// Writes the profile fields: name, mail, phone, address, language.
+    async fn update_profile(&mut self, user: &User) -> Result<(), StorageError>;
+    /// Valid passports, the most powerful first.
+    async fn passports(&mut self, holder: &Did) -> Result<Vec<Passport>, StorageError>;
+    async fn issue_passport(&mut self, passport: &Passport) -> Result<(), StorageError>;
+    async fn owner_exists(&mut self) -> Result<bool, StorageError>;
+}
+
+#[async_trait]
+pub trait Logins: Send {
+    async fn insert(&mut self, token: &TokenHash, user: &Did, now: Timestamp, expires_at: Timestamp) -> Result<(), StorageError>;
+    /// Whose unexpired login this is.
+    async fn find(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Did>, StorageError>;
+    async fn delete(&mut self, token: &TokenHash) -> Result<(), StorageError>;
+    /// Stores a one-time link that makes its opener the owner.
+    async fn insert_owner_link(&mut self, token: &TokenHash, now: Timestamp) -> Result<(), StorageError>;
+    /// Uses a one-time link up. True for exactly one caller.
+    async fn use_owner_link(&mut self, token: &TokenHash, now: Timestamp) -> Result<bool, StorageError>;
+    /// Removes what has expired, at most `limit` rows.
+    async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+}
+
+#[async_trait]
+pub trait ApiKeys: Send {
+    async fn insert(&mut self, key: &ApiKey, hash: &TokenHash) -> Result<(), StorageError>;
+    /// The unrevoked key with this hash.
+    async fn find(&mut self, hash: &TokenHash) -> Result<Option<ApiKey>, StorageError>;
+    async fn list(&mut self) -> Result<Vec<ApiKey>, StorageError>;
+    /// False when there is no such key or it is revoked already.
+    async fn revoke(&mut self, id: &ApiKeyId, now: Timestamp) -> Result<bool, StorageError>;
+    /// Notes the use, at most once a minute.
+    async fn touch(&mut self, id: &ApiKeyId, now: Timestamp) -> Result<(), StorageError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_scope_reads_but_a_read_scope_does_not_write() {
+        let write = Scope::parse("products:write").expect("known");
+        let read = Scope::parse("products:read").expect("known");
+        assert!(write.allows("products", false) && write.allows("products", true));
+        assert!(read.allows("products", false) && !read.allows("products", true));
+        assert!(!write.allows("prices", false));
+        assert_eq!(Scope::parse("products"), None);
+        assert_eq!(Scope::parse("secrets:read"), None);
+    }
+}

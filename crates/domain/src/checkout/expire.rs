@@ -1,0 +1,79 @@
+//! Sessions whose time is over.
+
+use super::{Session, SessionStatus, settle};
+use crate::context::Context;
+use crate::payment::IntentStatus;
+use crate::shared::{SessionId, StorageError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExpireError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error("Only an open session can expire")]
+    NotOpen,
+    /// A payment has been sent and not been decided; the session stays until it is.
+    #[error("A payment for this order is on its way. Please wait for it.")]
+    PaymentInFlight,
+    #[error(transparent)]
+    Settle(#[from] settle::SettleError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// The worker's round. Answers how many sessions expired. A session with a payment on its way is left for the next round.
+pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError> {
+    let mut unit = ctx.store.read().await?;
+    let due = unit.sessions().due_for_expiry(ctx.now(), limit).await?;
+    drop(unit);
+    let mut expired = 0;
+    for id in &due {
+        match expire_session(ctx, id).await {
+            Ok(()) => expired += 1,
+            Err(ExpireError::NotFound | ExpireError::NotOpen | ExpireError::PaymentInFlight) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(expired)
+}
+
+/// Ends a session: its card attempt at the provider first, then stock, invoice and intent.
+pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireError> {
+    let mut unit = ctx.store.read().await?;
+    let session = unit.sessions().find(id).await?.ok_or(ExpireError::NotFound)?;
+    let open = match &session.intent_id {
+        Some(intent) => unit.attempts().open_of_intent(intent).await?,
+        None => None,
+    };
+    drop(unit);
+    if session.status != SessionStatus::Open {
+        return Err(ExpireError::NotOpen);
+    }
+    if let Some(attempt) = open
+        && !settle::end(ctx, &attempt.id).await?
+    {
+        return Err(ExpireError::PaymentInFlight);
+    }
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    // Read again: the end of the attempt may have been a payment. The version read here guards against an attempt begun since.
+    let session = unit.sessions().find(id).await?.ok_or(ExpireError::NotFound)?;
+    if session.status != SessionStatus::Open {
+        return Err(ExpireError::NotOpen);
+    }
+    if let Some(intent) = &session.intent_id {
+        if unit.attempts().open_of_intent(intent).await?.is_some() {
+            return Err(ExpireError::PaymentInFlight);
+        }
+        unit.intents().mark(intent, IntentStatus::Canceled, None, now).await?;
+    }
+    if let Some(invoice) = &session.invoice_id {
+        unit.invoices().void_draft(invoice, now).await?;
+    }
+    unit.prices().release(id).await?;
+    let expired = Session { status: SessionStatus::Expired, updated_at: now, ..session };
+    if !unit.sessions().update(&expired).await? {
+        return Err(ExpireError::PaymentInFlight);
+    }
+    unit.commit().await?;
+    Ok(())
+}

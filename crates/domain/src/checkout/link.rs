@@ -1,0 +1,56 @@
+//! Payment links: what a seller publishes, and what a session is started from.
+
+use crate::customer::PageInfo;
+use crate::pricing::{CatalogueFilter, Metadata};
+use crate::shared::{CurrencyId, Listed, Mode, Page, PaymentLinkId, PriceId, StorageError, Text, Timestamp};
+use async_trait::async_trait;
+
+/// A price in a link or a session, and how many of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineItem {
+    pub price_id: PriceId,
+    pub quantity: u64,
+    /// Whether the buyer may change the quantity, and between which bounds.
+    pub adjustable: Option<QuantityRange>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuantityRange {
+    pub minimum: u64,
+    pub maximum: u64,
+}
+
+/// What a form asks for beyond name and mail, and what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FormOptions {
+    pub collect_phone: bool,
+    pub require_address: bool,
+    pub page_info: PageInfo,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaymentLink {
+    pub id: PaymentLinkId,
+    pub mode: Mode,
+    pub active: bool,
+    pub name: String,
+    pub items: Vec<LineItem>,
+    pub currency_id: CurrencyId,
+    pub form: FormOptions,
+    /// Shown when a purchase is complete.
+    pub custom_message: Text,
+    /// Where the buyer goes afterwards, instead of the confirmation.
+    pub redirect_url: Option<String>,
+    pub metadata: Metadata,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[async_trait]
+pub trait PaymentLinks: Send {
+    async fn insert(&mut self, link: &PaymentLink) -> Result<(), StorageError>;
+    async fn update(&mut self, link: &PaymentLink) -> Result<(), StorageError>;
+    async fn find(&mut self, id: &PaymentLinkId) -> Result<Option<PaymentLink>, StorageError>;
+    async fn find_all(&mut self, ids: &[PaymentLinkId]) -> Result<Vec<PaymentLink>, StorageError>;
+    async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<PaymentLink>, StorageError>;
+}

@@ -1,0 +1,138 @@
+//! Checkout sessions: one visit to the till.
+
+use super::{FormOptions, LineItem};
+use crate::access::Did;
+use crate::customer::Contact;
+use crate::pricing::Metadata;
+use crate::shared::{
+    Amount, CurrencyId, CustomerId, InvoiceId, Listed, MethodId, Mode, Page, PaymentIntentId, PaymentLinkId, SessionId, StorageError,
+    Timestamp,
+};
+use async_trait::async_trait;
+use std::time::Duration;
+
+/// How long a session can be paid, unless its maker says otherwise.
+pub const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
+/// The longest lifetime its maker may ask for.
+pub const SESSION_LIFETIME_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// SPEC.md 9: repeated starts of one link by one visitor within this window give one session.
+pub const START_WINDOW: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SessionStatus {
+    Open,
+    Complete,
+    Expired,
+}
+
+impl SessionStatus {
+    pub const ALL: [Self; 3] = [Self::Open, Self::Complete, Self::Expired];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Complete => "complete",
+            Self::Expired => "expired",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PaymentStatus {
+    Unpaid,
+    Paid,
+    NoPaymentRequired,
+}
+
+impl PaymentStatus {
+    pub const ALL: [Self; 3] = [Self::Unpaid, Self::Paid, Self::NoPaymentRequired];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unpaid => "unpaid",
+            Self::Paid => "paid",
+            Self::NoPaymentRequired => "no_payment_required",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub id: SessionId,
+    pub mode: Mode,
+    pub status: SessionStatus,
+    pub payment_status: PaymentStatus,
+    pub link_id: Option<PaymentLinkId>,
+    pub items: Vec<LineItem>,
+    /// The currency it began with, then the one it was submitted in.
+    pub currency_id: CurrencyId,
+    pub form: FormOptions,
+    pub success_url: Option<String>,
+    pub cancel_url: Option<String>,
+    /// Whose it is, from the first submit on. Nobody else can submit it then.
+    pub payer: Option<Did>,
+    pub customer_id: Option<CustomerId>,
+    pub contact: Option<Contact>,
+    pub method_id: Option<MethodId>,
+    pub intent_id: Option<PaymentIntentId>,
+    pub invoice_id: Option<InvoiceId>,
+    pub amount_total: Amount,
+    pub metadata: Metadata,
+    pub expires_at: Timestamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// Counts changes; each write names the one it read.
+    pub version: u64,
+}
+
+impl Session {
+    /// SPEC.md 4: complete and paid, or complete with nothing to pay.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        matches!(self.status, SessionStatus::Complete)
+            && matches!(self.payment_status, PaymentStatus::Paid | PaymentStatus::NoPaymentRequired)
+    }
+
+    /// SPEC.md 4: expired when `expires_at` is not later than now. A complete session does not expire.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        match self.status {
+            SessionStatus::Expired => true,
+            SessionStatus::Open => self.expires_at <= now,
+            SessionStatus::Complete => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionFilter {
+    pub statuses: Vec<SessionStatus>,
+    pub link: Option<PaymentLinkId>,
+    pub metadata: Metadata,
+}
+
+#[async_trait]
+pub trait CheckoutSessions: Send {
+    async fn insert(&mut self, session: &Session) -> Result<(), StorageError>;
+    async fn find(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
+    /// Writes a changed session if it still has the version that was read, and counts the version up. False: somebody was faster.
+    async fn update(&mut self, session: &Session) -> Result<bool, StorageError>;
+    async fn list(&mut self, mode: Mode, filter: &SessionFilter, page: &Page) -> Result<Listed<Session>, StorageError>;
+    /// Claims a start: answers `session` when this visitor has not started this link since `since`,
+    /// else the session of that earlier start. Of several at once, all get the same answer.
+    async fn claim_start(&mut self, key: &str, session: &SessionId, now: Timestamp, since: Timestamp) -> Result<SessionId, StorageError>;
+    /// Open sessions whose time is over, oldest first, beginning after `(expires_at, id)` of the last one seen.
+    async fn due_for_expiry(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError>;
+}

@@ -1,0 +1,143 @@
+//! Opening a session: from a link, or made by an integrator.
+
+use super::{FormOptions, LineItem, PaymentStatus, SESSION_LIFETIME, SESSION_LIFETIME_MAX, START_WINDOW, Session, SessionStatus};
+use crate::context::Context;
+use crate::pricing::{ITEMS_MAX, Metadata, QUANTITY_MAX};
+use crate::shared::{Amount, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
+use std::time::Duration;
+
+/// Who starts: the signed-in user, or the browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visitor(pub String);
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    /// The link is archived.
+    #[error("This link is no longer active")]
+    Inactive,
+    /// An item names a price that does not exist, is archived, or is of the other mode.
+    #[error("Seems this checkoutSession is not configured properly")]
+    Misconfigured,
+    #[error("Currency not configured for price")]
+    CurrencyNotConfigured,
+    #[error("expires_at must be between now and 30 days from now")]
+    BadExpiry,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// What an integrator asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSession {
+    pub mode: Mode,
+    pub items: Vec<LineItem>,
+    /// Absent: the first item's own currency.
+    pub currency_id: Option<CurrencyId>,
+    pub form: FormOptions,
+    pub success_url: Option<String>,
+    pub cancel_url: Option<String>,
+    pub metadata: Metadata,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Starts a link. One visitor's starts of one link within [`START_WINDOW`] give one session.
+pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) -> Result<SessionId, StartError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let link = unit.links().find(link_id).await?.ok_or(StartError::NotFound)?;
+    if !link.active {
+        return Err(StartError::Inactive);
+    }
+    let id = SessionId::new(now, ctx.random.as_ref());
+    let key = format!("{link_id}:{}", visitor.0);
+    let claimed = unit.sessions().claim_start(&key, &id, now, now.minus(START_WINDOW)).await?;
+    if claimed == id {
+        let session = Session {
+            mode: link.mode,
+            link_id: Some(link.id),
+            form: link.form,
+            metadata: link.metadata,
+            ..empty_session(id, link.items, link.currency_id, now, now.plus(SESSION_LIFETIME))
+        };
+        unit.sessions().insert(&session).await?;
+    }
+    unit.commit().await?;
+    Ok(claimed)
+}
+
+/// Makes a session for an integrator's items.
+pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, StartError> {
+    let now = ctx.now();
+    let expires_at = new.expires_at.unwrap_or(now.plus(SESSION_LIFETIME));
+    if expires_at <= now || expires_at.since(now) > SESSION_LIFETIME_MAX.saturating_add(Duration::from_secs(60)) {
+        return Err(StartError::BadExpiry);
+    }
+    let mut unit = ctx.store.begin().await?;
+    let currency_id = check_items(unit.as_mut(), new.mode, &new.items, new.currency_id).await?;
+    let session = Session {
+        mode: new.mode,
+        form: new.form,
+        success_url: new.success_url,
+        cancel_url: new.cancel_url,
+        metadata: new.metadata,
+        ..empty_session(SessionId::new(now, ctx.random.as_ref()), new.items, currency_id, now, expires_at)
+    };
+    unit.sessions().insert(&session).await?;
+    unit.commit().await?;
+    Ok(session.id)
+}
+
+/// Each item names a price that is on sale in this mode and in one currency. Answers that currency.
+pub async fn check_items(
+    unit: &mut dyn crate::storage::UnitOfWork,
+    mode: Mode,
+    items: &[LineItem],
+    currency: Option<CurrencyId>,
+) -> Result<CurrencyId, StartError> {
+    let sound = |item: &LineItem| (1..=QUANTITY_MAX).contains(&item.quantity);
+    if items.is_empty() || items.len() > ITEMS_MAX || !items.iter().all(sound) {
+        return Err(StartError::Misconfigured);
+    }
+    let mut ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
+    ids.sort();
+    ids.dedup();
+    let prices = unit.prices().find_all(&ids).await?;
+    if ids.len() != items.len() || prices.len() != ids.len() || prices.iter().any(|price| !price.active || price.mode != mode) {
+        return Err(StartError::Misconfigured);
+    }
+    let first = prices.iter().find(|price| price.id == items[0].price_id).ok_or(StartError::Misconfigured)?;
+    let currency = currency.unwrap_or_else(|| first.currency_id.clone());
+    if prices.iter().any(|price| price.unit_amount_in(&currency).is_none()) {
+        return Err(StartError::CurrencyNotConfigured);
+    }
+    Ok(currency)
+}
+
+fn empty_session(id: SessionId, items: Vec<LineItem>, currency_id: CurrencyId, now: Timestamp, expires_at: Timestamp) -> Session {
+    Session {
+        id,
+        mode: Mode::Test,
+        status: SessionStatus::Open,
+        payment_status: PaymentStatus::Unpaid,
+        link_id: None,
+        items,
+        currency_id,
+        form: FormOptions::default(),
+        success_url: None,
+        cancel_url: None,
+        payer: None,
+        customer_id: None,
+        contact: None,
+        method_id: None,
+        intent_id: None,
+        invoice_id: None,
+        amount_total: Amount::ZERO,
+        metadata: Metadata::new(),
+        expires_at,
+        created_at: now,
+        updated_at: now,
+        version: 0,
+    }
+}

@@ -1,0 +1,131 @@
+//! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
+
+use super::{Session, settle::settle};
+use crate::access::{Did, Wallet};
+use crate::context::Context;
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Intent, Method, PreparedTransfer, RailError, TransferAsk, next_check,
+};
+use crate::shared::{AttemptId, SessionId, StorageError};
+use crate::storage::UnitOfWork;
+
+/// What is put before the payer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedTransfer {
+    pub prepared: PreparedTransfer,
+    pub method: Method,
+    pub currency: Currency,
+    pub intent: Intent,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error("This link has expired...")]
+    Expired,
+    /// Not submitted, or submitted with a card.
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    /// The order is somebody else's.
+    #[error("Account changed, please pay manually.")]
+    OtherPayer,
+    #[error("This order is paid already")]
+    Complete,
+    /// The order was changed after the wallet was asked.
+    #[error("The order has changed, please try again")]
+    Changed,
+    #[error("A payment for this order is on its way. Please wait for it.")]
+    PaymentInFlight,
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+struct Payable {
+    session: Session,
+    method: Method,
+    currency: Currency,
+    intent: Intent,
+}
+
+async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId, payer: &Did) -> Result<Payable, TransferError> {
+    let session = unit.sessions().find(id).await?.ok_or(TransferError::NotFound)?;
+    if session.payer.as_ref() != Some(payer) {
+        return Err(TransferError::OtherPayer);
+    }
+    if session.is_complete() {
+        return Err(TransferError::Complete);
+    }
+    if session.is_expired(ctx.now()) {
+        return Err(TransferError::Expired);
+    }
+    let intent_id = session.intent_id.as_ref().ok_or(TransferError::MethodNotSupported)?;
+    let intent = unit.intents().find(intent_id).await?.ok_or(TransferError::NotFound)?;
+    let method = unit.methods().find(&intent.method_id).await?.ok_or(TransferError::MethodNotSupported)?;
+    let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(TransferError::MethodNotSupported)?;
+    Ok(Payable { session, method, currency, intent })
+}
+
+fn ask_of(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferAsk {
+    TransferAsk {
+        payer: payer.did.clone(),
+        payer_key: payer.public_key.clone(),
+        amount: payable.intent.amount,
+        reference: payable.session.id.to_string(),
+        nonce,
+    }
+}
+
+/// Builds the transfer for a submitted session. The same nonce builds the same transfer.
+pub async fn ask_for_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<AskedTransfer, TransferError> {
+    let mut unit = ctx.store.read().await?;
+    let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
+    let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
+    let prepared = rail.prepare(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce))?;
+    let Payable { method, currency, intent, .. } = payable;
+    Ok(AskedTransfer { prepared, method, currency, intent })
+}
+
+/// Checks the signed transfer against what was asked, stores its bytes, sends them, and writes down what the network says.
+/// Answers the hash. The same signed transfer again gives the same answer and moves nothing.
+pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
+    let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
+    let signed = rail.check(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce), signed_tx)?;
+    // The session's version guards the attempt: whoever expires or changes the session must see it.
+    let touched = Session { updated_at: now, ..payable.session };
+    if !unit.sessions().update(&touched).await? {
+        return Err(TransferError::Changed);
+    }
+    let attempt = Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        intent_id: payable.intent.id.clone(),
+        method_id: payable.method.id,
+        currency_id: payable.currency.id,
+        amount: payable.intent.amount,
+        status: AttemptStatus::Open,
+        kind: AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        created_at: now,
+        updated_at: now,
+    };
+    let inserted = unit.attempts().insert(&attempt).await;
+    match inserted {
+        Ok(()) => unit.commit().await?,
+        Err(StorageError::Duplicate(_)) => return Err(TransferError::PaymentInFlight),
+        Err(error) => return Err(error.into()),
+    }
+    // From here on the payment is on its way: what goes wrong now is repaired by the janitor.
+    if let Err(super::SettleError::Storage(error)) = settle(ctx, &attempt.id).await {
+        return Err(error.into());
+    }
+    Ok(signed.hash)
+}

@@ -1,0 +1,53 @@
+//! What a use case works with.
+
+use crate::payment::{CardRail, MethodKind, WalletRail};
+use crate::shared::{Clock, Random, Timestamp};
+use crate::storage::Store;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The rails, by the type of method they serve.
+#[derive(Clone, Default)]
+pub struct Networks {
+    wallets: HashMap<MethodKind, Arc<dyn WalletRail>>,
+    cards: HashMap<MethodKind, Arc<dyn CardRail>>,
+}
+
+impl Networks {
+    #[must_use]
+    pub fn with_wallet(mut self, kind: MethodKind, rail: Arc<dyn WalletRail>) -> Self {
+        self.wallets.insert(kind, rail);
+        self
+    }
+
+    #[must_use]
+    pub fn with_card(mut self, kind: MethodKind, rail: Arc<dyn CardRail>) -> Self {
+        self.cards.insert(kind, rail);
+        self
+    }
+
+    #[must_use]
+    pub fn wallet(&self, kind: MethodKind) -> Option<&dyn WalletRail> {
+        self.wallets.get(&kind).map(AsRef::as_ref)
+    }
+
+    #[must_use]
+    pub fn card(&self, kind: MethodKind) -> Option<&dyn CardRail> {
+        self.cards.get(&kind).map(AsRef::as_ref)
+    }
+}
+
+#[derive(Clone)]
+pub struct Context {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub random: Arc<dyn Random>,
+    pub networks: Networks,
+}
+
+impl Context {
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,36 @@
+//! Customers and the rules of their contact details.
+
+mod contact;
+mod postal;
+mod profile;
+
+pub use contact::*;
+pub use postal::{POSTAL_PATTERNS, postal_code_fits};
+pub use profile::{ProfileError, update_profile};
+
+use crate::access::Did;
+use crate::shared::{CustomerId, Language, Mode, StorageError, Timestamp};
+use async_trait::async_trait;
+
+/// Somebody who buys, in one mode. One per user and mode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Customer {
+    pub id: CustomerId,
+    pub mode: Mode,
+    pub did: Did,
+    pub name: String,
+    pub email: String,
+    pub phone: String,
+    pub address: Option<Address>,
+    pub language: Language,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[async_trait]
+pub trait Customers: Send {
+    async fn find(&mut self, id: &CustomerId) -> Result<Option<Customer>, StorageError>;
+    async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError>;
+    /// Inserts, or updates the contact of the customer with the same user and mode. Answers the customer as it stands now.
+    async fn upsert(&mut self, customer: &Customer) -> Result<Customer, StorageError>;
+}

@@ -1,0 +1,222 @@
+//! Payment intents and the attempts to settle them.
+
+use super::Refusal;
+use crate::access::Did;
+use crate::shared::{
+    Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, Listed, MethodId, Mode, Page, PaymentIntentId, SessionId, StorageError, Timestamp,
+};
+use async_trait::async_trait;
+use std::time::Duration;
+
+/// The statuses of payment-kit.md 2 that this product moves through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IntentStatus {
+    RequiresPaymentMethod,
+    RequiresAction,
+    Processing,
+    Canceled,
+    Succeeded,
+}
+
+impl IntentStatus {
+    pub const ALL: [Self; 5] = [Self::RequiresPaymentMethod, Self::RequiresAction, Self::Processing, Self::Canceled, Self::Succeeded];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RequiresPaymentMethod => "requires_payment_method",
+            Self::RequiresAction => "requires_action",
+            Self::Processing => "processing",
+            Self::Canceled => "canceled",
+            Self::Succeeded => "succeeded",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intent {
+    pub id: PaymentIntentId,
+    pub mode: Mode,
+    pub status: IntentStatus,
+    pub description: String,
+    pub amount: Amount,
+    pub amount_received: Amount,
+    pub currency_id: CurrencyId,
+    pub method_id: MethodId,
+    pub customer_id: CustomerId,
+    pub session_id: SessionId,
+    pub invoice_id: InvoiceId,
+    pub last_error: Option<Refusal>,
+    /// The network's name of the payment, once settled.
+    pub reference: String,
+    /// Who paid, as the network knows them.
+    pub payer: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// Where an attempt stands. `Open` and `Unknown` are open: the intent allows one of them at a time (invariant 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AttemptStatus {
+    /// Written down; perhaps sent.
+    Open,
+    /// Sent, and the answer was not seen. The janitor asks.
+    Unknown,
+    Settled,
+    Refused,
+}
+
+impl AttemptStatus {
+    pub const ALL: [Self; 4] = [Self::Open, Self::Unknown, Self::Settled, Self::Refused];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Unknown => "unknown",
+            Self::Settled => "settled",
+            Self::Refused => "refused",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Open | Self::Unknown)
+    }
+}
+
+/// What an attempt sends.
+#[derive(Clone, PartialEq, Eq)]
+pub enum AttemptKind {
+    /// The payer's signed transaction, sent again byte for byte.
+    Wallet { payer: Did, bytes: Vec<u8>, hash: String },
+    /// A card intent at the provider, opened under the attempt's id. Both texts are empty until the provider has answered.
+    Card { provider_id: String, client_secret: String },
+}
+
+impl std::fmt::Debug for AttemptKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Wallet { payer, hash, .. } => f.debug_struct("Wallet").field("payer", payer).field("hash", hash).finish_non_exhaustive(),
+            Self::Card { provider_id, .. } => f.debug_struct("Card").field("provider_id", provider_id).finish_non_exhaustive(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    pub id: AttemptId,
+    pub intent_id: PaymentIntentId,
+    pub method_id: MethodId,
+    pub currency_id: CurrencyId,
+    pub amount: Amount,
+    pub status: AttemptStatus,
+    pub kind: AttemptKind,
+    pub last_error: Option<Refusal>,
+    /// How often the network was asked without a final answer.
+    pub checks: u32,
+    /// When the janitor asks next.
+    pub check_at: Timestamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// When the network is asked again after `checks` answers that were not final:
+/// 5 s doubling up to one hour. It goes on until the network answers.
+#[must_use]
+pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
+    let seconds = 5u64.saturating_mul(1 << checks.min(10)).min(3_600);
+    now.plus(Duration::from_secs(seconds))
+}
+
+#[async_trait]
+pub trait Intents: Send {
+    /// Inserts, or replaces amount, currency, method and status of an intent that has not succeeded. False when it has.
+    async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError>;
+    async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError>;
+    async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError>;
+    /// To `succeeded`, from any status but that. True for exactly one caller.
+    async fn succeed(
+        &mut self,
+        id: &PaymentIntentId,
+        amount: Amount,
+        reference: &str,
+        payer: &str,
+        now: Timestamp,
+    ) -> Result<bool, StorageError>;
+    /// Moves an intent that has not ended, and notes the last error.
+    async fn mark(
+        &mut self,
+        id: &PaymentIntentId,
+        status: IntentStatus,
+        error: Option<&Refusal>,
+        now: Timestamp,
+    ) -> Result<bool, StorageError>;
+    async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError>;
+    async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError>;
+}
+
+#[async_trait]
+pub trait Attempts: Send {
+    /// [`StorageError::Duplicate`] when the intent has an open attempt already, or a wallet's transaction was used before.
+    async fn insert(&mut self, attempt: &Attempt) -> Result<(), StorageError>;
+    async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
+    async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
+    async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
+    /// Notes the provider's names of a card attempt, once.
+    async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
+    /// From an open status to a final one. True for exactly one caller.
+    async fn finish(
+        &mut self,
+        id: &AttemptId,
+        status: AttemptStatus,
+        error: Option<&Refusal>,
+        now: Timestamp,
+    ) -> Result<bool, StorageError>;
+    /// Stays open: notes that the answer was not final and when to ask next.
+    async fn postpone(
+        &mut self,
+        id: &AttemptId,
+        status: AttemptStatus,
+        error: Option<&Refusal>,
+        check_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StorageError>;
+    /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now.
+    async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
+}
+
+#[async_trait]
+pub trait Methods: Send {
+    async fn insert(&mut self, method: &super::Method) -> Result<(), StorageError>;
+    async fn update(&mut self, method: &super::Method) -> Result<(), StorageError>;
+    async fn find(&mut self, id: &MethodId) -> Result<Option<super::Method>, StorageError>;
+    async fn list(&mut self, mode: Mode) -> Result<Vec<super::Method>, StorageError>;
+    async fn insert_currency(&mut self, currency: &super::Currency) -> Result<(), StorageError>;
+    async fn update_currency(&mut self, currency: &super::Currency) -> Result<(), StorageError>;
+    async fn find_currency(&mut self, id: &CurrencyId) -> Result<Option<super::Currency>, StorageError>;
+    async fn currencies(&mut self, mode: Mode) -> Result<Vec<super::Currency>, StorageError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_janitor_asks_often_at_first_and_hourly_in_the_end() {
+        let now = Timestamp::from_seconds(0);
+        assert_eq!(next_check(now, 0).seconds(), 5);
+        assert_eq!(next_check(now, 3).seconds(), 40);
+        assert_eq!(next_check(now, 500).seconds(), 3_600);
+    }
+}

@@ -1,0 +1,135 @@
+//! Products, prices, what a cart costs and how much of it there is.
+
+mod cart;
+
+pub use cart::*;
+
+use crate::access::Did;
+use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+
+/// Names and values an integrator attaches; at most [`METADATA_MAX`] of them.
+pub type Metadata = BTreeMap<String, String>;
+/// The most entries of one metadata map.
+pub const METADATA_MAX: usize = 50;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Product {
+    pub id: ProductId,
+    pub mode: Mode,
+    pub active: bool,
+    pub name: String,
+    pub description: String,
+    pub images: Vec<String>,
+    pub features: Vec<String>,
+    pub unit_label: Option<String>,
+    pub statement_descriptor: Option<String>,
+    pub default_price_id: Option<PriceId>,
+    /// The app that a purchase entitles to.
+    pub app: Option<Did>,
+    pub metadata: Metadata,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// What a unit costs in one currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurrencyOption {
+    pub currency_id: CurrencyId,
+    pub unit_amount: Amount,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Price {
+    pub id: PriceId,
+    pub mode: Mode,
+    pub product_id: ProductId,
+    pub active: bool,
+    pub nickname: String,
+    pub lookup_key: Option<String>,
+    pub currency_id: CurrencyId,
+    pub unit_amount: Amount,
+    /// Further currencies. The price's own may stand among them.
+    pub currency_options: Vec<CurrencyOption>,
+    /// 0: without limit.
+    pub quantity_available: u64,
+    /// Sold, or held by a checkout that is being paid.
+    pub quantity_sold: u64,
+    /// 0: without limit.
+    pub quantity_limit_per_checkout: u64,
+    pub metadata: Metadata,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl Price {
+    /// What one unit costs in a currency: the option with that id, else the price's own (payment-kit.md 5).
+    #[must_use]
+    pub fn unit_amount_in(&self, currency: &CurrencyId) -> Option<Amount> {
+        self.currency_options
+            .iter()
+            .find(|option| option.currency_id == *currency)
+            .map(|option| option.unit_amount)
+            .or_else(|| (self.currency_id == *currency).then_some(self.unit_amount))
+    }
+
+    /// The currencies it can be paid in, its own first.
+    pub fn currencies(&self) -> impl Iterator<Item = &CurrencyId> {
+        std::iter::once(&self.currency_id)
+            .chain(self.currency_options.iter().map(|option| &option.currency_id).filter(|id| **id != self.currency_id))
+    }
+}
+
+/// What a list of products, prices or links is narrowed by.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CatalogueFilter {
+    pub active: Option<bool>,
+    /// Matched as a substring of the name (nickname, lookup key).
+    pub query: String,
+    pub product: Option<ProductId>,
+    pub metadata: Metadata,
+}
+
+/// Stock that a checkout holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    pub price_id: PriceId,
+    pub quantity: u64,
+}
+
+#[async_trait]
+pub trait Products: Send {
+    async fn insert(&mut self, product: &Product) -> Result<(), StorageError>;
+    async fn update(&mut self, product: &Product) -> Result<(), StorageError>;
+    async fn find(&mut self, id: &ProductId) -> Result<Option<Product>, StorageError>;
+    async fn find_all(&mut self, ids: &[ProductId]) -> Result<Vec<Product>, StorageError>;
+    async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Product>, StorageError>;
+    /// False when a price refers to it.
+    async fn delete(&mut self, id: &ProductId) -> Result<bool, StorageError>;
+}
+
+#[async_trait]
+pub trait Prices: Send {
+    async fn insert(&mut self, price: &Price) -> Result<(), StorageError>;
+    /// Writes all but `quantity_sold`, which only holds and sales move.
+    /// False: `quantity_available` would be less than what is sold (or there is no such price), and nothing changed.
+    async fn update(&mut self, price: &Price) -> Result<bool, StorageError>;
+    async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError>;
+    async fn find_by_lookup_key(&mut self, mode: Mode, key: &str) -> Result<Option<Price>, StorageError>;
+    async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError>;
+    async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError>;
+    async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
+    /// Takes `quantity` out of stock for a session, by one conditional update (invariant 8).
+    /// False: not that many are left, and nothing changed.
+    async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<bool, StorageError>;
+    /// What the session holds now.
+    async fn holds(&mut self, session: &SessionId) -> Result<Vec<Hold>, StorageError>;
+    /// Puts back whatever the session still holds. Doing it again changes nothing.
+    async fn release(&mut self, session: &SessionId) -> Result<(), StorageError>;
+    /// Turns what the session holds into sales: it can no longer be released.
+    async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError>;
+    /// Changes `quantity_available` by a signed step, never below what is sold nor to 0, which would mean no limit.
+    /// False when that is refused.
+    async fn restock(&mut self, id: &PriceId, step: i64, now: Timestamp) -> Result<bool, StorageError>;
+}

@@ -1,0 +1,77 @@
+//! The store as a whole: units of work that hand out the repositories.
+
+use crate::access::{ApiKeys, ConnectSessions, Logins, Users};
+use crate::billing::Invoices;
+use crate::checkout::{CheckoutSessions, PaymentLinks};
+use crate::customer::Customers;
+use crate::events::Outbox;
+use crate::ledger::Journal;
+use crate::payment::{Attempts, Intents, Methods};
+use crate::pricing::{Prices, Products};
+use crate::shared::{StorageError, Timestamp};
+use crate::store::{Apps, Entitlements};
+use async_trait::async_trait;
+
+/// How long the first answer of a write is kept for its `Idempotency-Key`.
+pub const IDEMPOTENCY_LIFETIME_HOURS: u64 = 24;
+
+/// A write that carried an `Idempotency-Key`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptAnswer {
+    /// Hash of method, path and body: another one under the same key is refused.
+    pub fingerprint: String,
+    /// `None` while the first call is being worked on.
+    pub answer: Option<(u16, String)>,
+}
+
+#[async_trait]
+pub trait IdempotencyKeys: Send {
+    /// Takes the key, or answers what it was taken for. A key whose first call was never answered is free again after `stale_before`.
+    async fn take(
+        &mut self,
+        caller: &str,
+        key: &str,
+        fingerprint: &str,
+        now: Timestamp,
+        stale_before: Timestamp,
+    ) -> Result<Option<KeptAnswer>, StorageError>;
+    async fn keep(&mut self, caller: &str, key: &str, status: u16, body: &str) -> Result<(), StorageError>;
+    /// Frees a key whose call failed without an effect.
+    async fn free(&mut self, caller: &str, key: &str) -> Result<(), StorageError>;
+    async fn prune(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
+}
+
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Begins a unit of work. One at a time, and no network call inside it (invariant 7).
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StorageError>;
+    /// The repositories without a transaction, for reading.
+    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError>;
+    /// Whether the database answers.
+    async fn ping(&self) -> Result<(), StorageError>;
+}
+
+/// Repositories over one transaction. Dropped without [`UnitOfWork::commit`], nothing of it has happened.
+#[async_trait]
+pub trait UnitOfWork: Send {
+    fn users(&mut self) -> Box<dyn Users + '_>;
+    fn logins(&mut self) -> Box<dyn Logins + '_>;
+    fn api_keys(&mut self) -> Box<dyn ApiKeys + '_>;
+    fn connect_sessions(&mut self) -> Box<dyn ConnectSessions + '_>;
+    fn customers(&mut self) -> Box<dyn Customers + '_>;
+    fn products(&mut self) -> Box<dyn Products + '_>;
+    fn prices(&mut self) -> Box<dyn Prices + '_>;
+    fn methods(&mut self) -> Box<dyn Methods + '_>;
+    fn intents(&mut self) -> Box<dyn Intents + '_>;
+    fn attempts(&mut self) -> Box<dyn Attempts + '_>;
+    fn links(&mut self) -> Box<dyn PaymentLinks + '_>;
+    fn sessions(&mut self) -> Box<dyn CheckoutSessions + '_>;
+    fn invoices(&mut self) -> Box<dyn Invoices + '_>;
+    fn journal(&mut self) -> Box<dyn Journal + '_>;
+    fn apps(&mut self) -> Box<dyn Apps + '_>;
+    fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
+    fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
+    fn outbox(&mut self) -> Box<dyn Outbox + '_>;
+    /// Makes it all durable, and pokes the relay.
+    async fn commit(self: Box<Self>) -> Result<(), StorageError>;
+}

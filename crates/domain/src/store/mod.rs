@@ -1,0 +1,161 @@
+//! Apps, their versions and categories, and who may download what.
+
+mod files;
+
+pub use files::{Files, OpenedFile};
+
+use crate::access::Did;
+use crate::shared::{
+    Amount, CategoryId, CurrencyId, EntitlementId, InvoiceId, Listed, Mode, Page, PaymentLinkId, SessionId, StorageError, Text, Timestamp,
+    VersionId,
+};
+use async_trait::async_trait;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Category {
+    pub id: CategoryId,
+    /// What stands in the address: lower-case letters, digits, hyphens.
+    pub slug: String,
+    pub name: Text,
+    pub position: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Developer {
+    pub did: Did,
+    pub name: String,
+    pub verified: bool,
+}
+
+/// A picture of the app at work. `file` is the SHA-256 of its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Screenshot {
+    pub file: String,
+    pub width: u32,
+    pub height: u32,
+    pub alt: Text,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct App {
+    pub did: Did,
+    /// The machine name: letters, hyphen, underscore (SPEC.md 5).
+    pub name: String,
+    pub title: Text,
+    pub description: Text,
+    pub category_id: CategoryId,
+    pub developer: Developer,
+    /// SHA-256 of the logo's content.
+    pub logo: String,
+    pub screenshots: Vec<Screenshot>,
+    pub licence: String,
+    pub website: Option<String>,
+    /// Where it is sold in each mode; none in both: it is free.
+    pub test_link: Option<PaymentLinkId>,
+    pub live_link: Option<PaymentLinkId>,
+    pub downloads: u64,
+    pub version: String,
+    pub size: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl App {
+    #[must_use]
+    pub const fn is_free(&self) -> bool {
+        self.test_link.is_none() && self.live_link.is_none()
+    }
+
+    #[must_use]
+    pub const fn link(&self, mode: Mode) -> Option<&PaymentLinkId> {
+        match mode {
+            Mode::Test => self.test_link.as_ref(),
+            Mode::Live => self.live_link.as_ref(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppVersion {
+    pub id: VersionId,
+    pub app: Did,
+    pub version: String,
+    pub readme: Text,
+    pub changelog: Text,
+    /// Of the bundle, lower-case hex.
+    pub sha256: String,
+    /// Of the bundle, in bytes.
+    pub size: u64,
+    pub published_at: Timestamp,
+}
+
+/// What an app costs in one currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppPrice {
+    pub currency_id: CurrencyId,
+    pub amount: Amount,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AppSort {
+    #[default]
+    Downloads,
+    Updated,
+    Created,
+    Name,
+}
+
+/// Longest search text (reference/store.md: keyword at most 500).
+pub const KEYWORD_MAX: usize = 500;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AppFilter {
+    /// Matched as a substring of name, title, description and developer in both languages; every word must match.
+    pub keyword: String,
+    pub category: Option<String>,
+    pub free: Option<bool>,
+    pub sort: AppSort,
+}
+
+/// The right to download an app, one for each purchase of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entitlement {
+    pub id: EntitlementId,
+    pub mode: Mode,
+    pub holder: Did,
+    pub app: Did,
+    pub session_id: SessionId,
+    pub invoice_id: Option<InvoiceId>,
+    pub acquired_at: Timestamp,
+}
+
+#[async_trait]
+pub trait Apps: Send {
+    async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError>;
+    /// With the number of apps in each.
+    async fn categories(&mut self) -> Result<Vec<(Category, u64)>, StorageError>;
+    async fn insert(&mut self, app: &App) -> Result<(), StorageError>;
+    async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError>;
+    async fn find(&mut self, did: &Did) -> Result<Option<App>, StorageError>;
+    async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<App>, StorageError>;
+    async fn list(&mut self, filter: &AppFilter, page: &Page) -> Result<Listed<App>, StorageError>;
+    /// Newest first.
+    async fn versions(&mut self, app: &Did) -> Result<Vec<AppVersion>, StorageError>;
+    async fn version(&mut self, app: &Did, version: &str) -> Result<Option<AppVersion>, StorageError>;
+    /// Adds one to the app's and the day's counter, without reading either.
+    async fn count_download(&mut self, app: &Did, now: Timestamp) -> Result<(), StorageError>;
+    /// Downloads of the last 30 days of each named app.
+    async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<Vec<(Did, u64)>, StorageError>;
+}
+
+#[async_trait]
+pub trait Entitlements: Send {
+    /// One for each (session, app): granting it again changes nothing.
+    async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError>;
+    /// Whether the holder may download the app. Test and live purchases count in their own mode only.
+    async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did) -> Result<bool, StorageError>;
+    /// Which of these apps the holder may download.
+    async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did]) -> Result<Vec<Did>, StorageError>;
+    async fn of_holder(&mut self, mode: Mode, holder: &Did, page: &Page) -> Result<Listed<Entitlement>, StorageError>;
+    async fn of_session(&mut self, session: &SessionId) -> Result<Vec<Entitlement>, StorageError>;
+}

@@ -1,0 +1,287 @@
+-- People, keys, and everything between a payment link and a booked payment.
+
+-- Whoever has signed in with a wallet.
+CREATE TABLE users (
+    did        TEXT        NOT NULL PRIMARY KEY,
+    public_key TEXT        NOT NULL,
+    full_name  TEXT        NOT NULL,
+    email      TEXT        NOT NULL,
+    phone      TEXT        NOT NULL,
+    address    JSONB,
+    language   TEXT        NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    updated_at TIMESTAMPTZ NOT NULL
+);
+
+CREATE TABLE passports (
+    id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    holder     TEXT             NOT NULL REFERENCES users (did),
+    role       TEXT             NOT NULL,
+    issued_at  TIMESTAMPTZ      NOT NULL,
+    revoked_at TIMESTAMPTZ
+);
+CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
+
+-- Browsers that are signed in. Only hashes of tokens are kept, here and below.
+CREATE TABLE logins (
+    token      BYTEA       NOT NULL PRIMARY KEY,
+    user_did   TEXT        NOT NULL REFERENCES users (did),
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX logins_expiry ON logins (expires_at);
+
+-- One-time links that make their opener the owner.
+CREATE TABLE owner_links (
+    token      BYTEA       NOT NULL PRIMARY KEY,
+    created_at TIMESTAMPTZ NOT NULL,
+    used_at    TIMESTAMPTZ
+);
+
+CREATE TABLE api_keys (
+    id           TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    hash         BYTEA            NOT NULL UNIQUE,
+    name         TEXT             NOT NULL,
+    livemode     BOOLEAN          NOT NULL,
+    scopes       JSONB            NOT NULL, -- ["resource:verb", ...]
+    created_at   TIMESTAMPTZ      NOT NULL,
+    last_used_at TIMESTAMPTZ,
+    revoked_at   TIMESTAMPTZ
+);
+
+-- Sessions between a browser and a wallet.
+CREATE TABLE connect_sessions (
+    token      TEXT        NOT NULL PRIMARY KEY,
+    action     TEXT        NOT NULL,
+    status     TEXT        NOT NULL,
+    step       TEXT        NOT NULL,
+    challenge  TEXT        NOT NULL,
+    browser    BYTEA       NOT NULL,
+    params     JSONB       NOT NULL,
+    wallet_did TEXT,
+    wallet_key TEXT,
+    nonce      BIGINT      NOT NULL, -- 64 bits, of which the highest is the sign here
+    error      TEXT        NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
+
+-- The first answers of writes that carried an Idempotency-Key; status is NULL while the first call runs.
+CREATE TABLE idempotency_keys (
+    caller      TEXT        NOT NULL,
+    key         TEXT        NOT NULL,
+    fingerprint TEXT        NOT NULL,
+    status      BIGINT,
+    body        TEXT,
+    taken_at    TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (caller, key)
+);
+CREATE INDEX idempotency_keys_age ON idempotency_keys (taken_at);
+
+CREATE TABLE customers (
+    id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode   BOOLEAN          NOT NULL,
+    did        TEXT             NOT NULL,
+    name       TEXT             NOT NULL,
+    email      TEXT             NOT NULL,
+    phone      TEXT             NOT NULL,
+    address    JSONB,
+    language   TEXT             NOT NULL,
+    created_at TIMESTAMPTZ      NOT NULL,
+    updated_at TIMESTAMPTZ      NOT NULL
+);
+CREATE UNIQUE INDEX customers_user ON customers (did, livemode);
+
+CREATE TABLE payment_methods (
+    id                     TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode               BOOLEAN          NOT NULL,
+    kind                   TEXT             NOT NULL,
+    active                 BOOLEAN          NOT NULL,
+    name                   TEXT             NOT NULL,
+    description            TEXT             NOT NULL,
+    logo                   TEXT             NOT NULL,
+    settings               JSONB            NOT NULL, -- without secrets
+    secret_key             BYTEA, -- encrypted
+    webhook_signing_secret BYTEA, -- encrypted
+    default_currency_id    TEXT,
+    created_at             TIMESTAMPTZ      NOT NULL,
+    updated_at             TIMESTAMPTZ      NOT NULL
+);
+
+CREATE TABLE currencies (
+    id                TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    method_id         TEXT             NOT NULL REFERENCES payment_methods (id),
+    livemode          BOOLEAN          NOT NULL,
+    active            BOOLEAN          NOT NULL,
+    name              TEXT             NOT NULL,
+    symbol            TEXT             NOT NULL,
+    logo              TEXT             NOT NULL,
+    decimals          BIGINT           NOT NULL,
+    maximum_precision BIGINT           NOT NULL,
+    contract          TEXT             NOT NULL,
+    is_base           BOOLEAN          NOT NULL,
+    created_at        TIMESTAMPTZ      NOT NULL,
+    updated_at        TIMESTAMPTZ      NOT NULL
+);
+
+CREATE TABLE payment_links (
+    id             TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode       BOOLEAN          NOT NULL,
+    active         BOOLEAN          NOT NULL,
+    name           TEXT             NOT NULL,
+    items          JSONB            NOT NULL, -- [{"price_id", "quantity", "adjustable"}, ...]
+    currency_id    TEXT             NOT NULL,
+    form           JSONB            NOT NULL,
+    custom_message JSONB            NOT NULL,
+    redirect_url   TEXT,
+    metadata       JSONB            NOT NULL,
+    created_at     TIMESTAMPTZ      NOT NULL,
+    updated_at     TIMESTAMPTZ      NOT NULL
+);
+CREATE INDEX payment_links_newest ON payment_links (livemode, id DESC);
+
+CREATE TABLE checkout_sessions (
+    id             TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode       BOOLEAN          NOT NULL,
+    status         TEXT             NOT NULL,
+    payment_status TEXT             NOT NULL,
+    link_id        TEXT,
+    items          JSONB            NOT NULL, -- as in payment_links
+    currency_id    TEXT             NOT NULL,
+    form           JSONB            NOT NULL,
+    success_url    TEXT,
+    cancel_url     TEXT,
+    payer          TEXT,
+    customer_id    TEXT             REFERENCES customers (id),
+    contact        JSONB,
+    method_id      TEXT,
+    intent_id      TEXT,
+    invoice_id     TEXT,
+    amount_total   NUMERIC(78,0)    NOT NULL,
+    metadata       JSONB            NOT NULL,
+    expires_at     TIMESTAMPTZ      NOT NULL,
+    created_at     TIMESTAMPTZ      NOT NULL,
+    updated_at     TIMESTAMPTZ      NOT NULL,
+    version        BIGINT           NOT NULL
+);
+CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
+CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;
+CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE status = 'open';
+
+-- The last start of a link by a visitor.
+CREATE TABLE session_starts (
+    start_key  TEXT        NOT NULL PRIMARY KEY,
+    session_id TEXT        NOT NULL,
+    started_at TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX session_starts_age ON session_starts (started_at);
+
+CREATE TABLE payment_intents (
+    id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode        BOOLEAN          NOT NULL,
+    status          TEXT             NOT NULL,
+    description     TEXT             NOT NULL,
+    amount          NUMERIC(78,0)    NOT NULL,
+    amount_received NUMERIC(78,0)    NOT NULL,
+    currency_id     TEXT             NOT NULL,
+    method_id       TEXT             NOT NULL,
+    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    session_id      TEXT             NOT NULL REFERENCES checkout_sessions (id),
+    invoice_id      TEXT             NOT NULL,
+    last_error      JSONB,
+    reference       TEXT             NOT NULL,
+    payer           TEXT             NOT NULL,
+    created_at      TIMESTAMPTZ      NOT NULL,
+    updated_at      TIMESTAMPTZ      NOT NULL
+);
+CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
+CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
+
+-- Attempts to settle an intent; written before anything is sent.
+CREATE TABLE attempts (
+    id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    intent_id     TEXT             NOT NULL REFERENCES payment_intents (id),
+    method_id     TEXT             NOT NULL REFERENCES payment_methods (id),
+    currency_id   TEXT             NOT NULL REFERENCES currencies (id),
+    amount        NUMERIC(78,0)    NOT NULL,
+    status        TEXT             NOT NULL,
+    payer         TEXT, -- of a wallet's transaction: who, what, and its hash
+    bytes         BYTEA,
+    hash          TEXT,
+    provider_id   TEXT, -- of a card: the provider's intent
+    client_secret BYTEA, -- encrypted
+    last_error    JSONB,
+    checks        BIGINT           NOT NULL,
+    check_at      TIMESTAMPTZ      NOT NULL,
+    created_at    TIMESTAMPTZ      NOT NULL,
+    updated_at    TIMESTAMPTZ      NOT NULL
+);
+-- Charged at most once: an intent has one open attempt, and a transaction serves one attempt.
+CREATE UNIQUE INDEX attempts_open ON attempts (intent_id) WHERE status IN ('open', 'unknown');
+CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
+CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
+CREATE INDEX attempts_due ON attempts (check_at, id) WHERE status IN ('open', 'unknown');
+
+-- The number last given in each mode's series.
+CREATE TABLE invoice_series (
+    livemode    BOOLEAN NOT NULL PRIMARY KEY,
+    last_number BIGINT  NOT NULL
+);
+INSERT INTO invoice_series (livemode, last_number) VALUES (FALSE, 0), (TRUE, 0);
+
+CREATE TABLE invoices (
+    id           TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode     BOOLEAN          NOT NULL,
+    number       BIGINT,
+    status       TEXT             NOT NULL,
+    reason       TEXT             NOT NULL,
+    description  TEXT             NOT NULL,
+    customer_id  TEXT             NOT NULL REFERENCES customers (id),
+    currency_id  TEXT             NOT NULL,
+    method_id    TEXT             NOT NULL,
+    session_id   TEXT,
+    intent_id    TEXT,
+    bill_to      JSONB            NOT NULL,
+    total        NUMERIC(78,0)    NOT NULL,
+    amount_paid  NUMERIC(78,0)    NOT NULL,
+    created_at   TIMESTAMPTZ      NOT NULL,
+    finalized_at TIMESTAMPTZ,
+    paid_at      TIMESTAMPTZ,
+    updated_at   TIMESTAMPTZ      NOT NULL
+);
+CREATE UNIQUE INDEX invoices_number ON invoices (livemode, number);
+CREATE INDEX invoices_newest ON invoices (livemode, id DESC);
+CREATE INDEX invoices_of_customer ON invoices (customer_id, id DESC);
+
+CREATE TABLE invoice_items (
+    id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    invoice_id  TEXT             NOT NULL REFERENCES invoices (id),
+    position    BIGINT           NOT NULL,
+    price_id    TEXT,
+    description TEXT             NOT NULL,
+    quantity    BIGINT           NOT NULL,
+    unit_amount NUMERIC(78,0)    NOT NULL,
+    amount      NUMERIC(78,0)    NOT NULL,
+    UNIQUE (invoice_id, position)
+);
+
+CREATE TABLE journal_entries (
+    id        TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode  BOOLEAN          NOT NULL,
+    subject   TEXT             NOT NULL,
+    reason    TEXT             NOT NULL,
+    booked_at TIMESTAMPTZ      NOT NULL
+);
+CREATE UNIQUE INDEX journal_entries_subject ON journal_entries (subject, reason);
+
+CREATE TABLE journal_postings (
+    entry_id    TEXT          NOT NULL REFERENCES journal_entries (id),
+    position    BIGINT        NOT NULL,
+    account     TEXT          NOT NULL,
+    side        TEXT          NOT NULL CHECK (side IN ('debit', 'credit')),
+    amount      NUMERIC(78,0) NOT NULL,
+    currency_id TEXT          NOT NULL,
+    PRIMARY KEY (entry_id, position)
+);
+CREATE INDEX journal_postings_of_account ON journal_postings (account, currency_id);

@@ -1,0 +1,133 @@
+-- What is sold.
+CREATE TABLE products (
+    id                   TEXT        NOT NULL PRIMARY KEY,
+    livemode             BOOLEAN     NOT NULL,
+    active               BOOLEAN     NOT NULL,
+    name                 TEXT        NOT NULL,
+    description          TEXT        NOT NULL,
+    images               JSONB       NOT NULL, -- ["address", ...]
+    features             JSONB       NOT NULL, -- ["name", ...]
+    unit_label           TEXT,
+    statement_descriptor TEXT,
+    default_price_id     TEXT,
+    app                  TEXT,             -- the app that a purchase entitles to
+    metadata             JSONB       NOT NULL, -- {"name": "value", ...}
+    search_text          TEXT        NOT NULL, -- lower-cased, what a search looks at
+    created_at           TIMESTAMPTZ NOT NULL,
+    updated_at           TIMESTAMPTZ NOT NULL
+);
+
+CREATE TABLE prices (
+    id                          TEXT          NOT NULL PRIMARY KEY,
+    livemode                    BOOLEAN       NOT NULL,
+    product_id                  TEXT          NOT NULL REFERENCES products (id),
+    active                      BOOLEAN       NOT NULL,
+    nickname                    TEXT          NOT NULL,
+    lookup_key                  TEXT,
+    currency_id                 TEXT          NOT NULL,
+    unit_amount                 NUMERIC(78,0) NOT NULL CHECK (unit_amount >= 0),
+    currency_options            JSONB         NOT NULL,           -- [{"currency_id": "pc_", "unit_amount": "base units"}, ...]
+    quantity_available          BIGINT        NOT NULL DEFAULT 0, -- 0: without limit
+    quantity_sold               BIGINT        NOT NULL DEFAULT 0, -- sold or held
+    quantity_limit_per_checkout BIGINT        NOT NULL DEFAULT 0, -- 0: without limit
+    metadata                    JSONB         NOT NULL,
+    search_text                 TEXT          NOT NULL,
+    created_at                  TIMESTAMPTZ   NOT NULL,
+    updated_at                  TIMESTAMPTZ   NOT NULL,
+    CHECK (quantity_available >= 0 AND quantity_sold >= 0 AND quantity_limit_per_checkout >= 0),
+    CHECK (quantity_available = 0 OR quantity_sold <= quantity_available)
+);
+
+CREATE INDEX prices_product ON prices (product_id);
+CREATE UNIQUE INDEX prices_lookup_key ON prices (livemode, lookup_key) WHERE lookup_key IS NOT NULL;
+
+-- Stock that a checkout session took. Only what is held can be given back or become a sale.
+CREATE TABLE holds (
+    session_id TEXT        NOT NULL,
+    price_id   TEXT        NOT NULL REFERENCES prices (id),
+    quantity   BIGINT      NOT NULL CHECK (quantity >= 0),
+    state      TEXT        NOT NULL CHECK (state IN ('held', 'sold', 'released')),
+    held_at    TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (session_id, price_id)
+);
+
+CREATE INDEX holds_price ON holds (price_id);
+
+CREATE TABLE categories (
+    id       TEXT   NOT NULL PRIMARY KEY,
+    slug     TEXT   NOT NULL,
+    name_en  TEXT   NOT NULL,
+    name_zh  TEXT   NOT NULL,
+    position BIGINT NOT NULL
+);
+
+CREATE UNIQUE INDEX categories_slug ON categories (slug);
+
+CREATE TABLE apps (
+    did                TEXT        NOT NULL PRIMARY KEY,
+    name               TEXT        NOT NULL,
+    title_en           TEXT        NOT NULL,
+    title_zh           TEXT        NOT NULL,
+    description_en     TEXT        NOT NULL,
+    description_zh     TEXT        NOT NULL,
+    category_id        TEXT        NOT NULL REFERENCES categories (id),
+    developer_did      TEXT        NOT NULL,
+    developer_name     TEXT        NOT NULL,
+    developer_verified BOOLEAN     NOT NULL,
+    logo               TEXT        NOT NULL, -- SHA-256 of the content
+    screenshots        JSONB       NOT NULL, -- [{"file", "width", "height", "alt": {"en", "zh"}}, ...]
+    licence            TEXT        NOT NULL,
+    website            TEXT,
+    test_link          TEXT,             -- where it is sold; none in both modes: it is free
+    live_link          TEXT,
+    downloads          BIGINT      NOT NULL DEFAULT 0,
+    version            TEXT        NOT NULL,
+    size               BIGINT      NOT NULL, -- bytes
+    search_text        TEXT        NOT NULL, -- lower-cased; each of its names begins a line
+    sort_name          TEXT        NOT NULL, -- lower-cased
+    created_at         TIMESTAMPTZ NOT NULL,
+    updated_at         TIMESTAMPTZ NOT NULL
+);
+
+CREATE INDEX apps_category ON apps (category_id);
+CREATE INDEX apps_downloads ON apps (downloads DESC, did);
+CREATE INDEX apps_updated ON apps (updated_at DESC, did);
+CREATE INDEX apps_created ON apps (created_at DESC, did);
+CREATE INDEX apps_name ON apps (sort_name, did);
+
+CREATE TABLE app_versions (
+    id           TEXT        NOT NULL PRIMARY KEY,
+    app          TEXT        NOT NULL REFERENCES apps (did),
+    version      TEXT        NOT NULL,
+    readme_en    TEXT        NOT NULL,
+    readme_zh    TEXT        NOT NULL,
+    changelog_en TEXT        NOT NULL,
+    changelog_zh TEXT        NOT NULL,
+    sha256       TEXT        NOT NULL, -- of the bundle, hex
+    size         BIGINT      NOT NULL, -- bytes
+    published_at TIMESTAMPTZ NOT NULL
+);
+
+CREATE UNIQUE INDEX app_versions_version ON app_versions (app, version);
+CREATE INDEX app_versions_published ON app_versions (app, published_at DESC);
+
+CREATE TABLE app_downloads_daily (
+    app       TEXT   NOT NULL REFERENCES apps (did),
+    day       BIGINT NOT NULL, -- days since 1970-01-01, UTC
+    downloads BIGINT NOT NULL,
+    PRIMARY KEY (app, day)
+);
+
+-- The right to download an app, one for each purchase of it.
+CREATE TABLE entitlements (
+    id          TEXT        NOT NULL PRIMARY KEY,
+    livemode    BOOLEAN     NOT NULL,
+    holder      TEXT        NOT NULL,
+    app         TEXT        NOT NULL REFERENCES apps (did),
+    session_id  TEXT        NOT NULL,
+    invoice_id  TEXT,
+    acquired_at TIMESTAMPTZ NOT NULL
+);
+
+CREATE UNIQUE INDEX entitlements_purchase ON entitlements (session_id, app);
+CREATE INDEX entitlements_holder ON entitlements (holder, livemode, app);

@@ -9,4 +9,5 @@ mod parity;
 mod prices;
 mod products;
 mod queue;
+mod queue_outage;
 mod queue_processes;

@@ -1,0 +1,89 @@
+//! GraphQL as far as the published clients speak it: one operation, no fragments, fields selected from JSON.
+
+use async_graphql_parser::types::{Field, OperationType, Selection, SelectionSet};
+use async_graphql_value::{ConstValue, Value as Argument};
+use serde_json::{Map, Value};
+
+/// One field at the top of a request.
+pub struct Question {
+    pub name: String,
+    /// The key of its answer.
+    pub alias: String,
+    pub arguments: Map<String, Value>,
+    selection: SelectionSet,
+}
+
+impl Question {
+    /// A text argument; empty when it is missing.
+    pub fn text(&self, name: &str) -> &str {
+        self.arguments.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Of a whole answer, what was asked for.
+    pub fn select(&self, answer: Value) -> Value {
+        select(answer, &self.selection)
+    }
+}
+
+pub struct Request {
+    pub is_mutation: bool,
+    pub questions: Vec<Question>,
+}
+
+/// Reads a request; the error is a sentence for whoever wrote it.
+pub fn read(query: &str, variables: &Map<String, Value>) -> Result<Request, String> {
+    let document = async_graphql_parser::parse_query(query).map_err(|error| error.to_string())?;
+    let mut operations = document.operations.iter();
+    let (Some((_, operation)), None) = (operations.next(), operations.next()) else {
+        return Err("exactly one operation is expected".to_owned());
+    };
+    let operation = &operation.node;
+    if operation.ty == OperationType::Subscription {
+        return Err("subscriptions are not served here".to_owned());
+    }
+    let mut questions = Vec::new();
+    for selection in &operation.selection_set.node.items {
+        let Selection::Field(field) = &selection.node else { return Err("fragments are not served here".to_owned()) };
+        questions.push(question(&field.node, variables)?);
+    }
+    Ok(Request { is_mutation: operation.ty == OperationType::Mutation, questions })
+}
+
+fn question(field: &Field, variables: &Map<String, Value>) -> Result<Question, String> {
+    let mut arguments = Map::new();
+    for (name, argument) in &field.arguments {
+        arguments.insert(name.node.to_string(), plain(argument.node.clone(), variables)?);
+    }
+    Ok(Question {
+        name: field.name.node.to_string(),
+        alias: field.response_key().node.to_string(),
+        arguments,
+        selection: field.selection_set.node.clone(),
+    })
+}
+
+fn plain(argument: Argument, variables: &Map<String, Value>) -> Result<Value, String> {
+    let constant = argument.into_const_with(|name| {
+        let value = variables.get(name.as_str()).cloned().unwrap_or_default();
+        ConstValue::from_json(value).map_err(|error| error.to_string())
+    })?;
+    constant.into_json().map_err(|error| error.to_string())
+}
+
+fn select(value: Value, selection: &SelectionSet) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| select(item, selection)).collect()),
+        Value::Object(mut members) if !selection.items.is_empty() => {
+            let fields = selection.items.iter().filter_map(|selection| match &selection.node {
+                Selection::Field(field) => Some(&field.node),
+                _ => None,
+            });
+            let selected = fields.map(|field| {
+                let value = members.get_mut(field.name.node.as_str()).map(Value::take).unwrap_or_default();
+                (field.response_key().node.to_string(), select(value, &field.selection_set.node))
+            });
+            Value::Object(selected.collect())
+        }
+        whole => whole,
+    }
+}

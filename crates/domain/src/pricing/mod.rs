@@ -1,18 +1,18 @@
 //! Products, prices, what a cart costs and how much of it there is.
 
 mod cart;
+mod manage;
 
 pub use cart::*;
+pub use manage::*;
 
 use crate::access::Did;
 use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
-/// Names and values an integrator attaches; at most [`METADATA_MAX`] of them.
+/// Names and values an integrator attaches; at most [`crate::shared::METADATA_MAX`] of them.
 pub type Metadata = BTreeMap<String, String>;
-/// The most entries of one metadata map.
-pub const METADATA_MAX: usize = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {

@@ -1,10 +1,5 @@
+import type { Phrase } from '../text';
 import type { Recurring } from '../wire';
-
-/** A key of the catalogue with what it needs filled in; the caller translates it. */
-export interface Phrase {
-  key: string;
-  values?: Record<string, string | number>;
-}
 
 /** How often a recurring price is due: "per month", "every 3 months", "every 2 weeks". */
 export function recurringPhrase({ interval, interval_count: count }: Recurring): Phrase {

@@ -1,0 +1,64 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { Close } from './icons';
+
+export interface DialogProps {
+  title: ReactNode;
+  closeLabel: string;
+  onClose: () => void;
+  /** While something must not be interrupted: Esc, backdrop and the close button do nothing. */
+  locked?: boolean;
+  children: ReactNode;
+}
+
+/**
+ * A modal dialog on the browser's own: it keeps focus inside, makes the rest inert, and gives focus back to
+ * where it was. Render it to open it.
+ */
+export function Dialog({ title, closeLabel, onClose, locked = false, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    if (dialog && !dialog.open) dialog.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+
+  return (
+    <dialog
+      ref={ref}
+      className="k-dialog"
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!locked) onClose();
+      }}
+      onKeyDown={(event) => {
+        // A second Esc would close the dialog over our head; the key is answered here instead.
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        if (!locked) onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current && !locked) onClose();
+      }}
+    >
+      <div className="k-dialog-body">
+        <header>
+          <h2 id={titleId} tabIndex={-1}>
+            {title}
+          </h2>
+          <button type="button" className="k-icon-button" onClick={onClose} disabled={locked} aria-label={closeLabel}>
+            <Close />
+          </button>
+        </header>
+        {children}
+        <div role="status" className="unseen" data-announcer />
+      </div>
+    </dialog>
+  );
+}

@@ -10,33 +10,136 @@
 
 import { Route as rootRouteImport } from './routes/__root'
 import { Route as IndexRouteImport } from './routes/index'
+import { Route as GuardedRouteImport } from './routes/_guarded'
+import { Route as ProfileRouteImport } from './routes/profile'
+import { Route as SearchRouteImport } from './routes/search'
+import { Route as AppDidRouteImport } from './routes/app.$did'
+import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
+import { Route as GuardedCustomerIndexRouteImport } from './routes/_guarded.customer.index'
+import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
+import { Route as GuardedCustomerInvoiceIdRouteImport } from './routes/_guarded.customer.invoice.$id'
 
 const IndexRoute = IndexRouteImport.update({
   id: '/',
   path: '/',
   getParentRoute: () => rootRouteImport,
 } as any)
+const GuardedRoute = GuardedRouteImport.update({
+  id: '/_guarded',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const ProfileRoute = ProfileRouteImport.update({
+  id: '/profile',
+  path: '/profile',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const SearchRoute = SearchRouteImport.update({
+  id: '/search',
+  path: '/search',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const AppDidRoute = AppDidRouteImport.update({
+  id: '/app/$did',
+  path: '/app/$did',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const CategoryCategoryRoute = CategoryCategoryRouteImport.update({
+  id: '/category/$category',
+  path: '/category/$category',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const GuardedCustomerIndexRoute = GuardedCustomerIndexRouteImport.update({
+  id: '/customer/',
+  path: '/customer/',
+  getParentRoute: () => GuardedRoute,
+} as any)
+const AppsDidChar123VersionChar125Route =
+  AppsDidChar123VersionChar125RouteImport.update({
+    id: '/apps/$did/{-$version}',
+    path: '/apps/$did/{-$version}',
+    getParentRoute: () => rootRouteImport,
+  } as any)
+const GuardedCustomerInvoiceIdRoute =
+  GuardedCustomerInvoiceIdRouteImport.update({
+    id: '/customer/invoice/$id',
+    path: '/customer/invoice/$id',
+    getParentRoute: () => GuardedRoute,
+  } as any)
 
 export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
+  '/profile': typeof ProfileRoute
+  '/search': typeof SearchRoute
+  '/app/$did': typeof AppDidRoute
+  '/category/$category': typeof CategoryCategoryRoute
+  '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/customer/': typeof GuardedCustomerIndexRoute
+  '/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
+  '/profile': typeof ProfileRoute
+  '/search': typeof SearchRoute
+  '/app/$did': typeof AppDidRoute
+  '/category/$category': typeof CategoryCategoryRoute
+  '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/customer': typeof GuardedCustomerIndexRoute
+  '/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport
   '/': typeof IndexRoute
+  '/_guarded': typeof GuardedRouteWithChildren
+  '/profile': typeof ProfileRoute
+  '/search': typeof SearchRoute
+  '/app/$did': typeof AppDidRoute
+  '/category/$category': typeof CategoryCategoryRoute
+  '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/_guarded/customer/': typeof GuardedCustomerIndexRoute
+  '/_guarded/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
-  fullPaths: '/'
+  fullPaths:
+    | '/'
+    | '/profile'
+    | '/search'
+    | '/app/$did'
+    | '/category/$category'
+    | '/apps/$did/{-$version}'
+    | '/customer/'
+    | '/customer/invoice/$id'
   fileRoutesByTo: FileRoutesByTo
-  to: '/'
-  id: '__root__' | '/'
+  to:
+    | '/'
+    | '/profile'
+    | '/search'
+    | '/app/$did'
+    | '/category/$category'
+    | '/apps/$did/{-$version}'
+    | '/customer'
+    | '/customer/invoice/$id'
+  id:
+    | '__root__'
+    | '/'
+    | '/_guarded'
+    | '/profile'
+    | '/search'
+    | '/app/$did'
+    | '/category/$category'
+    | '/apps/$did/{-$version}'
+    | '/_guarded/customer/'
+    | '/_guarded/customer/invoice/$id'
   fileRoutesById: FileRoutesById
 }
 export interface RootRouteChildren {
   IndexRoute: typeof IndexRoute
+  GuardedRoute: typeof GuardedRouteWithChildren
+  ProfileRoute: typeof ProfileRoute
+  SearchRoute: typeof SearchRoute
+  AppDidRoute: typeof AppDidRoute
+  CategoryCategoryRoute: typeof CategoryCategoryRoute
+  AppsDidChar123VersionChar125Route: typeof AppsDidChar123VersionChar125Route
 }
 
 declare module '@tanstack/react-router' {
@@ -48,11 +151,86 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof IndexRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/_guarded': {
+      id: '/_guarded'
+      path: ''
+      fullPath: '/'
+      preLoaderRoute: typeof GuardedRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/profile': {
+      id: '/profile'
+      path: '/profile'
+      fullPath: '/profile'
+      preLoaderRoute: typeof ProfileRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/search': {
+      id: '/search'
+      path: '/search'
+      fullPath: '/search'
+      preLoaderRoute: typeof SearchRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/app/$did': {
+      id: '/app/$did'
+      path: '/app/$did'
+      fullPath: '/app/$did'
+      preLoaderRoute: typeof AppDidRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/category/$category': {
+      id: '/category/$category'
+      path: '/category/$category'
+      fullPath: '/category/$category'
+      preLoaderRoute: typeof CategoryCategoryRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/_guarded/customer/': {
+      id: '/_guarded/customer/'
+      path: '/customer'
+      fullPath: '/customer/'
+      preLoaderRoute: typeof GuardedCustomerIndexRouteImport
+      parentRoute: typeof GuardedRoute
+    }
+    '/apps/$did/{-$version}': {
+      id: '/apps/$did/{-$version}'
+      path: '/apps/$did/{-$version}'
+      fullPath: '/apps/$did/{-$version}'
+      preLoaderRoute: typeof AppsDidChar123VersionChar125RouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/_guarded/customer/invoice/$id': {
+      id: '/_guarded/customer/invoice/$id'
+      path: '/customer/invoice/$id'
+      fullPath: '/customer/invoice/$id'
+      preLoaderRoute: typeof GuardedCustomerInvoiceIdRouteImport
+      parentRoute: typeof GuardedRoute
+    }
   }
 }
 
+interface GuardedRouteChildren {
+  GuardedCustomerIndexRoute: typeof GuardedCustomerIndexRoute
+  GuardedCustomerInvoiceIdRoute: typeof GuardedCustomerInvoiceIdRoute
+}
+
+const GuardedRouteChildren: GuardedRouteChildren = {
+  GuardedCustomerIndexRoute: GuardedCustomerIndexRoute,
+  GuardedCustomerInvoiceIdRoute: GuardedCustomerInvoiceIdRoute,
+}
+
+const GuardedRouteWithChildren =
+  GuardedRoute._addFileChildren(GuardedRouteChildren)
+
 const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
+  GuardedRoute: GuardedRouteWithChildren,
+  ProfileRoute: ProfileRoute,
+  SearchRoute: SearchRoute,
+  AppDidRoute: AppDidRoute,
+  CategoryCategoryRoute: CategoryCategoryRoute,
+  AppsDidChar123VersionChar125Route: AppsDidChar123VersionChar125Route,
 }
 export const routeTree = rootRouteImport
   ._addFileChildren(rootRouteChildren)

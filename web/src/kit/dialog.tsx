@@ -16,12 +16,15 @@ export interface DialogProps {
  */
 export function Dialog({ title, closeLabel, onClose, locked = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
   const titleId = useId();
 
   useEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
     if (dialog && !dialog.open) dialog.showModal();
+    // Reading begins with the title, unless the content names its first field.
+    (dialog?.querySelector<HTMLElement>('[data-first]') ?? heading.current)?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -49,7 +52,7 @@ export function Dialog({ title, closeLabel, onClose, locked = false, children }:
     >
       <div className="k-dialog-body">
         <header>
-          <h2 id={titleId} tabIndex={-1}>
+          <h2 id={titleId} ref={heading} tabIndex={-1}>
             {title}
           </h2>
           <button type="button" className="k-icon-button" onClick={onClose} disabled={locked} aria-label={closeLabel}>

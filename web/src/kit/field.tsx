@@ -58,7 +58,11 @@ export function FieldError({ id, error }: { id: string; error?: string }) {
   );
 }
 
-export type TextFieldProps = FrameProps & Omit<InputHTMLAttributes<HTMLInputElement>, 'id'>;
+export type TextFieldProps = FrameProps &
+  Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & {
+    /** A dialog gives this field the focus when it opens. */
+    'data-first'?: true;
+  };
 
 export function TextField({ id, label, hint, error, optional, labelUnseen, ...input }: TextFieldProps) {
   return (

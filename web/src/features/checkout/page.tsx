@@ -4,6 +4,7 @@ import { Alert } from '@/kit/alert';
 import { ButtonLink } from '@/kit/button';
 import { ArrowLeft } from '@/kit/icons';
 import { Toasts } from '@/kit/toast';
+import { keptLivemode } from '@/lib/livemode';
 import { locale as pageLocale } from '@/lib/locale';
 import { type Loaded, useCheckout } from './hooks/use-checkout';
 import { useForm } from './hooks/use-form';
@@ -35,7 +36,8 @@ export function CheckoutPage() {
   const mode = modeOf(new URLSearchParams(window.location.search));
   const standalone = mode.startsWith('standalone');
   const minimal = mode.endsWith('-minimal');
-  const testing = state.name === 'ready' && !state.checkout.checkoutSession.livemode;
+  // A browser that is known to be in test mode shows the bar at once, so that nothing moves later.
+  const testing = state.name === 'ready' ? !state.checkout.checkoutSession.livemode : keptLivemode() === false;
 
   useEffect(() => {
     document.documentElement.lang = locale;

@@ -12,6 +12,7 @@ import { authAddress, type ConnectCalls, type ConnectState, connect } from './co
 import type { ConnectOptions } from './index';
 import { QrCode } from './qr';
 import { t } from './text';
+import '@/kit/kit.css';
 import './connect.css';
 
 function callsOf({ action, prefix = '/api/did', extraParams = {} }: ConnectOptions): ConnectCalls {

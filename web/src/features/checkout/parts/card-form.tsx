@@ -75,6 +75,7 @@ export function CardForm({ amount, initial, refusal, onConfirm }: CardFormProps)
         error={error && t(error)}
         value={values[name]}
         required
+        data-first={name === 'number' || undefined}
         spellCheck={false}
         enterKeyHint={name === 'name' ? 'go' : 'next'}
         onChange={(event) => change(name, event.target)}

@@ -4,10 +4,10 @@ import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import type { Form } from '../hooks/use-form';
 import { type Order, paysByCard } from '../hooks/use-order';
-import type { Payment } from '../hooks/use-payment';
+import type { Payment, Phase } from '../hooks/use-payment';
 import { type FieldErrors, type FieldName, shownFields } from '../rules/fields';
 import { mountPrefix } from '../rules/view';
-import { t } from '../text';
+import { type Key, t } from '../text';
 import type { SessionUser } from '../wire';
 import { errorWords, Fields } from './fields';
 import { Methods } from './methods';
@@ -57,12 +57,18 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
       <p className="checkout-detail">{user ? t(card ? 'form.cardNote' : 'form.walletNote') : t('form.connectHint')}</p>
       <div className="checkout-pay">
         <Button type="submit" look="primary" wide busy={sending} disabled={Boolean(user) && order.blocked}>
-          {user ? (sending ? t('form.submitting') : payLabel(order)) : t('form.connectFirst')}
+          {user
+            ? sending
+              ? t(WAITING[payment.phase.name] ?? 'form.submitting')
+              : payLabel(order)
+            : t('form.connectFirst')}
         </Button>
       </div>
     </form>
   );
 }
+
+const WAITING: Partial<Record<Phase['name'], Key>> = { wallet: 'form.waitingWallet', card: 'form.waitingCard' };
 
 function payLabel(order: Order): string {
   if (order.total === '0') return t(order.recurring ? 'form.startTrial' : 'form.confirmFree');

@@ -65,7 +65,8 @@ function Total({ amount, currency }: { amount: string; currency: Currency }) {
   const number = text.slice(0, text.length - currency.symbol.length - 1);
   return (
     <span title={`${formatAmount(amount, currency.decimal)} ${currency.symbol}`}>
-      {number} <small>{currency.symbol}</small>
+      {number}
+      <small> {currency.symbol}</small>
     </span>
   );
 }

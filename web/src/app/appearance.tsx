@@ -56,7 +56,7 @@ function tokens(current: Theme): ThemeConfig {
         defaultShadow: 'none',
         fontWeight: 600,
       },
-      Segmented: { trackBg: variable('--surface-2', '#f3f1ed'), itemColor: text2 },
+      Segmented: { trackBg: variable('--surface-2', '#f3f1ed'), itemColor: text2, itemSelectedColor: accent },
     },
   };
 }
@@ -76,7 +76,7 @@ export function Appearance({ children }: { children: ReactNode }) {
   }, [language]);
 
   return (
-    <ConfigProvider locale={words} theme={tokens(current)}>
+    <ConfigProvider button={{ autoInsertSpace: false }} locale={words} theme={tokens(current)}>
       {children}
     </ConfigProvider>
   );

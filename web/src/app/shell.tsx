@@ -38,12 +38,12 @@ function TestBar() {
   const live = useSyncExternalStore(onLivemode, keptLivemode);
   if (live !== false) return null;
   return (
-    <div className={styles.testBar} role="note">
+    <section className={styles.testBar} aria-label={t('mode.test')}>
       <span>{t('mode.testHint')}</span>
       <button type="button" onClick={() => switchMode(true)}>
         {t('mode.toLive')}
       </button>
-    </div>
+    </section>
   );
 }
 

@@ -136,10 +136,10 @@ function Loaded({ customer }: { customer: Customer }) {
       </div>
       {field('line1', t('profile.line1'), 'billing address-line1', { optional: true })}
       {field('line2', t('profile.line2'), 'billing address-line2', { optional: true })}
-      {field('city', t('profile.city'), 'billing address-level2', { className: styles.third, optional: true })}
-      {field('state', t('profile.state'), 'billing address-level1', { className: styles.third, optional: true })}
+      {field('city', t('profile.city'), 'billing address-level2', { className: styles.half, optional: true })}
+      {field('state', t('profile.state'), 'billing address-level1', { className: styles.half, optional: true })}
       {field('postal_code', t('profile.postalCode'), 'billing postal-code', {
-        className: styles.third,
+        className: styles.half,
         optional: true,
       })}
       <div className={styles.done}>

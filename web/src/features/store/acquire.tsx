@@ -48,10 +48,8 @@ export function Acquire({ app }: { app: AppDetail }) {
       <Button type="primary" size="large" href={checkoutAddress(app.payment_link_id)} className="money">
         {t('app.buy', { price: first })}
       </Button>
-      <p className={styles.hint}>
-        {others.length > 0 ? `${t('app.buyOther', { prices: others.join(', ') })} ` : ''}
-        {t('app.buyHint')}
-      </p>
+      {others.length > 0 ? <p className={styles.hint}>{t('app.buyOther', { prices: others.join(', ') })}</p> : null}
+      <p className={styles.hint}>{t('app.buyHint')}</p>
     </div>
   );
 }

@@ -1,7 +1,6 @@
 import { CheckCircleFilled } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Button } from 'antd';
 import { lazy, Suspense } from 'react';
 import { ApiError, errorText } from '@/api/error';
 import type { AppDetail } from '@/api/types';
@@ -33,8 +32,8 @@ export function Detail({ did, version }: { did: string; version?: string }) {
         title={t('app.notFound')}
         text={t('app.notFoundText')}
         action={
-          <Link to="/">
-            <Button tabIndex={-1}>{t('app.toStore')}</Button>
+          <Link to="/" className={styles.way}>
+            {t('app.toStore')}
           </Link>
         }
       />
@@ -47,7 +46,8 @@ export function Detail({ did, version }: { did: string; version?: string }) {
 function App({ app }: { app: AppDetail }) {
   const { t, text } = useTexts();
   const name = text(app.title) || app.name;
-  const readme = text(app.readme);
+  // The page already carries the app's name; a readme's own first heading would say it again.
+  const readme = text(app.readme).replace(/^\s*#\s[^\n]*\n+/, '');
   return (
     <article className={styles.detail}>
       <div className={styles.head}>

@@ -1,4 +1,4 @@
-import { LinkOutlined, SafetyCertificateOutlined } from '@ant-design/icons';
+import { SafetyCertificateOutlined } from '@ant-design/icons';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { AppDetail } from '@/api/types';
@@ -35,7 +35,7 @@ export function Facts({ app }: { app: AppDetail }) {
     facts.push([
       t('app.website'),
       <a key="website" href={app.website} target="_blank" rel="nofollow ugc noopener noreferrer">
-        <LinkOutlined aria-hidden="true" /> {new URL(app.website).hostname}
+        {new URL(app.website).hostname}
         <span className="unseen"> {t('a11y.newTab')}</span>
       </a>,
     ]);

@@ -62,7 +62,10 @@ function Results({ search, category }: { search: ListingSearch; category?: strin
   const pages = Math.ceil((data?.count ?? 0) / APPS_PER_PAGE);
 
   return (
-    <section aria-label={t('home.all')}>
+    <section aria-labelledby="results">
+      <h2 id="results" className="unseen">
+        {t('home.all')}
+      </h2>
       <fieldset className={styles.filters}>
         <legend className="unseen">{t('listing.filters')}</legend>
         <p className={styles.count} role="status">

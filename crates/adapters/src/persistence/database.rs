@@ -73,7 +73,6 @@ impl Database {
 
     /// Begins a transaction; a commit that was answered survives a power cut. On SQLite it takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads
     /// first and upgrades later fails as busy whatever the timeout. A second `begin` within one task waits in vain.
-    #[expect(clippy::disallowed_methods, reason = "here is the one place that begins, and PostgreSQL needs no lock for it")]
     pub async fn begin(&self) -> Result<Session, StorageError> {
         self.begin_each("PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "BEGIN").await
     }

@@ -1,6 +1,7 @@
 //! HTTP: routes, permissions, the wire forms of the domain.
 
 pub mod auth;
+pub mod exact;
 mod idempotency;
 mod outer;
 pub mod problem;

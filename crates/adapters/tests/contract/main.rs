@@ -5,6 +5,7 @@ mod cards;
 mod catalogue;
 mod entitlements;
 mod facade;
+mod ledger;
 mod parity;
 mod prices;
 mod products;

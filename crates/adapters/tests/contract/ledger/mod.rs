@@ -1,0 +1,6 @@
+//! The wallet rail and the sandbox's ledger against each other.
+
+mod bench;
+mod hostile;
+mod payments;
+mod wire;

@@ -3,4 +3,5 @@
 mod bench;
 mod hostile;
 mod payments;
+mod recorded;
 mod wire;

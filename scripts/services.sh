@@ -65,7 +65,7 @@ for _ in 1 2 3 4 5; do
     redis_pid=$!
     for _ in $(seq 100); do
         kill -0 "$redis_pid" 2>/dev/null || break
-        if grep -q 'Ready to accept connections' "$folder/redis/log"; then started=yes; break; fi
+        if grep -qs 'Ready to accept connections' "$folder/redis/log"; then started=yes; break; fi
         sleep 0.1
     done
     [ -z "$started" ] || break

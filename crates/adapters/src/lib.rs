@@ -1,13 +1,16 @@
 //! The outside world behind the domain's ports: databases, queues, networks, mail, files.
 
 pub mod arcblock;
+pub mod demo;
 pub mod files;
 pub mod identity;
 pub mod mail;
 pub mod pdf;
 pub mod persistence;
 pub mod queue;
+pub mod realtime;
 pub mod sandbox;
 pub mod stripe;
+pub mod system;
 #[cfg(feature = "testing")]
 pub mod testing;

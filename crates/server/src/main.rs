@@ -1,1 +1,48 @@
-fn main() {}
+//! The binary: `souk serve | work | migrate | key | dead-letters | openapi`.
+
+mod commands;
+mod compose;
+mod config;
+mod demo;
+mod keys;
+mod pages;
+mod sandbox;
+mod serve;
+
+use clap::Parser;
+use config::{Cli, Command};
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = EnvFilter::try_from_env("SOUK_LOG").unwrap_or_else(|_| EnvFilter::new("warn,souk=info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("souk: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let ended = runtime.block_on(async {
+        match cli.command {
+            Command::Serve(args) => serve::serve(args).await,
+            Command::Work(common) => serve::work(common).await,
+            Command::Migrate(common) => commands::migrate(&common).await,
+            Command::Key { common, command } => commands::key(&common, command).await,
+            Command::DeadLetters { common, revive } => commands::dead_letters(&common, revive.as_deref()).await,
+            Command::Openapi => {
+                println!("{}", souk_api::document());
+                Ok(())
+            }
+        }
+    });
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("souk: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Files by content: bundles and pictures under the hash of what is in them.
 
 mod atomic;
+mod port;
 
 pub(crate) use atomic::write_whole;
 

@@ -53,6 +53,8 @@ pub enum Role {
     Application,
     Stake,
     Delegation,
+    /// An app of the store.
+    Blocklet,
     Token,
 }
 
@@ -63,6 +65,7 @@ impl Role {
             Self::Application => 3,
             Self::Stake => 7,
             Self::Delegation => 13,
+            Self::Blocklet => 15,
             Self::Token => 17,
         }
     }

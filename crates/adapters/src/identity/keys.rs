@@ -41,7 +41,8 @@ impl PublicKey {
         Self::of_did(did, &decode_base58(text).ok_or(KeyError::Malformed)?)
     }
 
-    pub(super) fn ed25519(bytes: &[u8; 32]) -> Self {
+    #[must_use]
+    pub fn ed25519(bytes: &[u8; 32]) -> Self {
         Self { kind: KeyKind::Ed25519, bytes: bytes.to_vec() }
     }
 

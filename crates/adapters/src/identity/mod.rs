@@ -3,6 +3,7 @@
 mod app_key;
 mod did;
 mod envelope;
+mod envelopes;
 mod keys;
 
 pub use app_key::AppKey;
@@ -10,6 +11,7 @@ pub use did::{
     DidError, DidHash, DidKind, KeyKind, Role, delegation_address, did_from_public_key, kind_of, parse_did, stake_address, token_address,
 };
 pub use envelope::{Claims, EnvelopeError, verify};
+pub use envelopes::AppEnvelopes;
 pub use keys::{KeyError, PublicKey};
 pub(crate) use keys::{decode_base58, encode_base58};
 

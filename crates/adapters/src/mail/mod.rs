@@ -3,9 +3,11 @@
 mod letter;
 mod mailbox;
 mod receipt;
+mod receipts;
 
 pub use mailbox::Mailbox;
 pub use receipt::{Download, Receipt, ReceiptItem, receipt_mail};
+pub use receipts::ReceiptMails;
 
 use souk_domain::shared::Timestamp;
 

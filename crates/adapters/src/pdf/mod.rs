@@ -2,11 +2,13 @@
 
 mod fonts;
 mod invoice;
+mod printer;
 mod sheet;
 mod wording;
 mod wrap;
 
 pub use fonts::InvoiceFonts;
+pub use printer::{PdfPrinter, money};
 pub use wording::written_time;
 
 use souk_domain::shared::Language;

@@ -142,11 +142,17 @@ fn only_web_addresses_become_links() {
     assert!(contains(pdf(&paper(), Language::English), b"souk.example/explorer"));
 }
 
-/// Run with `SOUK_PAPER=folder` to look at the pages.
 #[test]
-fn pages_can_be_looked_at() {
-    let Ok(folder) = std::env::var("SOUK_PAPER") else { return };
-    for language in [Language::English, Language::Chinese] {
-        std::fs::write(format!("{folder}/invoice-{}.pdf", language.tag()), pdf(&paper(), language)).expect("is written");
+fn fonts_are_shared_between_threads() {
+    let fonts = std::sync::Arc::new(InvoiceFonts::default());
+    let writers: Vec<_> = (0..4)
+        .map(|_| {
+            let fonts = std::sync::Arc::clone(&fonts);
+            std::thread::spawn(move || invoice_pdf(&paper(), Language::English, &fonts).expect("is written"))
+        })
+        .collect();
+    let expected = pdf(&paper(), Language::English);
+    for writer in writers {
+        assert_eq!(writer.join().expect("ends"), expected);
     }
 }

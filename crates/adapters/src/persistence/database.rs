@@ -59,7 +59,6 @@ impl Database {
             .foreign_keys(true)
             .busy_timeout(SQLITE_BUSY_TIMEOUT)
             .statement_cache_capacity(STATEMENT_CACHE);
-        // FULL: a commit that was answered survives a power cut.
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
         let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_TIMEOUT);
         let writer = writer.connect_with(writing).await.map_err(storage)?;
@@ -72,12 +71,22 @@ impl Database {
         Self { engine, published: Arc::default() }
     }
 
-    /// Begins a transaction. On SQLite it takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads
+    /// Begins a transaction; a commit that was answered survives a power cut. On SQLite it takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads
     /// first and upgrades later fails as busy whatever the timeout. A second `begin` within one task waits in vain.
     pub async fn begin(&self) -> Result<Session, StorageError> {
+        self.begin_each("PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "BEGIN").await
+    }
+
+    /// Begins a transaction whose commit does not wait for the disk. It survives the end of the process, but a power
+    /// cut may take it back (and then all relaxed commits after it): for what is repeated anyway, such as leases.
+    pub async fn begin_relaxed(&self) -> Result<Session, StorageError> {
+        self.begin_each("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", "BEGIN; SET LOCAL synchronous_commit TO off").await
+    }
+
+    async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<Session, StorageError> {
         let connection = match &self.engine {
-            Engine::Sqlite { writer, .. } => writer.begin_with("BEGIN IMMEDIATE").await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => pool.begin().await.map_err(storage)?.into(),
+            Engine::Sqlite { writer, .. } => writer.begin_with(sqlite).await.map_err(storage)?.into(),
+            Engine::Postgres(pool) => pool.begin_with(postgres).await.map_err(storage)?.into(),
         };
         Ok(Session::new(connection, Arc::clone(&self.published)))
     }

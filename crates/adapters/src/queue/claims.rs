@@ -1,4 +1,5 @@
 //! Who holds an outbox row: every change of hands is a conditional update, checked by the number of rows.
+//! None waits for the disk: what a power cut takes back is a job that comes again.
 
 use crate::persistence::{Database, Session, Sql, payload};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
@@ -67,7 +68,7 @@ pub async fn claim_for_work(
     now: Timestamp,
     lease: Duration,
 ) -> Result<Option<Held>, StorageError> {
-    let mut session = database.begin().await?;
+    let mut session = database.begin_relaxed().await?;
     let update = "UPDATE outbox SET claim = $1, claimed_until = $2, attempts = attempts + 1
                   WHERE id = $3 AND attempts = $4 AND attempts < max_attempts AND dead_at IS NULL AND run_at <= $5
                   AND (claim IS NULL OR claim = $6 OR claimed_until <= $5)
@@ -112,8 +113,123 @@ async fn change_one(
     database: &Database,
     change: impl for<'s> FnOnce(&'s mut Session) -> crate::persistence::Query<'s>,
 ) -> Result<bool, StorageError> {
-    let mut session = database.begin().await?;
+    let mut session = database.begin_relaxed().await?;
     let changed = change(&mut session).execute().await?;
     session.commit().await?;
     Ok(changed == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::on_both;
+    use crate::persistence::SqlOutbox;
+    use crate::testing::{FixedClock, SeededRandom};
+    use souk_domain::events::{Message, Outbox, Topic};
+    use souk_domain::shared::Clock;
+
+    const LEASE: Duration = Duration::from_secs(20);
+
+    async fn publish(db: &Database, count: u64, now: Timestamp) {
+        let mut session = db.begin().await.expect("begins");
+        for seed in 0..count {
+            let id = EventId::new(now, &SeededRandom::new(seed));
+            SqlOutbox(&mut session).publish(&id, &Message::new(Topic::Realtime, now), now).await.expect("publishes");
+        }
+        session.commit().await.expect("commits");
+    }
+
+    async fn relay(db: &Database, now: Timestamp, limit: u32) -> Vec<Pushed> {
+        let mut session = db.begin().await.expect("begins");
+        let pushed = claim_for_relay(&mut session, now, LEASE, limit).await.expect("claims");
+        session.commit().await.expect("commits");
+        pushed
+    }
+
+    async fn take(db: &Database, pushed: &Pushed, name: &str, now: Timestamp) -> Option<Held> {
+        claim_for_work(db, pushed, name.to_owned(), now, LEASE).await.expect("asks")
+    }
+
+    on_both! {
+        async fn ten_workers_race_for_one_delivery_and_one_takes_it(db: &TestDatabase) {
+            let now = FixedClock::default().now();
+            publish(db, 1, now).await;
+            let pushed = relay(db, now, 10).await.remove(0);
+            let workers = (0..10).map(|number| {
+                let (db, pushed) = (Database::clone(db), pushed.clone());
+                tokio::spawn(async move { take(&db, &pushed, &format!("worker:{number}"), now).await })
+            });
+            let mut holders = Vec::new();
+            for worker in workers.collect::<Vec<_>>() {
+                holders.extend(worker.await.expect("asks"));
+            }
+            assert_eq!(holders.iter().map(|held| held.attempts).collect::<Vec<_>>(), [1]);
+        }
+
+        async fn four_relays_race_and_none_claims_what_another_has(db: &TestDatabase) {
+            let now = FixedClock::default().now();
+            publish(db, 100, now).await;
+            let relays = (0..4).map(|_| {
+                let db = Database::clone(db);
+                tokio::spawn(async move { relay(&db, now, 1_000).await })
+            });
+            let mut claimed = Vec::new();
+            for relay in relays.collect::<Vec<_>>() {
+                claimed.extend(relay.await.expect("claims").into_iter().map(|pushed| pushed.id));
+            }
+            claimed.sort();
+            claimed.dedup();
+            assert_eq!(claimed.len(), 100);
+            assert!(relay(db, now, 1_000).await.is_empty());
+        }
+
+        async fn no_more_is_under_way_than_the_limit(db: &TestDatabase) {
+            let now = FixedClock::default().now();
+            publish(db, 30, now).await;
+            assert_eq!(relay(db, now, 20).await.len(), 20);
+            assert_eq!(relay(db, now, 20).await.len(), 0);
+            assert_eq!(relay(db, now.plus(LEASE), 20).await.len(), 20);
+        }
+
+        async fn a_late_delivery_of_an_earlier_attempt_takes_nothing(db: &TestDatabase) {
+            let now = FixedClock::default().now();
+            publish(db, 1, now).await;
+            let pushed = relay(db, now, 1).await.remove(0);
+            let held = take(db, &pushed, "worker:a", now).await.expect("takes");
+            assert!(fail(db, &held, "no luck", Some(now), now).await.expect("records"));
+            assert!(take(db, &pushed, "worker:b", now).await.is_none());
+            let again = relay(db, now, 1).await.remove(0);
+            assert_eq!((again.id.clone(), again.attempts), (pushed.id, 1));
+            assert!(take(db, &again, "worker:b", now).await.is_some());
+        }
+
+        async fn who_lost_the_lease_can_neither_extend_nor_finish_nor_fail(db: &TestDatabase) {
+            let now = FixedClock::default().now();
+            publish(db, 1, now).await;
+            let pushed = relay(db, now, 1).await.remove(0);
+            let late = take(db, &pushed, "worker:late", now).await.expect("takes");
+            let later = now.plus(LEASE);
+            let again = relay(db, later, 1).await.remove(0);
+            let held = take(db, &again, "worker:new", later).await.expect("takes");
+            assert!(!extend(db, &late, later.plus(LEASE)).await.expect("asks"));
+            assert!(!finish(db, &late).await.expect("asks"));
+            assert!(!fail(db, &late, "late", None, later).await.expect("asks"));
+            assert!(finish(db, &held).await.expect("finishes"));
+            assert!(!anything_due(db, later.plus(LEASE)).await.expect("looks"));
+        }
+
+        async fn a_last_attempt_that_never_ended_is_buried_when_its_lease_is_over(db: &TestDatabase) {
+            let now = FixedClock::default().now();
+            publish(db, 1, now).await;
+            let mut session = db.begin().await.expect("begins");
+            session.query("UPDATE outbox SET max_attempts = 1").execute().await.expect("limits");
+            session.commit().await.expect("commits");
+            let pushed = relay(db, now, 1).await.remove(0);
+            take(db, &pushed, "worker:a", now).await.expect("takes");
+            let mut session = db.begin().await.expect("begins");
+            assert_eq!(bury_lapsed(&mut session, now.plus(LEASE).minus(Duration::from_micros(1))).await.expect("looks"), 0);
+            assert_eq!(bury_lapsed(&mut session, now.plus(LEASE)).await.expect("buries"), 1);
+            assert_eq!(SqlOutbox(&mut session).dead_letters(10).await.expect("lists").len(), 1);
+        }
+    }
 }

@@ -15,7 +15,7 @@
 
 use super::claims::Pushed;
 use super::perform::Performer;
-use super::{QueueConfig, SHUTDOWN_PATIENCE, Work};
+use super::{QueueConfig, Work};
 use apalis::prelude::*;
 use apalis_core::backend::Vacuum;
 use apalis_core::backend::ext::poll_strategy::{PollSnapshot, PollStrategy};
@@ -188,7 +188,7 @@ macro_rules! run_worker {
                 if let Err(error) = context.stop() {
                     tracing::debug!(%error, "the queue's worker had not begun");
                 }
-                tokio::time::timeout(SHUTDOWN_PATIENCE + ACKNOWLEDGING, running).await.unwrap_or(Ok(()))
+                tokio::time::timeout($work.config.patience + ACKNOWLEDGING, running).await.unwrap_or(Ok(()))
             }
         }
     }};

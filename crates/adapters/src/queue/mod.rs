@@ -27,9 +27,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long jobs in hand may take to finish after the shutdown began.
-const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(8);
-
 /// The queue's times and limits; tests shorten them.
 #[derive(Debug, Clone)]
 pub struct QueueConfig {
@@ -45,6 +42,8 @@ pub struct QueueConfig {
     pub delivery_poll: Duration,
     /// Jobs that run at once in this process.
     pub concurrency: usize,
+    /// How long jobs in hand may take to finish after the shutdown began.
+    pub patience: Duration,
     pub backoff: Backoff,
 }
 
@@ -57,6 +56,7 @@ impl Default for QueueConfig {
             relay_poll: Duration::from_secs(1),
             delivery_poll: Duration::from_millis(250),
             concurrency: 8,
+            patience: Duration::from_secs(8),
             backoff: Backoff { first: Duration::from_secs(5), cap: Duration::from_secs(3_600) },
         }
     }
@@ -88,7 +88,7 @@ pub struct Work {
     pub config: QueueConfig,
 }
 
-/// Relays and works until `shutdown`, then waits for jobs in hand for up to 8 s. What is not finished by then is
+/// Relays and works until `shutdown`, then waits for jobs in hand as long as the patience lasts. What is not finished by then is
 /// dropped, and repeated by another process when its lease runs out.
 pub async fn run(queue: Queue, work: Work, shutdown: CancellationToken) {
     let performer = Performer::new(work.clone());
@@ -96,7 +96,7 @@ pub async fn run(queue: Queue, work: Work, shutdown: CancellationToken) {
     let workers = delivery::run(&queue, &work, &performer, &shutdown);
     let finishing = async {
         shutdown.cancelled().await;
-        performer.finish(SHUTDOWN_PATIENCE).await;
+        performer.finish(work.config.patience).await;
     };
     tokio::join!(relay, workers, finishing);
 }

@@ -39,7 +39,7 @@ async fn push_due(queue: &Queue, work: &Work) -> Result<(), QueueError> {
     if !anything_due(&work.database, now).await? {
         return Ok(());
     }
-    let mut session = work.database.begin().await?;
+    let mut session = work.database.begin_relaxed().await?;
     let buried = bury_lapsed(&mut session, now).await?;
     let pushed = claim_for_relay(&mut session, now, work.config.lease, UNDER_WAY).await?;
     session.commit().await?;

@@ -128,7 +128,7 @@ fn bearer(key: &Secret) -> Result<HeaderValue, CallError> {
 
 fn unseen(error: reqwest::Error) -> CallError {
     let what = if error.is_timeout() { "it did not answer in time" } else { "the connection failed" };
-    tracing::debug!(error = %error.without_url(), "card processor call failed");
+    tracing::debug!(error = ?error.without_url(), "card processor call failed");
     CallError::Unseen(what.to_owned())
 }
 

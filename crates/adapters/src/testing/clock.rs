@@ -37,6 +37,7 @@ impl Clock for FixedClock {
 pub struct RunningClock;
 
 impl Clock for RunningClock {
+    #[expect(clippy::disallowed_methods, reason = "tests of several processes need one clock that all of them read")]
     fn now(&self) -> Timestamp {
         Timestamp::from_calendar(std::time::SystemTime::now().into())
     }

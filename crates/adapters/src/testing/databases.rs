@@ -129,7 +129,6 @@ async fn run(connection: &mut PgConnection, statement: String) {
 macro_rules! on_both {
     ($($(#[$meta:meta])* async fn $name:ident($db:ident: &TestDatabase) $body:block)*) => {$(
         mod $name {
-            #[allow(unused_imports, clippy::allow_attributes, reason = "a case may need nothing of its file")]
             use super::*;
 
             async fn case($db: &$crate::testing::TestDatabase) $body

@@ -25,6 +25,10 @@ fn id(text: &str) -> SessionId {
     SessionId::parse(text).expect("an id")
 }
 
+async fn waits(session: &mut Session, ask: Sql) -> u32 {
+    session.query_each(ask).one().await.expect("asks").get("waits").expect("a number")
+}
+
 const INSERT_AMOUNT: &str = "INSERT INTO specimens (id, amount) VALUES ($1, $2)";
 
 on_both! {
@@ -103,6 +107,23 @@ on_both! {
         let mut session = with_specimens(db).await;
         let refused = session.query("UPDATE specimens SET number = $1").bind(u64::MAX).execute().await;
         assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
+    }
+
+    async fn only_a_relaxed_commit_does_not_wait_for_the_disk(db: &TestDatabase) {
+        let ask = Sql {
+            sqlite: "SELECT synchronous AS waits FROM pragma_synchronous",
+            postgres: "SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN 1::bigint ELSE 2 END AS waits",
+        };
+        // SQLite: 1 is NORMAL, 2 is FULL. The PostgreSQL of tests may be set not to wait at all.
+        let server = waits(&mut db.read().await.expect("reads"), ask).await;
+        let durable = if db.address().starts_with("sqlite") { 2 } else { server };
+        for _ in 0..2 {
+            let mut session = db.begin_relaxed().await.expect("begins");
+            assert_eq!(waits(&mut session, ask).await, 1);
+            session.commit().await.expect("commits");
+            let mut session = db.begin().await.expect("begins");
+            assert_eq!(waits(&mut session, ask).await, durable);
+        }
     }
 
     async fn many_writers_lose_no_update(db: &TestDatabase) {

@@ -103,6 +103,7 @@ pub fn quick(name: String) -> QueueConfig {
         relay_poll: Duration::from_millis(50),
         delivery_poll: Duration::from_millis(50),
         concurrency: 4,
+        patience: Duration::from_secs(8),
         backoff: Backoff { first: Duration::from_millis(20), cap: Duration::from_millis(80) },
     }
 }
@@ -360,6 +361,23 @@ on_each! {
         let mut session = at.db.read().await.expect("reads");
         let row = session.query("SELECT id FROM outbox").one().await.expect("reads");
         assert_eq!(row.get::<EventId>("id").expect("id"), left);
+    }
+
+    async fn a_shutdown_does_not_wait_for_ever_and_the_job_comes_again(at: &Deployment) {
+        let stuck = Recorder::new(|_| std::future::pending());
+        let mut work = at.work(Arc::new(RunningClock), stuck.clone());
+        work.config.patience = Duration::from_millis(100);
+        let id = at.publish(Message::new(Topic::Realtime, now())).await;
+        let started = at.start(work).await;
+        eventually("the job runs", || async { stuck.seen().len() == 1 }).await;
+        let began = now();
+        started.stop().await;
+        assert!(now().since(began) < Duration::from_secs(3), "stopped after {:?}", now().since(began));
+        let recorder = Recorder::new(|_| async { Ok(()) });
+        let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
+        at.until_empty().await;
+        started.stop().await;
+        assert_eq!(recorder.times(), BTreeMap::from([(id, 1)]));
     }
 
     async fn draining_carries_out_what_is_due_and_what_that_publishes(at: &Deployment) {

@@ -5,6 +5,7 @@ use crate::customer::Customer;
 use crate::payment::{Currency, Intent, Method};
 use crate::shared::{InvoiceId, Language, StorageError};
 use crate::storage::UnitOfWork;
+use async_trait::async_trait;
 
 /// An invoice with everything its paper shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,4 +40,29 @@ pub struct PrintError(pub String);
 /// Draws invoices as PDF.
 pub trait InvoicePrinter: Send + Sync {
     fn print(&self, invoice: &ExpandedInvoice, language: Language) -> Result<Vec<u8>, PrintError>;
+}
+
+/// The mail after a payment: the invoice, and where what was bought can be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptOrder {
+    pub invoice: ExpandedInvoice,
+    /// Titles and paths within the store.
+    pub downloads: Vec<(String, String)>,
+    pub language: Language,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReceiptError {
+    /// The mail server does not answer now.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The mail will never be taken: a bad address, bad settings.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Sends receipts. Sending one twice hands over the same message under the same id.
+#[async_trait]
+pub trait ReceiptMailer: Send + Sync {
+    async fn send(&self, order: &ReceiptOrder) -> Result<(), ReceiptError>;
 }

@@ -125,8 +125,12 @@ fn html(status: StatusCode, page: String) -> Response {
         .body(page)
 }
 
-/// An answer that breaks off: the connection is closed before its body ends.
+/// An answer that breaks off: a length is promised, and the connection is closed before any of it comes.
 fn lost() -> Response {
     let broken = futures_util::stream::once(async { Err::<Vec<u8>, _>(io::Error::other("the answer is lost")) });
-    Response::builder().content_type("application/json").body(Body::from_bytes_stream(broken))
+    Response::builder()
+        .content_type("application/json")
+        .header(header::CONTENT_LENGTH, 1_024)
+        .header(header::CONNECTION, "close")
+        .body(Body::from_bytes_stream(broken))
 }

@@ -1,0 +1,89 @@
+//! Invoices of the domain, drawn and mailed.
+
+use super::{InvoiceFonts, InvoicePaper, PaperLine, PaperPayment, PaperStatus, Party, invoice_pdf, written_time};
+use souk_domain::billing::{ExpandedInvoice, InvoicePrinter, InvoiceStatus, PrintError};
+use souk_domain::customer::Address;
+use souk_domain::payment::{Currency, MethodSettings};
+use souk_domain::shared::{Amount, Language};
+
+/// Draws invoices in the name of this store.
+#[derive(Clone)]
+pub struct PdfPrinter {
+    pub seller: Party,
+    /// The store's address, for hosts that are its own sandbox.
+    pub public_url: String,
+    pub fonts: InvoiceFonts,
+}
+
+impl InvoicePrinter for PdfPrinter {
+    fn print(&self, invoice: &ExpandedInvoice, language: Language) -> Result<Vec<u8>, PrintError> {
+        invoice_pdf(&self.paper(invoice, language), language, &self.fonts).map_err(|error| PrintError(error.to_string()))
+    }
+}
+
+/// An amount with its currency, as a person reads it.
+#[must_use]
+pub fn money(amount: Amount, currency: &Currency) -> String {
+    format!("{} {}", amount.to_decimal(currency.decimals), currency.symbol)
+}
+
+impl PdfPrinter {
+    fn paper(&self, expanded: &ExpandedInvoice, language: Language) -> InvoicePaper {
+        let ExpandedInvoice { invoice, items, currency, .. } = expanded;
+        let line = |item: &souk_domain::billing::InvoiceItem| PaperLine {
+            description: item.description.clone(),
+            detail: None,
+            quantity: item.quantity.to_string(),
+            unit_price: money(item.unit_amount, currency),
+            amount: money(item.amount, currency),
+        };
+        let due = invoice.total.minus(invoice.amount_paid).unwrap_or_default();
+        let mut details = vec![invoice.bill_to.email.clone(), invoice.bill_to.phone.clone()];
+        details.extend(invoice.bill_to.address.as_ref().map(address_lines).unwrap_or_default());
+        details.retain(|line| !line.is_empty());
+        InvoicePaper {
+            seller: self.seller.clone(),
+            customer: Party { name: invoice.bill_to.name.clone(), details },
+            number: invoice.number_text().unwrap_or_else(|| invoice.id.to_string()),
+            issued: written_time(invoice.finalized_at.unwrap_or(invoice.created_at), language),
+            status: match invoice.status {
+                InvoiceStatus::Draft => PaperStatus::Draft,
+                InvoiceStatus::Open => PaperStatus::Open,
+                InvoiceStatus::Paid => PaperStatus::Paid,
+                InvoiceStatus::Uncollectible => PaperStatus::Uncollectible,
+                InvoiceStatus::Void => PaperStatus::Void,
+            },
+            paid_on: invoice.paid_at.map(|at| written_time(at, language)),
+            lines: items.iter().map(line).collect(),
+            subtotal: money(invoice.total, currency),
+            total: money(invoice.total, currency),
+            paid: money(invoice.amount_paid, currency),
+            due: (!due.is_zero()).then(|| money(due, currency)),
+            payment: self.payment(expanded),
+            live: invoice.mode.is_live(),
+        }
+    }
+
+    fn payment(&self, expanded: &ExpandedInvoice) -> Option<PaperPayment> {
+        let reference = expanded.intent.as_ref().map(|intent| intent.reference.clone()).filter(|reference| !reference.is_empty())?;
+        let host = |host: &str| match host.strip_prefix('/') {
+            Some(path) => format!("{}/{path}", self.public_url.trim_end_matches('/')),
+            None => host.trim_end_matches('/').to_owned(),
+        };
+        let url = match &expanded.method.settings {
+            MethodSettings::Arcblock { explorer_host, .. } => Some(format!("{}/txs/{reference}", host(explorer_host))),
+            MethodSettings::Bitcoin { explorer_host } | MethodSettings::Evm { explorer_host, .. } => {
+                Some(format!("{}/tx/{reference}", host(explorer_host)))
+            }
+            // The processor's dashboard is the seller's, not the customer's.
+            MethodSettings::Stripe { .. } => None,
+        };
+        Some(PaperPayment { method: expanded.method.name.clone(), reference: Some(reference), reference_url: url })
+    }
+}
+
+fn address_lines(address: &Address) -> Vec<String> {
+    let city = [address.postal_code.as_str(), address.city.as_str(), address.state.as_str()];
+    let city = city.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    vec![address.line1.clone(), address.line2.clone(), city, address.country.to_ascii_uppercase()]
+}

@@ -1,0 +1,73 @@
+//! One process: a broadcast channel.
+
+use async_trait::async_trait;
+use souk_domain::events::{PublicEvent, Realtime, RealtimeError, Subscription};
+use tokio::sync::broadcast::{self, Receiver, Sender, error::RecvError};
+
+/// Events a slow page may lag behind before it misses some.
+const BACKLOG: usize = 256;
+
+#[derive(Debug, Clone)]
+pub struct LocalRealtime {
+    sender: Sender<PublicEvent>,
+}
+
+impl Default for LocalRealtime {
+    fn default() -> Self {
+        Self { sender: broadcast::channel(BACKLOG).0 }
+    }
+}
+
+impl LocalRealtime {
+    /// Tells the pages of this process.
+    pub(super) fn tell(&self, event: PublicEvent) {
+        // Nobody listening is no failure: a page that comes later reads the state.
+        let _ = self.sender.send(event);
+    }
+}
+
+#[async_trait]
+impl Realtime for LocalRealtime {
+    async fn publish(&self, event: &PublicEvent) -> Result<(), RealtimeError> {
+        self.tell(event.clone());
+        Ok(())
+    }
+
+    fn subscribe(&self) -> Box<dyn Subscription> {
+        Box::new(Listener(self.sender.subscribe()))
+    }
+}
+
+struct Listener(Receiver<PublicEvent>);
+
+#[async_trait]
+impl Subscription for Listener {
+    async fn next(&mut self) -> Option<PublicEvent> {
+        loop {
+            match self.0.recv().await {
+                Ok(event) => return Some(event),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn everybody_who_listens_hears_and_a_laggard_goes_on() {
+        let realtime = LocalRealtime::default();
+        let event = |name: usize| PublicEvent { name: name.to_string(), ids: [("id".to_owned(), "cs_1".to_owned())].into() };
+        realtime.publish(&event(0)).await.expect("nobody listens, and that is well");
+        let (mut quick, mut slow) = (realtime.subscribe(), realtime.subscribe());
+        realtime.publish(&event(1)).await.expect("published");
+        assert_eq!(quick.next().await, Some(event(1)));
+        for name in 2..BACKLOG + 10 {
+            realtime.publish(&event(name)).await.expect("published");
+        }
+        assert_eq!(slow.next().await, Some(event(10)), "the oldest that is still there");
+    }
+}

@@ -1,0 +1,156 @@
+//! Checkout sessions: every change names the version it read, and starts at once give one session.
+
+use crate::till::{all_at_once, at, begin, customer, id, read, session};
+use souk_adapters::on_both;
+use souk_domain::checkout::{FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus};
+use souk_domain::pricing::Metadata;
+use souk_domain::shared::{Amount, Mode, Page, SessionId};
+use std::collections::BTreeSet;
+
+fn names(sessions: &[Session]) -> Vec<&str> {
+    sessions.iter().map(|session| session.id.as_str()).collect()
+}
+
+on_both! {
+    async fn a_session_comes_back_as_it_went_in_and_as_it_was_changed(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.customers().upsert(&customer("cus_1", "z1buyer")).await.expect("inserts");
+        unit.sessions().insert(&session("cs_1")).await.expect("inserts");
+        assert_eq!(unit.sessions().find(&id("cs_1")).await.expect("reads"), Some(session("cs_1")));
+        assert_eq!(unit.sessions().find(&id("cs_2")).await.expect("reads"), None);
+        let changed = Session {
+            status: SessionStatus::Complete,
+            payment_status: PaymentStatus::Paid,
+            items: Vec::new(),
+            currency_id: id("pc_2"),
+            form: FormOptions::default(),
+            success_url: None,
+            cancel_url: Some("https://shop.example/no".to_owned()),
+            payer: None,
+            customer_id: Some(id("cus_1")),
+            contact: None,
+            method_id: Some(id("pm_1")),
+            intent_id: Some(id("pi_1")),
+            invoice_id: Some(id("in_1")),
+            amount_total: Amount::new(u128::MAX),
+            metadata: Metadata::new(),
+            expires_at: at(5),
+            updated_at: at(4),
+            ..session("cs_1")
+        };
+        assert!(unit.sessions().update(&changed).await.expect("updates"));
+        assert_eq!(unit.sessions().find(&id("cs_1")).await.expect("reads"), Some(Session { version: 1, ..changed }));
+    }
+
+    async fn a_change_of_an_old_version_is_refused(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.sessions().insert(&session("cs_1")).await.expect("inserts");
+        assert!(unit.sessions().update(&session("cs_1")).await.expect("updates"));
+        let stale = Session { amount_total: Amount::ZERO, ..session("cs_1") };
+        assert!(!unit.sessions().update(&stale).await.expect("updates"));
+        let found = unit.sessions().find(&id("cs_1")).await.expect("reads").expect("is there");
+        assert_eq!((found.version, found.amount_total), (1, session("cs_1").amount_total));
+    }
+
+    async fn of_many_who_complete_a_session_at_once_one_wins_as_invariant_3_says(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.sessions().insert(&session("cs_1")).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let won = all_at_once(db, 8, |db, number| async move {
+            let session = read(&db).await.sessions().find(&id("cs_1")).await.expect("reads").expect("is there");
+            if session.status == SessionStatus::Complete {
+                return None;
+            }
+            let mut unit = begin(&db).await;
+            let amount_total = Amount::new(number.into());
+            let complete = Session { status: SessionStatus::Complete, amount_total, ..session };
+            let won = unit.sessions().update(&complete).await.expect("updates");
+            unit.commit().await.expect("commits");
+            won.then_some(amount_total)
+        });
+        let won: Vec<_> = won.await.into_iter().flatten().collect();
+        let found = read(db).await.sessions().find(&id("cs_1")).await.expect("reads").expect("is there");
+        assert_eq!((won, found.version), (vec![found.amount_total], 1));
+    }
+
+    async fn a_visitors_starts_at_once_give_one_session(db: &TestDatabase) {
+        let claimed = all_at_once(db, 10, |db, number| async move {
+            let mut unit = begin(&db).await;
+            let own: SessionId = id(&format!("cs_{number}"));
+            let claimed = unit.sessions().claim_start("plink_1:anna", &own, at(10), at(7)).await.expect("claims");
+            if claimed == own {
+                unit.sessions().insert(&session(own.as_str())).await.expect("inserts");
+            } else {
+                // Whoever made it has committed it.
+                assert!(unit.sessions().find(&claimed).await.expect("reads").is_some());
+            }
+            unit.commit().await.expect("commits");
+            claimed
+        });
+        let claimed: BTreeSet<_> = claimed.await.into_iter().collect();
+        let listed = read(db).await.sessions().list(Mode::Test, &SessionFilter::default(), &Page::new(None, None)).await.expect("lists");
+        assert_eq!((claimed.len(), listed.count), (1, 1));
+    }
+
+    async fn a_start_counts_again_when_the_window_is_over_or_the_visitor_is_another(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let mut sessions = unit.sessions();
+        assert_eq!(sessions.claim_start("plink_1:anna", &id("cs_1"), at(10), at(7)).await.expect("claims"), id("cs_1"));
+        assert_eq!(sessions.claim_start("plink_1:anna", &id("cs_2"), at(12), at(9)).await.expect("claims"), id("cs_1"));
+        assert_eq!(sessions.claim_start("plink_1:bob", &id("cs_3"), at(12), at(9)).await.expect("claims"), id("cs_3"));
+        assert_eq!(sessions.claim_start("plink_1:anna", &id("cs_4"), at(13), at(10)).await.expect("claims"), id("cs_4"));
+        assert_eq!(sessions.claim_start("plink_1:anna", &id("cs_5"), at(14), at(11)).await.expect("claims"), id("cs_4"));
+    }
+
+    async fn a_start_that_was_rolled_back_does_not_count(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.sessions().claim_start("plink_1:anna", &id("cs_1"), at(10), at(7)).await.expect("claims");
+        drop(unit);
+        let mut unit = begin(db).await;
+        assert_eq!(unit.sessions().claim_start("plink_1:anna", &id("cs_2"), at(10), at(7)).await.expect("claims"), id("cs_2"));
+    }
+
+    async fn old_starts_are_forgotten_as_new_ones_come(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        for number in 0..40 {
+            let own: SessionId = id(&format!("cs_{number}"));
+            let now = i64::from(number) * 10;
+            unit.sessions().claim_start(&format!("plink_1:{number}"), &own, at(now), at(now - 3)).await.expect("claims");
+        }
+        unit.commit().await.expect("commits");
+        let mut session = db.read().await.expect("reads");
+        let row = session.query("SELECT count(*) AS n FROM session_starts").one().await.expect("counts");
+        assert_eq!(row.get::<u64>("n").expect("a number"), 1);
+    }
+
+    async fn open_sessions_whose_time_is_over_are_due_the_oldest_first(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let expiring = |name: &str, seconds| Session { expires_at: at(seconds), ..session(name) };
+        unit.sessions().insert(&expiring("cs_1", 30)).await.expect("inserts");
+        unit.sessions().insert(&expiring("cs_2", 10)).await.expect("inserts");
+        unit.sessions().insert(&expiring("cs_3", 31)).await.expect("inserts");
+        unit.sessions().insert(&Session { status: SessionStatus::Complete, ..expiring("cs_4", 5) }).await.expect("inserts");
+        assert_eq!(unit.sessions().due_for_expiry(at(30), 9).await.expect("scans"), [id("cs_2"), id("cs_1")]);
+        assert_eq!(unit.sessions().due_for_expiry(at(30), 1).await.expect("scans"), [id("cs_2")]);
+    }
+
+    async fn a_list_is_narrowed_by_status_link_and_metadata(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.sessions().insert(&session("cs_1")).await.expect("inserts");
+        unit.sessions().insert(&Session { status: SessionStatus::Expired, link_id: None, ..session("cs_2") }).await.expect("inserts");
+        unit.sessions().insert(&Session { status: SessionStatus::Complete, metadata: Metadata::new(), ..session("cs_3") }).await.expect("inserts");
+        unit.sessions().insert(&Session { mode: Mode::Live, ..session("cs_4") }).await.expect("inserts");
+        let all = SessionFilter::default();
+        let cases = [
+            (all.clone(), vec!["cs_3", "cs_2", "cs_1"]),
+            (SessionFilter { statuses: vec![SessionStatus::Open], ..all.clone() }, vec!["cs_1"]),
+            (SessionFilter { statuses: vec![SessionStatus::Open, SessionStatus::Expired], ..all.clone() }, vec!["cs_2", "cs_1"]),
+            (SessionFilter { link: Some(id("plink_1")), ..all.clone() }, vec!["cs_3", "cs_1"]),
+            (SessionFilter { metadata: session("cs_1").metadata, ..all }, vec!["cs_2", "cs_1"]),
+        ];
+        for (filter, wanted) in cases {
+            let listed = unit.sessions().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
+            assert_eq!((listed.count, names(&listed.list)), (wanted.len() as u64, wanted), "{filter:?}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Sessions between a browser and a wallet: one step, one winner.
+
+use crate::till::{all_at_once, at, begin, did, read};
+use souk_adapters::on_both;
+use souk_domain::access::{ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Wallet};
+
+fn session() -> ConnectSession {
+    ConnectSession {
+        token: "00ff".to_owned(),
+        action: ConnectAction::Payment,
+        status: ConnectStatus::Created,
+        step: ConnectStep::Principal,
+        challenge: "AA".to_owned(),
+        browser: [3; 32],
+        params: [("checkoutSessionId".to_owned(), "cs_1".to_owned())].into(),
+        wallet: None,
+        nonce: u64::MAX - 1,
+        error: String::new(),
+        created_at: at(0),
+        expires_at: at(300),
+    }
+}
+
+fn scanned() -> ConnectSession {
+    ConnectSession {
+        status: ConnectStatus::Scanned,
+        step: ConnectStep::Transfer,
+        challenge: "BB".to_owned(),
+        wallet: Some(Wallet { did: did("z1anna"), public_key: "zKey".to_owned() }),
+        nonce: 7,
+        ..session()
+    }
+}
+
+on_both! {
+    async fn a_session_comes_back_as_it_went_in_until_it_expires(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&session()).await.expect("inserts");
+        assert_eq!(unit.connect_sessions().find("00ff", at(299)).await.expect("reads"), Some(session()));
+        assert_eq!(unit.connect_sessions().find("00ff", at(300)).await.expect("reads"), None);
+        assert_eq!(unit.connect_sessions().prune(at(299), 10).await.expect("prunes"), 0);
+        assert_eq!(unit.connect_sessions().prune(at(300), 10).await.expect("prunes"), 1);
+    }
+
+    async fn a_step_needs_the_status_and_the_challenge_that_were_read(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&session()).await.expect("inserts");
+        let next = scanned();
+        let good = ConnectMove { token: "00ff", from: ConnectStatus::Created, challenge: "AA", next: &next };
+        let stale = ConnectMove { challenge: "CC", ..good.clone() };
+        assert!(!unit.connect_sessions().advance(&stale).await.expect("advances"));
+        let early = ConnectMove { from: ConnectStatus::Scanned, ..good.clone() };
+        assert!(!unit.connect_sessions().advance(&early).await.expect("advances"));
+        assert!(unit.connect_sessions().advance(&good).await.expect("advances"));
+        assert!(!unit.connect_sessions().advance(&good).await.expect("advances"));
+        assert_eq!(unit.connect_sessions().find("00ff", at(0)).await.expect("reads"), Some(next));
+    }
+
+    async fn of_many_answers_to_one_challenge_one_is_taken(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&session()).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let moved = all_at_once(db, 8, |db, _| async move {
+            let mut unit = begin(&db).await;
+            let next = scanned();
+            let step = ConnectMove { token: "00ff", from: ConnectStatus::Created, challenge: "AA", next: &next };
+            let moved = unit.connect_sessions().advance(&step).await.expect("advances");
+            unit.commit().await.expect("commits");
+            moved
+        });
+        assert_eq!(moved.await.into_iter().filter(|moved| *moved).count(), 1);
+    }
+
+    async fn a_session_in_a_wallets_hand_is_not_abandoned(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&scanned()).await.expect("inserts");
+        unit.connect_sessions().abandon("00ff").await.expect("abandons");
+        assert!(unit.connect_sessions().find("00ff", at(0)).await.expect("reads").is_some());
+        unit.connect_sessions().insert(&ConnectSession { token: "11ff".to_owned(), ..session() }).await.expect("inserts");
+        unit.connect_sessions().abandon("11ff").await.expect("abandons");
+        unit.commit().await.expect("commits");
+        assert!(read(db).await.connect_sessions().find("11ff", at(0)).await.expect("reads").is_none());
+    }
+}

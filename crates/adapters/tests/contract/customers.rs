@@ -1,0 +1,43 @@
+//! Customers: one per user and mode.
+
+use crate::till::{all_at_once, at, begin, customer, did, id, read};
+use souk_adapters::on_both;
+use souk_domain::customer::Customer;
+use souk_domain::shared::{CustomerId, Mode};
+
+on_both! {
+    async fn buying_again_updates_the_contact_and_keeps_the_customer(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let first = unit.customers().upsert(&customer("cus_1", "z1anna")).await.expect("inserts");
+        assert_eq!(first, customer("cus_1", "z1anna"));
+        let again = Customer { name: "New Name".to_owned(), address: None, created_at: at(9), updated_at: at(9), ..customer("cus_2", "z1anna") };
+        let second = unit.customers().upsert(&again).await.expect("upserts");
+        assert_eq!(second, Customer { id: id("cus_1"), created_at: at(0), ..again });
+        assert_eq!(unit.customers().find(&second.id).await.expect("reads"), Some(second));
+        assert_eq!(unit.customers().find(&id("cus_2")).await.expect("reads"), None);
+    }
+
+    async fn a_user_is_another_customer_in_the_other_mode(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.customers().upsert(&customer("cus_1", "z1anna")).await.expect("inserts");
+        unit.customers().upsert(&Customer { mode: Mode::Live, ..customer("cus_2", "z1anna") }).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let mut unit = read(db).await;
+        for (mode, name) in [(Mode::Test, "cus_1"), (Mode::Live, "cus_2")] {
+            let found = unit.customers().find_by_did(mode, &did("z1anna")).await.expect("reads").expect("is there");
+            assert_eq!(found.id, id(name));
+        }
+        assert_eq!(unit.customers().find_by_did(Mode::Live, &did("z1bob")).await.expect("reads"), None);
+    }
+
+    async fn submits_at_once_make_one_customer(db: &TestDatabase) {
+        let made = all_at_once(db, 8, |db, number| async move {
+            let mut unit = begin(&db).await;
+            let made = unit.customers().upsert(&customer(&format!("cus_{number}"), "z1anna")).await.expect("upserts");
+            unit.commit().await.expect("commits");
+            made.id
+        });
+        let made: std::collections::BTreeSet<CustomerId> = made.await.into_iter().collect();
+        assert_eq!(made.len(), 1);
+    }
+}

@@ -1,0 +1,55 @@
+//! Idempotency keys: the first call works, the others get its answer.
+
+use crate::till::{all_at_once, at, begin};
+use souk_adapters::on_both;
+use souk_domain::storage::KeptAnswer;
+
+fn kept(answer: Option<(u16, &str)>) -> Option<KeptAnswer> {
+    Some(KeptAnswer { fingerprint: "first".to_owned(), answer: answer.map(|(status, body)| (status, body.to_owned())) })
+}
+
+on_both! {
+    async fn a_taken_key_answers_what_it_was_taken_for_and_then_the_first_answer(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let mut keys = unit.idempotency();
+        assert_eq!(keys.take("anna", "k1", "first", at(0), at(-60)).await.expect("takes"), None);
+        assert_eq!(keys.take("anna", "k1", "second", at(1), at(-59)).await.expect("takes"), kept(None));
+        assert_eq!(keys.take("bob", "k1", "second", at(1), at(-59)).await.expect("takes"), None);
+        keys.keep("anna", "k1", 201, "{}").await.expect("keeps");
+        keys.keep("anna", "k1", 500, "later").await.expect("keeps");
+        assert_eq!(keys.take("anna", "k1", "first", at(999), at(998)).await.expect("takes"), kept(Some((201, "{}"))));
+        keys.free("anna", "k1").await.expect("frees");
+        assert_eq!(keys.take("anna", "k1", "first", at(999), at(998)).await.expect("takes"), kept(Some((201, "{}"))));
+    }
+
+    async fn a_key_is_free_again_when_its_call_failed_or_was_never_answered(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let mut keys = unit.idempotency();
+        keys.take("anna", "k1", "first", at(0), at(-60)).await.expect("takes");
+        assert_eq!(keys.take("anna", "k1", "second", at(60), at(0)).await.expect("takes"), kept(None));
+        assert_eq!(keys.take("anna", "k1", "second", at(61), at(1)).await.expect("takes"), None);
+        keys.free("anna", "k1").await.expect("frees");
+        assert_eq!(keys.take("anna", "k1", "third", at(62), at(2)).await.expect("takes"), None);
+    }
+
+    async fn of_calls_at_once_with_one_key_one_works(db: &TestDatabase) {
+        let taken = all_at_once(db, 10, |db, _| async move {
+            let mut unit = begin(&db).await;
+            let taken = unit.idempotency().take("anna", "k1", "first", at(0), at(-60)).await.expect("takes");
+            unit.commit().await.expect("commits");
+            taken.is_none()
+        });
+        assert_eq!(taken.await.into_iter().filter(|won| *won).count(), 1);
+    }
+
+    async fn old_keys_are_pruned_some_at_a_time(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let mut keys = unit.idempotency();
+        for (key, seconds) in [("k1", 0), ("k2", 1), ("k3", 2)] {
+            keys.take("anna", key, "first", at(seconds), at(-60)).await.expect("takes");
+        }
+        assert_eq!(keys.prune(at(2), 1).await.expect("prunes"), 1);
+        assert_eq!(keys.prune(at(2), 9).await.expect("prunes"), 1);
+        assert_eq!(keys.take("anna", "k3", "first", at(3), at(-60)).await.expect("takes"), kept(None));
+    }
+}

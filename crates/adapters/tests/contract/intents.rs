@@ -1,0 +1,80 @@
+//! Payment intents: they succeed once.
+
+use crate::till::{all_at_once, at, begin, customer, id, intent, open_till};
+use souk_adapters::on_both;
+use souk_domain::payment::{Intent, IntentStatus, Refusal};
+use souk_domain::shared::{Amount, Mode, Page};
+
+fn refusal() -> Refusal {
+    Refusal { code: "card_declined".to_owned(), message: "Your card was declined".to_owned() }
+}
+
+on_both! {
+    async fn an_intent_can_be_replaced_until_it_has_succeeded(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        let mut unit = begin(db).await;
+        assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(intent("pi_1")));
+        let changed = Intent {
+            amount: Amount::new(7),
+            currency_id: id("pc_2"),
+            method_id: id("pm_2"),
+            status: IntentStatus::Processing,
+            updated_at: at(2),
+            ..intent("pi_1")
+        };
+        assert!(unit.intents().put(&changed).await.expect("replaces"));
+        assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(changed.clone()));
+        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(7), "0xhash", "z1buyer", at(3)).await.expect("succeeds"));
+        assert!(!unit.intents().put(&intent("pi_1")).await.expect("replaces"));
+        let wanted = Intent {
+            status: IntentStatus::Succeeded,
+            amount_received: Amount::new(7),
+            reference: "0xhash".to_owned(),
+            payer: "z1buyer".to_owned(),
+            updated_at: at(3),
+            ..changed
+        };
+        assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(wanted));
+    }
+
+    async fn an_intent_succeeds_for_exactly_one_caller(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        let succeeded = all_at_once(db, 8, |db, number| async move {
+            let mut unit = begin(&db).await;
+            let reference = format!("ref_{number}");
+            let succeeded = unit.intents().succeed(&id("pi_1"), Amount::new(1_000), &reference, "", at(3)).await.expect("succeeds");
+            unit.commit().await.expect("commits");
+            succeeded
+        });
+        assert_eq!(succeeded.await.into_iter().filter(|won| *won).count(), 1);
+    }
+
+    async fn an_ended_intent_is_not_marked_any_more(db: &TestDatabase) {
+        open_till(db, &["pi_1", "pi_2"]).await;
+        let mut unit = begin(db).await;
+        assert!(unit.intents().mark(&id("pi_1"), IntentStatus::RequiresAction, Some(&refusal()), at(1)).await.expect("marks"));
+        let marked = unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there");
+        assert_eq!((marked.status, marked.last_error), (IntentStatus::RequiresAction, Some(refusal())));
+        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(1_000), "ref", "", at(2)).await.expect("succeeds"));
+        assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").last_error, None);
+        assert!(!unit.intents().mark(&id("pi_1"), IntentStatus::Canceled, None, at(3)).await.expect("marks"));
+        assert!(unit.intents().mark(&id("pi_2"), IntentStatus::Canceled, None, at(3)).await.expect("marks"));
+        assert!(!unit.intents().mark(&id("pi_2"), IntentStatus::Processing, None, at(4)).await.expect("marks"));
+    }
+
+    async fn intents_are_listed_by_mode_by_customer_and_by_id(db: &TestDatabase) {
+        open_till(db, &["pi_1", "pi_2"]).await;
+        let mut unit = begin(db).await;
+        unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
+        unit.intents().put(&Intent { customer_id: id("cus_2"), ..intent("pi_3") }).await.expect("inserts");
+        unit.intents().put(&Intent { mode: Mode::Live, ..intent("pi_4") }).await.expect("inserts");
+        let names = |intents: &[Intent]| intents.iter().map(|intent| intent.id.to_string()).collect::<Vec<_>>();
+        let page = Page::new(None, None);
+        let listed = unit.intents().list(Mode::Test, &page).await.expect("lists");
+        assert_eq!((listed.count, names(&listed.list)), (3, vec!["pi_3".to_owned(), "pi_2".to_owned(), "pi_1".to_owned()]));
+        let listed = unit.intents().of_customer(&id("cus_2"), &page).await.expect("lists");
+        assert_eq!((listed.count, names(&listed.list)), (1, vec!["pi_3".to_owned()]));
+        let found = unit.intents().find_all(&[id("pi_4"), id("pi_1"), id("pi_9")]).await.expect("reads");
+        assert_eq!(names(&found), ["pi_1", "pi_4"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! Invoices: drafts until they are paid, and numbers without gaps (invariant 11).
+
+use crate::till::{all_at_once, at, begin, customer, id, invoice, invoice_item, open_till, read};
+use souk_adapters::on_both;
+use souk_domain::billing::{Invoice, InvoiceFilter, InvoiceStatus};
+use souk_domain::shared::{Amount, InvoiceId, Mode, Page};
+
+on_both! {
+    async fn a_draft_is_replaced_with_its_items_until_it_is_paid(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut unit = begin(db).await;
+        let lines = [invoice_item("ii_2", "in_1"), invoice_item("ii_1", "in_1")];
+        assert!(unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("inserts"));
+        assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(invoice("in_1")));
+        assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), lines);
+        let changed = Invoice { total: Amount::new(u128::MAX), description: "One thing".to_owned(), updated_at: at(2), ..invoice("in_1") };
+        assert!(unit.invoices().put_draft(&changed, &[invoice_item("ii_3", "in_1")]).await.expect("replaces"));
+        assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(changed.clone()));
+        assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), [invoice_item("ii_3", "in_1")]);
+        assert!(unit.invoices().pay(&id("in_1"), changed.total, at(3)).await.expect("pays"));
+        assert!(!unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("replaces"));
+        assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), [invoice_item("ii_3", "in_1")]);
+        let paid = Invoice {
+            status: InvoiceStatus::Paid,
+            number: Some(1),
+            amount_paid: changed.total,
+            finalized_at: Some(at(3)),
+            paid_at: Some(at(3)),
+            updated_at: at(3),
+            ..changed
+        };
+        assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(paid));
+    }
+
+    async fn a_paid_or_void_invoice_is_not_paid_again_and_takes_no_number(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut unit = begin(db).await;
+        for name in ["in_1", "in_2", "in_3"] {
+            unit.invoices().put_draft(&invoice(name), &[]).await.expect("inserts");
+        }
+        assert!(unit.invoices().void_draft(&id("in_2"), at(1)).await.expect("voids"));
+        assert!(!unit.invoices().void_draft(&id("in_2"), at(1)).await.expect("voids"));
+        assert!(!unit.invoices().pay(&id("in_2"), Amount::new(1_000), at(2)).await.expect("pays"));
+        assert!(unit.invoices().pay(&id("in_1"), Amount::new(1_000), at(2)).await.expect("pays"));
+        assert!(!unit.invoices().pay(&id("in_1"), Amount::new(1_000), at(3)).await.expect("pays"));
+        assert!(!unit.invoices().void_draft(&id("in_1"), at(3)).await.expect("voids"));
+        assert!(unit.invoices().pay(&id("in_3"), Amount::new(1_000), at(4)).await.expect("pays"));
+        assert_eq!(unit.invoices().find(&id("in_2")).await.expect("reads").expect("is there").number, None);
+        assert_eq!(unit.invoices().find(&id("in_3")).await.expect("reads").expect("is there").number, Some(2));
+        assert!(!unit.invoices().pay(&id("in_9"), Amount::ZERO, at(5)).await.expect("pays"));
+    }
+
+    async fn each_mode_has_a_series_of_its_own(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut unit = begin(db).await;
+        for (name, mode) in [("in_1", Mode::Test), ("in_2", Mode::Live), ("in_3", Mode::Test)] {
+            unit.invoices().put_draft(&Invoice { mode, ..invoice(name) }, &[]).await.expect("inserts");
+            unit.invoices().pay(&id(name), Amount::ZERO, at(1)).await.expect("pays");
+        }
+        let mut numbers = Vec::new();
+        for name in ["in_1", "in_2", "in_3"] {
+            numbers.push(unit.invoices().find(&id(name)).await.expect("reads").expect("is there").number_text().expect("a number"));
+        }
+        assert_eq!(numbers, ["SOUK-TEST-000001", "SOUK-000001", "SOUK-TEST-000002"]);
+    }
+
+    async fn invoices_paid_at_once_have_numbers_without_gaps_though_some_payments_are_rolled_back(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut unit = begin(db).await;
+        for number in 0..30 {
+            unit.invoices().put_draft(&invoice(&format!("in_{number}")), &[]).await.expect("inserts");
+        }
+        unit.commit().await.expect("commits");
+        let paid = all_at_once(db, 30, |db, number| async move {
+            let invoice: InvoiceId = id(&format!("in_{number}"));
+            let mut unit = begin(&db).await;
+            assert!(unit.invoices().pay(&invoice, Amount::new(1_000), at(1)).await.expect("pays"));
+            let taken = unit.invoices().find(&invoice).await.expect("reads").expect("is there").number.expect("a number");
+            // Every third one is dropped after it has taken its number.
+            if number % 3 == 0 {
+                drop(unit);
+                return None;
+            }
+            unit.commit().await.expect("commits");
+            Some(taken)
+        });
+        let mut numbers: Vec<u64> = paid.await.into_iter().flatten().collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=20).collect::<Vec<u64>>());
+    }
+
+    async fn an_invoice_is_paid_by_exactly_one_caller(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut unit = begin(db).await;
+        unit.invoices().put_draft(&invoice("in_1"), &[]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let paid = all_at_once(db, 8, |db, _| async move {
+            let mut unit = begin(&db).await;
+            let paid = unit.invoices().pay(&id("in_1"), Amount::new(1_000), at(1)).await.expect("pays");
+            unit.commit().await.expect("commits");
+            paid
+        });
+        assert_eq!(paid.await.into_iter().filter(|won| *won).count(), 1);
+        assert_eq!(read(db).await.invoices().find(&id("in_1")).await.expect("reads").expect("is there").number, Some(1));
+    }
+
+    async fn a_list_is_narrowed_by_status_customer_currency_and_amount(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut unit = begin(db).await;
+        unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
+        let others = [
+            invoice("in_1"),
+            Invoice { customer_id: id("cus_2"), ..invoice("in_2") },
+            Invoice { currency_id: id("pc_2"), total: Amount::ZERO, ..invoice("in_3") },
+            Invoice { mode: Mode::Live, ..invoice("in_4") },
+        ];
+        for invoice in &others {
+            unit.invoices().put_draft(invoice, &[]).await.expect("inserts");
+        }
+        unit.invoices().pay(&id("in_1"), Amount::new(1_000), at(1)).await.expect("pays");
+        let all = InvoiceFilter::default();
+        let cases = [
+            (all.clone(), vec!["in_3", "in_2", "in_1"]),
+            (InvoiceFilter { statuses: vec![InvoiceStatus::Paid, InvoiceStatus::Void], ..all.clone() }, vec!["in_1"]),
+            (InvoiceFilter { customer_id: Some(id("cus_2")), ..all.clone() }, vec!["in_2"]),
+            (InvoiceFilter { currency_id: Some(id("pc_1")), ..all.clone() }, vec!["in_2", "in_1"]),
+            (InvoiceFilter { ignore_zero: true, ..all }, vec!["in_2", "in_1"]),
+        ];
+        for (filter, wanted) in cases {
+            let listed = unit.invoices().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
+            let names: Vec<_> = listed.list.iter().map(|invoice| invoice.id.as_str()).collect();
+            assert_eq!((listed.count, names), (wanted.len() as u64, wanted), "{filter:?}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Payment methods: settings come back, secrets are not to be read in the database.
+
+use crate::till::{at, begin, card_method, currency, id, open_till, read};
+use souk_adapters::on_both;
+use souk_adapters::persistence::{Database, SecretBox, SqlStore};
+use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Secret};
+use souk_domain::shared::{Mode, StorageError};
+use souk_domain::storage::Store;
+use std::sync::Arc;
+
+fn with(name: &str, kind: MethodKind, settings: MethodSettings) -> Method {
+    Method { id: id(name), kind, settings, default_currency_id: None, ..card_method() }
+}
+
+on_both! {
+    async fn settings_of_every_network_come_back_as_they_went_in(db: &TestDatabase) {
+        let (chain, host, explorer) = ("beta".to_owned(), "/sandbox".to_owned(), "https://explorer.example".to_owned());
+        let evm = MethodSettings::Evm {
+            chain_id: 8453, api_host: host.clone(), explorer_host: explorer.clone(), native_symbol: "ETH".to_owned(), confirmation: 12,
+        };
+        let arcblock = MethodSettings::Arcblock { chain_id: chain, api_host: host, explorer_host: explorer.clone() };
+        let methods = [
+            with("pm_1", MethodKind::Arcblock, arcblock),
+            with("pm_2", MethodKind::Bitcoin, MethodSettings::Bitcoin { explorer_host: explorer }),
+            with("pm_3", MethodKind::Base, evm),
+            card_method(),
+        ];
+        let mut unit = begin(db).await;
+        for method in &methods {
+            unit.methods().insert(method).await.expect("inserts");
+        }
+        unit.methods().insert(&Method { mode: Mode::Live, ..with("pm_5", MethodKind::Stripe, card_method().settings) }).await.expect("inserts");
+        assert_eq!(unit.methods().list(Mode::Test).await.expect("lists"), methods);
+        assert_eq!(unit.methods().find(&id("pm_3")).await.expect("reads"), Some(methods[2].clone()));
+        assert_eq!(unit.methods().find(&id("pm_9")).await.expect("reads"), None);
+    }
+
+    async fn a_changed_method_and_its_new_secret_come_back(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut changed = Method { active: false, name: "Cards".to_owned(), updated_at: at(5), ..card_method() };
+        let MethodSettings::Stripe { secret_key, .. } = &mut changed.settings else { panic!("a card method") };
+        *secret_key = Secret::new("sk_test_new");
+        let mut unit = begin(db).await;
+        unit.methods().update(&changed).await.expect("updates");
+        assert_eq!(unit.methods().find(&changed.id).await.expect("reads"), Some(changed));
+    }
+
+    async fn no_secret_stands_in_the_database_as_it_is(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut session = db.read().await.expect("reads");
+        let row = session.query("SELECT settings, secret_key, webhook_signing_secret FROM payment_methods").one().await.expect("reads");
+        assert!(!row.get::<serde_json::Value>("settings").expect("settings").to_string().contains("secret"));
+        for (column, secret) in [("secret_key", "sk_test_secret"), ("webhook_signing_secret", "whsec_secret")] {
+            let stored: Vec<u8> = row.get(column).expect("bytes");
+            assert!(!stored.windows(secret.len()).any(|window| window == secret.as_bytes()), "{column}");
+        }
+    }
+
+    async fn secrets_do_not_open_with_another_key_nor_in_each_others_place(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let other = SqlStore::new(Database::clone(db), Arc::new(SecretBox::new(&[8; 32])));
+        let refused = other.read().await.expect("reads").methods().find(&id("pm_card")).await;
+        assert!(matches!(refused, Err(StorageError::Corrupt { column: "secret_key", .. })), "{refused:?}");
+        let mut session = db.begin().await.expect("begins");
+        let swap = "UPDATE payment_methods SET secret_key = webhook_signing_secret, webhook_signing_secret = secret_key";
+        session.query(swap).execute().await.expect("swaps");
+        session.commit().await.expect("commits");
+        let refused = read(db).await.methods().find(&id("pm_card")).await;
+        assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
+    }
+
+    async fn currencies_come_back_by_mode(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let mut unit = begin(db).await;
+        let live = Currency { id: id("pc_2"), mode: Mode::Live, ..currency() };
+        unit.methods().insert_currency(&live).await.expect("inserts");
+        assert_eq!(unit.methods().currencies(Mode::Test).await.expect("lists"), [currency()]);
+        let changed = Currency { active: false, logo: "/eur.svg".to_owned(), maximum_precision: 1, updated_at: at(4), ..currency() };
+        unit.methods().update_currency(&changed).await.expect("updates");
+        assert_eq!(unit.methods().find_currency(&changed.id).await.expect("reads"), Some(changed));
+        assert_eq!(unit.methods().currencies(Mode::Live).await.expect("lists"), [live]);
+    }
+}

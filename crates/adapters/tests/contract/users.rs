@@ -1,0 +1,124 @@
+//! Users, passports, logins and keys.
+
+use crate::till::{address, all_at_once, at, begin, did, id, read};
+use souk_adapters::on_both;
+use souk_domain::access::{ApiKey, Passport, Role, Scope, User};
+use souk_domain::shared::{Language, Mode, StorageError};
+
+fn user(name: &str) -> User {
+    User {
+        did: did("z1anna"),
+        public_key: "zKey1".to_owned(),
+        full_name: name.to_owned(),
+        email: String::new(),
+        phone: String::new(),
+        address: None,
+        language: Language::English,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+fn passport(name: &str, role: Role) -> Passport {
+    Passport { id: id(name), holder: did("z1anna"), role, issued_at: at(0), revoked_at: None }
+}
+
+fn key() -> ApiKey {
+    ApiKey {
+        id: id("key_1"),
+        name: "build".to_owned(),
+        mode: Mode::Live,
+        scopes: vec![Scope::parse("products:write").expect("a scope"), Scope::parse("*").expect("a scope")],
+        created_at: at(0),
+        last_used_at: None,
+        revoked_at: None,
+    }
+}
+
+on_both! {
+    async fn signing_in_again_updates_the_key_and_keeps_the_profile(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        assert_eq!(unit.users().find(&did("z1anna")).await.expect("reads"), None);
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        let profiled = User { email: "anna@shop.example".to_owned(), address: Some(address()), language: Language::Chinese, ..user("Anna") };
+        unit.users().update_profile(&profiled).await.expect("updates");
+        let again = User { public_key: "zKey2".to_owned(), email: "other@shop.example".to_owned(), updated_at: at(9), ..user("Ann") };
+        unit.users().upsert(&again).await.expect("upserts");
+        unit.commit().await.expect("commits");
+        let found = read(db).await.users().find(&did("z1anna")).await.expect("reads").expect("is there");
+        assert_eq!(found, User { public_key: "zKey2".to_owned(), updated_at: at(9), ..profiled });
+    }
+
+    async fn the_most_powerful_passport_comes_first_and_revoked_ones_do_not_come(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        assert!(!unit.users().owner_exists().await.expect("reads"));
+        unit.users().issue_passport(&passport("pass_1", Role::Developer)).await.expect("issues");
+        unit.users().issue_passport(&passport("pass_2", Role::Owner)).await.expect("issues");
+        let revoked = Passport { revoked_at: Some(at(1)), ..passport("pass_3", Role::Admin) };
+        unit.users().issue_passport(&revoked).await.expect("issues");
+        let found = unit.users().passports(&did("z1anna")).await.expect("reads");
+        assert_eq!(found, [passport("pass_2", Role::Owner), passport("pass_1", Role::Developer)]);
+        assert!(unit.users().owner_exists().await.expect("reads"));
+    }
+
+    async fn a_login_ends_with_its_time_or_when_it_is_deleted(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        unit.logins().insert(&[1; 32], &did("z1anna"), at(0), at(60)).await.expect("inserts");
+        unit.logins().insert(&[2; 32], &did("z1anna"), at(0), at(90)).await.expect("inserts");
+        assert_eq!(unit.logins().find(&[1; 32], at(59)).await.expect("reads"), Some(did("z1anna")));
+        assert_eq!(unit.logins().find(&[1; 32], at(60)).await.expect("reads"), None);
+        assert_eq!(unit.logins().find(&[3; 32], at(0)).await.expect("reads"), None);
+        assert_eq!(unit.logins().prune(at(60), 10).await.expect("prunes"), 1);
+        unit.logins().delete(&[2; 32]).await.expect("deletes");
+        assert_eq!(unit.logins().find(&[2; 32], at(0)).await.expect("reads"), None);
+    }
+
+    async fn pruning_removes_no_more_than_it_is_told_to(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        for number in 0..5 {
+            unit.logins().insert(&[number; 32], &did("z1anna"), at(0), at(1)).await.expect("inserts");
+        }
+        assert_eq!(unit.logins().prune(at(2), 3).await.expect("prunes"), 3);
+        assert_eq!(unit.logins().prune(at(2), 3).await.expect("prunes"), 2);
+    }
+
+    async fn of_many_who_open_the_owner_link_one_becomes_owner(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.logins().insert_owner_link(&[9; 32], at(0)).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let used = all_at_once(db, 12, |db, _| async move {
+            let mut unit = begin(&db).await;
+            let used = unit.logins().use_owner_link(&[9; 32], at(1)).await.expect("uses");
+            unit.commit().await.expect("commits");
+            used
+        });
+        assert_eq!(used.await.into_iter().filter(|used| *used).count(), 1);
+        assert!(!begin(db).await.logins().use_owner_link(&[8; 32], at(1)).await.expect("reads"));
+    }
+
+    async fn an_api_key_is_found_by_its_hash_until_it_is_revoked(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.api_keys().insert(&key(), &[5; 32]).await.expect("inserts");
+        assert_eq!(unit.api_keys().find(&[5; 32]).await.expect("reads"), Some(key()));
+        assert_eq!(unit.api_keys().find(&[6; 32]).await.expect("reads"), None);
+        unit.api_keys().touch(&key().id, at(10)).await.expect("touches");
+        unit.api_keys().touch(&key().id, at(69)).await.expect("touches");
+        assert_eq!(unit.api_keys().list().await.expect("lists")[0].last_used_at, Some(at(10)));
+        unit.api_keys().touch(&key().id, at(70)).await.expect("touches");
+        assert_eq!(unit.api_keys().list().await.expect("lists")[0].last_used_at, Some(at(70)));
+        assert!(unit.api_keys().revoke(&key().id, at(80)).await.expect("revokes"));
+        assert!(!unit.api_keys().revoke(&key().id, at(81)).await.expect("revokes"));
+        assert_eq!(unit.api_keys().find(&[5; 32]).await.expect("reads"), None);
+        assert_eq!(unit.api_keys().list().await.expect("lists")[0].revoked_at, Some(at(80)));
+    }
+
+    async fn two_keys_never_share_a_hash(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.api_keys().insert(&key(), &[5; 32]).await.expect("inserts");
+        let second = unit.api_keys().insert(&ApiKey { id: id("key_2"), ..key() }, &[5; 32]).await;
+        assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
+    }
+}

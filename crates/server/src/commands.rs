@@ -1,0 +1,65 @@
+//! The short commands.
+
+use crate::compose::{Failure, open_store};
+use crate::config::{Common, KeyCommand};
+use souk_api::auth::{NewKey, create_key};
+use souk_domain::access::Scope;
+use souk_domain::shared::{ApiKeyId, EventId, Mode};
+
+/// Dead letters that one listing shows.
+const LETTERS: u32 = 100;
+
+pub async fn migrate(common: &Common) -> Result<(), Failure> {
+    open_store(common).await?;
+    println!("The database is up to date.");
+    Ok(())
+}
+
+pub async fn key(common: &Common, command: KeyCommand) -> Result<(), Failure> {
+    let (_, ctx) = open_store(common).await?;
+    match command {
+        KeyCommand::Create { name, scope, live } => {
+            let known = || Scope::RESOURCES.map(|resource| format!("{resource}:read, {resource}:write")).join(", ");
+            let parse = |text: &String| Scope::parse(text).ok_or_else(|| format!("unknown scope {text}: expected * or one of {}", known()));
+            let scopes = scope.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+            let (key, secret) = create_key(&ctx, NewKey { name, mode: Mode::from_livemode(live), scopes }).await?;
+            println!("{}  {secret}\nThe secret is shown this once.", key.id);
+        }
+        KeyCommand::List => {
+            for key in ctx.store.read().await?.api_keys().list().await? {
+                let scopes: Vec<_> = key.scopes.iter().map(Scope::as_str).collect();
+                let mode = if key.mode.is_live() { "live" } else { "test" };
+                let used = key.last_used_at.map_or_else(|| "never used".to_owned(), |at| format!("used {}", at.to_iso()));
+                let state = key.revoked_at.map_or_else(|| "valid".to_owned(), |at| format!("revoked {}", at.to_iso()));
+                println!("{}  {}  {mode}  {}  {used}  {state}", key.id, key.name, scopes.join(","));
+            }
+        }
+        KeyCommand::Revoke { id } => {
+            let mut unit = ctx.store.begin().await?;
+            if !unit.api_keys().revoke(&ApiKeyId::parse(&id)?, ctx.now()).await? {
+                return Err(format!("there is no valid key {id}").into());
+            }
+            unit.commit().await?;
+            println!("{id} is revoked.");
+        }
+    }
+    Ok(())
+}
+
+pub async fn dead_letters(common: &Common, revive: Option<&str>) -> Result<(), Failure> {
+    let (_, ctx) = open_store(common).await?;
+    if let Some(id) = revive {
+        let mut unit = ctx.store.begin().await?;
+        if !unit.outbox().revive(&EventId::parse(id)?, ctx.now()).await? {
+            return Err(format!("there is no dead letter {id}").into());
+        }
+        unit.commit().await?;
+        println!("{id} is tried again.");
+        return Ok(());
+    }
+    for letter in ctx.store.read().await?.outbox().dead_letters(LETTERS).await? {
+        let (at, topic) = (letter.dead_at.to_iso(), letter.message.topic.name());
+        println!("{}  {at}  {topic}  {} attempts  {}", letter.id, letter.attempts, letter.last_error);
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Everything put together. The only place that names both ports and adapters.
+
+use crate::config::Common;
+use crate::keys;
+use souk_adapters::arcblock::ArcblockRail;
+use souk_adapters::files::FileStore;
+use souk_adapters::identity::AppKey;
+use souk_adapters::mail::{Mailbox, ReceiptMails};
+use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
+use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
+use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
+use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
+use souk_adapters::stripe::StripeRail;
+use souk_adapters::system::{SystemClock, SystemRandom};
+use souk_domain::context::{Context, Networks};
+use souk_domain::events::Realtime;
+use souk_domain::payment::MethodKind;
+use souk_domain::shared::{Clock, Random};
+use souk_workers::jobs::Jobs;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+/// A failure at start, as a sentence.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// A store without its HTTP side.
+pub struct Parts {
+    pub ctx: Context,
+    pub clock: Arc<dyn Clock>,
+    pub random: Arc<dyn Random>,
+    pub database: Database,
+    pub queue: Queue,
+    pub queue_config: QueueConfig,
+    pub app_key: AppKey,
+    pub public_url: Url,
+    pub files: FileStore,
+    pub printer: PdfPrinter,
+    pub realtime: Arc<dyn Realtime>,
+    pub redis: Option<Arc<RedisRealtime>>,
+    pub jobs: Arc<Jobs>,
+    pub seed: crate::config::SecretSeed,
+}
+
+/// Opens the database alone: for commands that need no more.
+pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure> {
+    let seed = prepare_folder(common)?;
+    let database = open_database(common).await?;
+    let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
+    let ctx =
+        Context { store: Arc::new(store), clock: Arc::new(SystemClock), random: Arc::new(SystemRandom), networks: Networks::default() };
+    Ok((database, ctx))
+}
+
+fn prepare_folder(common: &Common) -> Result<crate::config::SecretSeed, Failure> {
+    std::fs::create_dir_all(&common.data).map_err(|error| format!("the data folder {}: {error}", common.data.display()))?;
+    Ok(keys::seed(common)?)
+}
+
+async fn open_database(common: &Common) -> Result<Database, Failure> {
+    let database = match &common.database_url {
+        Some(address) => Database::open(address).await.map_err(|error| format!("DATABASE_URL: {error}"))?,
+        None => Database::open_file(&common.data.join("souk.db")).await.map_err(|error| format!("the database: {error}"))?,
+    };
+    migrate(&database).await?;
+    Ok(database)
+}
+
+/// `own_address`: where this process reaches the store's own sandbox.
+pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Result<Parts, Failure> {
+    let seed = prepare_folder(common)?;
+    let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (Arc::new(SystemClock), Arc::new(SystemRandom));
+    let database = open_database(common).await?;
+    let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
+    let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
+    let wallets = ArcblockRail::new(app_key.clone(), Arc::clone(&clock), own_address.clone())?;
+    let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
+    let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
+    let ctx = Context { store: Arc::new(store), clock: Arc::clone(&clock), random: Arc::clone(&random), networks };
+
+    let backend = match &common.redis_url {
+        Some(address) => QueueBackend::Redis(address.clone()),
+        None => QueueBackend::Sqlite(common.data.join("queue.db")),
+    };
+    // Stores that share a Redis are told apart by their own identity.
+    let queue_config = QueueConfig { name: format!("souk-{}", app_key.did()), ..QueueConfig::default() };
+    let queue = Queue::open(&backend, &queue_config).await.map_err(|error| format!("the queue: {error}"))?;
+    let (realtime, redis): (Arc<dyn Realtime>, _) = match &common.redis_url {
+        Some(address) => {
+            let redis = Arc::new(RedisRealtime::open(address, app_key.did().as_str()).await?);
+            (redis.clone(), Some(redis))
+        }
+        None => (Arc::new(LocalRealtime::default()), None),
+    };
+    let printer = PdfPrinter {
+        seller: Party { name: common.name.clone(), details: vec![public_url.to_string()] },
+        public_url: public_url.to_string(),
+        fonts: InvoiceFonts::default(),
+    };
+    let mailbox = match &common.smtp_url {
+        Some(address) => Mailbox::smtp(address, &common.mail_from),
+        None => Mailbox::folder(common.data.join("mail"), &common.mail_from),
+    };
+    let receipts = ReceiptMails { mailbox: mailbox.map_err(|error| format!("mail: {error}"))?, printer: printer.clone() };
+    let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: Arc::new(receipts) });
+    let files = FileStore::open(common.data.join("files")).await?;
+    Ok(Parts { ctx, clock, random, database, queue, queue_config, app_key, public_url, files, printer, realtime, redis, jobs, seed })
+}
+
+impl Parts {
+    /// Runs jobs and rounds until `shutdown`, and finishes what is in hand.
+    pub async fn work(&self, shutdown: CancellationToken) {
+        let work = Work {
+            database: self.database.clone(),
+            handler: self.jobs.clone(),
+            clock: Arc::clone(&self.clock),
+            random: Arc::clone(&self.random),
+            config: self.queue_config.clone(),
+        };
+        let jobs = souk_adapters::queue::run(self.queue.clone(), work, shutdown.clone());
+        let rounds = souk_workers::schedule::run(self.ctx.clone(), shutdown);
+        tokio::join!(jobs, rounds);
+    }
+}

@@ -1,0 +1,204 @@
+//! Options and environment. A wrong value is refused at start with a sentence that says what is expected.
+
+use clap::{Args, Parser, Subcommand};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use url::Url;
+
+/// A store for installable applications, with its own payment kit.
+#[derive(Debug, Parser)]
+#[command(name = "souk", version)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the store: API, web and workers in one process.
+    Serve(ServeArgs),
+    /// Run workers only, beside `souk serve --no-workers`.
+    Work(Common),
+    /// Bring the database up to date, and end.
+    Migrate(Common),
+    /// API keys for scripts and integrators.
+    Key {
+        #[command(flatten)]
+        common: Common,
+        #[command(subcommand)]
+        command: KeyCommand,
+    },
+    /// Messages that were given up.
+    DeadLetters {
+        #[command(flatten)]
+        common: Common,
+        /// Give this one its attempts back.
+        #[arg(long, value_name = "EVENT_ID")]
+        revive: Option<String>,
+    },
+    /// Print the OpenAPI document.
+    Openapi,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make a key. Its secret is printed once.
+    Create {
+        /// What the key is for.
+        #[arg(long)]
+        name: String,
+        /// Scopes, such as products:write,invoices:read, or *.
+        #[arg(long, value_delimiter = ',', required = true)]
+        scope: Vec<String>,
+        /// A key for live mode; without it, for test mode.
+        #[arg(long)]
+        live: bool,
+    },
+    /// List keys, without their secrets.
+    List,
+    /// End a key.
+    Revoke { id: String },
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// Where to listen.
+    #[arg(long, env = "SOUK_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
+    pub listen: SocketAddr,
+    /// Leave jobs to `souk work`.
+    #[arg(long)]
+    pub no_workers: bool,
+    /// Load the demo store into an empty database.
+    #[arg(long)]
+    pub demo: bool,
+    /// The script of an analytics service, loaded by every page.
+    #[arg(long, env = "SOUK_ANALYTICS_URL", value_parser = parse_http)]
+    pub analytics_url: Option<Url>,
+    /// Where pages report their errors.
+    #[arg(long, env = "SOUK_ERRORS_URL", value_parser = parse_http)]
+    pub errors_url: Option<Url>,
+    /// Which share of errors is reported, from 0 to 1.
+    #[arg(long, env = "SOUK_ERRORS_SAMPLE_RATE", default_value = "1", value_parser = parse_rate)]
+    pub errors_sample_rate: f64,
+    /// Let tests make the sandbox lose answers. Never in a store that anybody uses.
+    #[arg(long, hide = true)]
+    pub sandbox_faults: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// The folder for everything that is not in a database.
+    #[arg(long, env = "SOUK_DATA", default_value = "./data")]
+    pub data: PathBuf,
+    /// postgres://user@host/name; absent: SQLite in the data folder.
+    #[arg(long, env = "DATABASE_URL", value_parser = parse_database, hide_env_values = true)]
+    pub database_url: Option<String>,
+    /// redis://host; absent: the embedded queue. Several processes require it.
+    #[arg(long, env = "REDIS_URL", value_parser = parse_redis, hide_env_values = true)]
+    pub redis_url: Option<String>,
+    /// The address that people and wallets reach the store under; absent: where it listens.
+    #[arg(long, env = "SOUK_PUBLIC_URL", value_parser = parse_http)]
+    pub public_url: Option<Url>,
+    /// 64 hex digits; absent: created in the data folder.
+    #[arg(long, env = "SOUK_SECRET_KEY", value_parser = parse_secret, hide_env_values = true)]
+    pub secret_key: Option<SecretSeed>,
+    /// smtps://user:password@host:465; absent: mails are written to the data folder.
+    #[arg(long, env = "SMTP_URL", value_parser = parse_smtp, hide_env_values = true)]
+    pub smtp_url: Option<String>,
+    /// Who mails are from.
+    #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
+    pub mail_from: String,
+    /// The store's name.
+    #[arg(long, env = "SOUK_NAME", default_value = "Souk")]
+    pub name: String,
+}
+
+/// Never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretSeed(pub [u8; 32]);
+
+impl std::fmt::Debug for SecretSeed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretSeed(…)")
+    }
+}
+
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an address and a port, such as 127.0.0.1:8080".to_owned())
+}
+
+fn parse_http(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
+    url.ok_or_else(|| "expected an address that begins with http:// or https://".to_owned())
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.0..=1.0).contains(rate));
+    rate.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+fn parse_database(text: &str) -> Result<String, String> {
+    let known = ["postgres://", "postgresql://", "sqlite://"].iter().any(|scheme| text.starts_with(scheme));
+    known.then(|| text.to_owned()).ok_or_else(|| "expected postgres://user@host/name, or sqlite://path/to/file".to_owned())
+}
+
+fn parse_redis(text: &str) -> Result<String, String> {
+    let known = ["redis://", "rediss://"].iter().any(|scheme| text.starts_with(scheme));
+    known.then(|| text.to_owned()).ok_or_else(|| "expected redis://host:6379".to_owned())
+}
+
+fn parse_smtp(text: &str) -> Result<String, String> {
+    let known = ["smtp://", "smtps://"].iter().any(|scheme| text.starts_with(scheme));
+    known.then(|| text.to_owned()).ok_or_else(|| "expected smtps://user:password@host:465, or smtp://host:587?tls=required".to_owned())
+}
+
+pub fn parse_secret(text: &str) -> Result<SecretSeed, String> {
+    let expected = "expected 64 hex digits (32 random bytes)";
+    let digits = text.trim().as_bytes();
+    if digits.len() != 64 {
+        return Err(expected.to_owned());
+    }
+    let mut seed = [0; 32];
+    for (byte, pair) in seed.iter_mut().zip(digits.chunks(2)) {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        *byte = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or(expected)?;
+    }
+    Ok(SecretSeed(seed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_options_fit_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_with_a_sentence() {
+        for (option, value, said) in [
+            ("--listen", "8080", "such as 127.0.0.1:8080"),
+            ("--database-url", "mysql://x", "postgres://user@host/name"),
+            ("--redis-url", "localhost", "redis://host:6379"),
+            ("--public-url", "store.example", "http:// or https://"),
+            ("--secret-key", "abc", "64 hex digits"),
+            ("--errors-sample-rate", "2", "from 0 to 1"),
+            ("--smtp-url", "mail", "smtps://"),
+        ] {
+            let refused = Cli::try_parse_from(["souk", "serve", option, value]).expect_err(option).to_string();
+            assert!(refused.contains(said), "{option}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_secret_key_is_read_and_never_printed() {
+        let seed = parse_secret(&"0a".repeat(32)).expect("read");
+        assert_eq!(seed.0, [10; 32]);
+        assert_eq!(format!("{seed:?}"), "SecretSeed(…)");
+        assert!(parse_secret(&"é".repeat(32)).is_err());
+    }
+}

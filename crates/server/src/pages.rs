@@ -1,0 +1,143 @@
+//! The web entries: `index.html`, `checkout.html`, `wallet.html`, and their assets, compressed when they were built.
+
+use poem::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use poem::{Endpoint, IntoResponse, Request, Response};
+use rust_embed::RustEmbed;
+use souk_domain::shared::Random;
+use std::sync::Arc;
+
+#[derive(RustEmbed)]
+#[folder = "../../web/dist"]
+#[allow_missing = true]
+struct Web;
+
+/// Tells browsers apart before anybody signs in.
+const VISITOR_COOKIE: &str = "vid";
+
+pub struct Pages {
+    pub random: Arc<dyn Random>,
+    pub secure: bool,
+}
+
+impl Endpoint for Pages {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return Ok(StatusCode::METHOD_NOT_ALLOWED.into_response());
+        }
+        let path = request.uri().path().trim_start_matches('/');
+        let is_page = path.is_empty() || !path.rsplit('/').next().unwrap_or_default().contains('.');
+        if is_page {
+            return Ok(self.page(path, request.headers()));
+        }
+        // The entries are served at their addresses only, with their policies.
+        let mut response = match path.ends_with(".html") {
+            true => StatusCode::NOT_FOUND.into_response(),
+            false => file(path, request.headers()).unwrap_or_else(|| StatusCode::NOT_FOUND.into_response()),
+        };
+        // Vite names assets by their content.
+        let lifetime = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" };
+        if response.status() == StatusCode::OK {
+            response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(lifetime));
+        }
+        Ok(response)
+    }
+}
+
+impl Pages {
+    fn page(&self, path: &str, headers: &HeaderMap) -> Response {
+        let (entry, policy) = match path {
+            "sandbox/wallet" => ("wallet.html", Policy::Wallet),
+            path if path.starts_with("checkout/") => ("checkout.html", Policy::Checkout),
+            _ => ("index.html", Policy::Store),
+        };
+        let Some(mut response) = file(entry, headers) else {
+            let told = "The web pages have not been built. Run `make build`, or `npm ci && npm run build` in the folder web.";
+            return told.with_status(StatusCode::SERVICE_UNAVAILABLE).into_response();
+        };
+        let set = response.headers_mut();
+        set.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        set.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy.text()));
+        let cookies = headers.get(header::COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if !cookies.split(';').any(|pair| pair.trim().starts_with(&format!("{VISITOR_COOKIE}="))) {
+            let mut bytes = [0; 16];
+            self.random.fill(&mut bytes);
+            let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let secure = if self.secure { "; Secure" } else { "" };
+            let cookie = format!("{VISITOR_COOKIE}={name}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000{secure}");
+            if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+                set.append(header::SET_COOKIE, cookie);
+            }
+        }
+        response
+    }
+}
+
+/// What each entry may do.
+#[derive(Clone, Copy)]
+enum Policy {
+    Store,
+    /// May be framed by other sites, and may load the card processor's form.
+    Checkout,
+    /// One of the published wallet libraries contains an `eval`; only this page may run it.
+    Wallet,
+}
+
+impl Policy {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Store => {
+                "default-src 'self'; script-src 'self' https:; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
+                 connect-src 'self' https:; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
+            }
+            Self::Checkout => {
+                "default-src 'self'; script-src 'self' https://js.stripe.com; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
+                 connect-src 'self' https://api.stripe.com; frame-src 'self' https://js.stripe.com https://hooks.stripe.com; \
+                 object-src 'none'; base-uri 'self'"
+            }
+            Self::Wallet => {
+                "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
+                 connect-src *; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
+            }
+        }
+    }
+}
+
+/// A file of the build, in the best encoding that the reader takes.
+fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let takes = |name: &str| accepted.split(',').any(|part| part.split(';').next().unwrap_or_default().trim() == name);
+    let variants = [("br", ".br"), ("gzip", ".gz")].into_iter().filter(|(name, _)| takes(name));
+    let compressed = variants.filter_map(|(name, ending)| Some((Some(name), Web::get(&format!("{path}{ending}"))?))).next();
+    let (encoding, found) = match compressed {
+        Some(found) => found,
+        None => (None, Web::get(path)?),
+    };
+    let tag = format!("\"{}\"", found.metadata.sha256_hash().iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>());
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag)) {
+        return Some(StatusCode::NOT_MODIFIED.with_header(header::ETAG, tag).into_response());
+    }
+    let mut response = Response::builder().content_type(kind(path)).header(header::ETAG, tag).body(found.data.into_owned());
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    if let Some(encoding) = encoding {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
+    Some(response)
+}
+
+fn kind(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "json" | "webmanifest" => "application/json; charset=utf-8",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "wasm" => "application/wasm",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}

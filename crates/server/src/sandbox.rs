@@ -1,0 +1,126 @@
+//! The sandbox: the networks that test mode pays against, in this process but outside the store.
+
+use crate::compose::{Failure, Parts};
+use crate::config::Common;
+use crate::keys;
+use poem::Route;
+use souk_adapters::sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
+use souk_adapters::sandbox::ledger::{self, CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
+use souk_adapters::sandbox::store::SandboxDb;
+use souk_domain::payment::{Currency, DEFAULT_MAXIMUM_PRECISION, Method, MethodKind, MethodSettings, Secret};
+use souk_domain::shared::{CurrencyId, MethodId, Mode, StorageError};
+use std::sync::Arc;
+use url::Url;
+
+/// The methods that a new store has in test mode.
+pub struct SandboxMethods {
+    pub wallet: Method,
+    pub token: Currency,
+    pub card: Method,
+    pub dollar: Currency,
+}
+
+fn key(parts: &Parts, prefix: &str) -> String {
+    let bytes = keys::derive(&parts.seed, prefix);
+    format!("{prefix}{}", bytes.iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+/// The networks' routes, to be mounted at `/sandbox/arcblock` and `/sandbox/stripe`, and the processor that must run.
+pub struct Opened {
+    pub ledger: Route,
+    pub cards: Route,
+    pub processor: Arc<CardProcessor>,
+}
+
+/// Opens ledger and card processor on a storage of their own: a file beside SQLite, a schema beside PostgreSQL.
+pub async fn open(common: &Common, parts: &Parts, own_address: &Url, faults: bool) -> Result<Opened, Failure> {
+    let database = match &common.database_url {
+        Some(address) if address.starts_with("postgres") => SandboxDb::open_postgres(address).await?,
+        _ => SandboxDb::open_sqlite(&common.data.join("sandbox.db")).await?,
+    };
+    let ledger = Ledger::open(database.clone(), Arc::clone(&parts.clock), parts.app_key.did(), faults).await?;
+    let methods = parts.ctx.store.read().await?.methods().list(Mode::Test).await?;
+    let card = methods.iter().find(|method| method.kind == MethodKind::Stripe && is_sandbox(method));
+    let webhook = card.map(|method| Webhook {
+        url: own_address.join(&format!("api/webhooks/{}", method.id)).map(|url| url.to_string()).unwrap_or_default(),
+        secret: Secret::new(key(parts, "whsec_sandbox_")),
+    });
+    let config = CardProcessorConfig {
+        secret_key: Secret::new(key(parts, "sk_sandbox_")),
+        publishable_key: key(parts, "pk_sandbox_"),
+        webhook,
+        faults,
+    };
+    let processor = CardProcessor::open(database, Arc::clone(&parts.clock), Arc::clone(&parts.random), config).await?;
+    Ok(Opened { ledger: ledger::routes(Arc::new(ledger)), cards: cards::routes(Arc::clone(&processor)), processor })
+}
+
+fn is_sandbox(method: &Method) -> bool {
+    matches!(&method.settings, MethodSettings::Stripe { api_host, .. } if api_host.starts_with('/'))
+}
+
+/// Gives a store without methods those of the sandbox. Of several processes that start together, one does.
+pub async fn install_methods(parts: &Parts) -> Result<(), StorageError> {
+    let mut unit = parts.ctx.store.begin().await?;
+    if !unit.methods().list(Mode::Test).await?.is_empty() {
+        return Ok(());
+    }
+    let SandboxMethods { wallet, token, card, dollar } = methods(parts);
+    unit.methods().insert(&wallet).await?;
+    unit.methods().insert_currency(&token).await?;
+    unit.methods().insert(&card).await?;
+    unit.methods().insert_currency(&dollar).await?;
+    unit.commit().await
+}
+
+fn methods(parts: &Parts) -> SandboxMethods {
+    let (now, random) = (parts.clock.now(), parts.random.as_ref());
+    let method = |kind, name: &str, description: &str, logo: &str, settings| Method {
+        id: MethodId::new(now, random),
+        mode: Mode::Test,
+        kind,
+        active: true,
+        name: name.to_owned(),
+        description: description.to_owned(),
+        logo: logo.to_owned(),
+        settings,
+        default_currency_id: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let settings = MethodSettings::Arcblock {
+        chain_id: CHAIN_ID.to_owned(),
+        api_host: "/sandbox/arcblock/api/".to_owned(),
+        explorer_host: "/sandbox/arcblock/explorer".to_owned(),
+    };
+    let mut wallet =
+        method(MethodKind::Arcblock, "Wallet", "Pay with test tokens from the sandbox wallet", "/methods/arcblock.svg", settings);
+    let settings = MethodSettings::Stripe {
+        api_host: "/sandbox/stripe".to_owned(),
+        dashboard: "/sandbox/stripe/dashboard".to_owned(),
+        publishable_key: key(parts, "pk_sandbox_"),
+        secret_key: Secret::new(key(parts, "sk_sandbox_")),
+        webhook_signing_secret: Secret::new(key(parts, "whsec_sandbox_")),
+    };
+    let mut card = method(MethodKind::Stripe, "Card", "Pay with a test card", "/methods/card.svg", settings);
+    let currency = |method: &Method, name: &str, symbol: &str, decimals, contract: String, is_base| Currency {
+        id: CurrencyId::new(now, random),
+        method_id: method.id.clone(),
+        mode: Mode::Test,
+        active: true,
+        name: name.to_owned(),
+        symbol: symbol.to_owned(),
+        logo: method.logo.clone(),
+        decimals,
+        maximum_precision: DEFAULT_MAXIMUM_PRECISION.min(decimals),
+        contract,
+        is_base,
+        created_at: now,
+        updated_at: now,
+    };
+    let token = currency(&wallet, TOKEN_NAME, TOKEN_SYMBOL, TOKEN_DECIMALS, ledger::token().to_string(), true);
+    let dollar = currency(&card, "US Dollar", "USD", 2, "usd".to_owned(), false);
+    wallet.default_currency_id = Some(token.id.clone());
+    card.default_currency_id = Some(dollar.id.clone());
+    SandboxMethods { wallet, token, card, dollar }
+}

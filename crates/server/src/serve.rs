@@ -1,0 +1,151 @@
+//! `souk serve` and `souk work`.
+
+use crate::compose::{Failure, Parts, compose};
+use crate::config::{Common, ServeArgs};
+use crate::{demo, pages, sandbox};
+use async_trait::async_trait;
+use poem::listener::{Acceptor, Listener, TcpListener};
+use poem::{Route, Server};
+use souk_adapters::identity::AppEnvelopes;
+use souk_adapters::queue::Queue;
+use souk_api::auth::token_hash;
+use souk_api::state::{App, Probe, Site};
+use souk_domain::access;
+use souk_domain::shared::Text;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+/// Requests and jobs in hand have this long to finish after SIGTERM; the process ends within 10 s.
+const GRACE: Duration = Duration::from_secs(8);
+
+struct QueueProbe(Queue);
+
+#[async_trait]
+impl Probe for QueueProbe {
+    async fn ping(&self) -> Result<(), String> {
+        self.0.ping().await.map_err(|error| error.to_string())
+    }
+}
+
+pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
+    // Bound first: port 0 becomes a port, and a taken one is told before anything is opened.
+    let acceptor =
+        TcpListener::bind(args.listen).into_acceptor().await.map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
+    let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).unwrap_or(args.listen);
+    let own_address = Url::parse(&format!("http://{bound}/"))?;
+    let public_url = args.common.public_url.clone().unwrap_or_else(|| own_address.clone());
+    let parts = compose(&args.common, public_url, own_address.clone()).await?;
+    sandbox::install_methods(&parts).await?;
+    let networks = sandbox::open(&args.common, &parts, &own_address, args.sandbox_faults).await?;
+    if args.demo {
+        demo::load(&parts).await?;
+    }
+
+    let app = Arc::new(app(&args, &parts));
+    let pages = pages::Pages { random: Arc::clone(&parts.random), secure: parts.public_url.scheme() == "https" };
+    let outside = Route::new().nest("/sandbox/arcblock", networks.ledger).nest("/sandbox/stripe", networks.cards).nest_no_strip("/", pages);
+    let service = souk_api::service(app, outside);
+
+    let shutdown = CancellationToken::new();
+    let mut background = tokio::task::JoinSet::new();
+    let (processor, stop) = (networks.processor, shutdown.clone());
+    background.spawn(async move { processor.run(stop).await });
+    if let Some(redis) = parts.redis.clone() {
+        let stop = shutdown.clone();
+        background.spawn(async move { redis.run(stop).await });
+    }
+    let parts = Arc::new(parts);
+    if !args.no_workers {
+        let (parts, stop) = (Arc::clone(&parts), shutdown.clone());
+        background.spawn(async move { parts.work(stop).await });
+    }
+    greet(&args, &parts).await?;
+
+    let signal = {
+        let stop = shutdown.clone();
+        async move {
+            terminated().await;
+            stop.cancel();
+        }
+    };
+    Server::new_with_acceptor(acceptor).run_with_graceful_shutdown(service, signal, Some(GRACE)).await?;
+    shutdown.cancel();
+    finish(background).await;
+    Ok(())
+}
+
+fn app(args: &ServeArgs, parts: &Parts) -> App {
+    App {
+        ctx: parts.ctx.clone(),
+        site: Site {
+            name: args.common.name.clone(),
+            description: Text::new("Apps you can install, from people who make them", "可安装的应用,来自制作它们的人"),
+            public_url: parts.public_url.clone(),
+            demo: args.demo,
+            analytics_script: args.analytics_url.clone(),
+            errors_url: args.errors_url.clone(),
+            errors_sample_rate: args.errors_sample_rate,
+        },
+        envelopes: Arc::new(AppEnvelopes::new(parts.app_key.clone())),
+        files: Arc::new(parts.files.clone()),
+        printer: Arc::new(parts.printer.clone()),
+        realtime: Arc::clone(&parts.realtime),
+        probe: Arc::new(QueueProbe(parts.queue.clone())),
+    }
+}
+
+/// Says where the store is, and, while it has no owner, how to become it.
+async fn greet(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
+    let mut bytes = [0; 16];
+    parts.random.fill(&mut bytes);
+    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("Souk is open: {}", parts.public_url);
+    if access::offer_ownership(&parts.ctx, &token_hash(&token)).await? {
+        let link = parts.public_url.join(&format!("/claim-owner?token={token}"))?;
+        println!("It has no owner yet. Whoever opens this link first becomes it: {link}");
+    }
+    if args.demo {
+        println!("Demo data is loaded; payments are in test mode and move no money.");
+    }
+    println!("Stop it with Ctrl-C.");
+    Ok(())
+}
+
+/// Workers alone.
+pub async fn work(common: Common) -> Result<(), Failure> {
+    let address =
+        common.public_url.clone().ok_or("souk work needs SOUK_PUBLIC_URL (or --public-url): the address of the store it works for")?;
+    let parts = compose(&common, address.clone(), address).await?;
+    let shutdown = CancellationToken::new();
+    let stop = shutdown.clone();
+    tokio::spawn(async move {
+        terminated().await;
+        stop.cancel();
+    });
+    println!("Working for {}. Stop it with Ctrl-C.", parts.public_url);
+    parts.work(shutdown).await;
+    Ok(())
+}
+
+async fn terminated() {
+    let mut term = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(term) => term,
+        Err(error) => {
+            tracing::error!(%error, "SIGTERM cannot be listened for");
+            return std::future::pending().await;
+        }
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}
+
+async fn finish(mut background: tokio::task::JoinSet<()>) {
+    let finished = tokio::time::timeout(GRACE, async { while background.join_next().await.is_some() {} }).await;
+    if finished.is_err() {
+        tracing::warn!("some work did not finish in time; it is repeated after the next start");
+    }
+}

@@ -1,0 +1,29 @@
+//! One file for each job; here each topic finds its own.
+
+mod publish;
+mod receipt;
+mod settle;
+
+use async_trait::async_trait;
+use souk_domain::billing::ReceiptMailer;
+use souk_domain::context::Context;
+use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
+use std::sync::Arc;
+
+/// What jobs work with.
+pub struct Jobs {
+    pub ctx: Context,
+    pub realtime: Arc<dyn Realtime>,
+    pub receipts: Arc<dyn ReceiptMailer>,
+}
+
+#[async_trait]
+impl Handler for Jobs {
+    async fn handle(&self, job: Job) -> Result<(), JobError> {
+        match job.topic {
+            Topic::SettleAttempt => settle::run(self, &job).await,
+            Topic::ReceiptMail => receipt::run(self, &job).await,
+            Topic::Realtime => publish::run(self, &job).await,
+        }
+    }
+}

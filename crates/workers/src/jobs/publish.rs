@@ -1,0 +1,11 @@
+//! Tells the open pages. Payload: `event`, and the ids that go with it.
+
+use super::Jobs;
+use souk_domain::events::{Job, JobError, PublicEvent};
+
+pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
+    let name = job.value("event")?.to_owned();
+    let mut ids = job.payload.clone();
+    ids.remove("event");
+    jobs.realtime.publish(&PublicEvent { name, ids }).await.map_err(|error| JobError::Retry(error.to_string()))
+}

@@ -1,0 +1,29 @@
+//! Mails the receipt of a paid invoice. Payload: `invoice`.
+
+use super::Jobs;
+use souk_domain::billing::{InvoiceStatus, ReceiptError, ReceiptOrder, expand_invoice};
+use souk_domain::events::{Job, JobError};
+use souk_domain::shared::InvoiceId;
+
+pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
+    let id = InvoiceId::parse(job.value("invoice")?).map_err(|error| JobError::Fail(error.to_string()))?;
+    let mut unit = jobs.ctx.store.read().await?;
+    let Some(invoice) = expand_invoice(unit.as_mut(), &id).await? else { return Ok(()) };
+    if invoice.invoice.status != InvoiceStatus::Paid {
+        return Ok(());
+    }
+    let granted = match &invoice.invoice.session_id {
+        Some(session) => unit.entitlements().of_session(session).await?,
+        None => Vec::new(),
+    };
+    let dids: Vec<_> = granted.into_iter().map(|entitlement| entitlement.app).collect();
+    let apps = unit.apps().find_all(&dids).await?;
+    drop(unit);
+    let language = invoice.customer.language;
+    let downloads = apps.iter().map(|app| (app.title.in_language(language).to_owned(), format!("/apps/{}", app.did)));
+    let order = ReceiptOrder { downloads: downloads.collect(), language, invoice };
+    jobs.receipts.send(&order).await.map_err(|error| match error {
+        ReceiptError::Unavailable(reason) => JobError::Retry(reason),
+        ReceiptError::Refused(reason) => JobError::Fail(reason),
+    })
+}

@@ -1,0 +1,65 @@
+//! Every recurring round and its period, in one table. Each process runs all of them: what they do is guarded by
+//! conditional updates, so that two at once do it once.
+
+use souk_domain::checkout;
+use souk_domain::context::Context;
+use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The most rows of one round; what is left is due again in the next.
+const CHUNK: u32 = 200;
+
+#[derive(Debug, Clone, Copy)]
+enum Round {
+    /// Asks the networks about attempts that are not decided.
+    CheckAttempts,
+    ExpireSessions,
+    /// Removes logins, connect sessions and idempotency keys that are over.
+    Prune,
+}
+
+const TABLE: [(Round, Duration); 3] = [
+    (Round::CheckAttempts, Duration::from_secs(1)),
+    (Round::ExpireSessions, Duration::from_secs(5)),
+    (Round::Prune, Duration::from_secs(600)),
+];
+
+/// Runs every round at its period until `shutdown`; a round that has begun is finished.
+pub async fn run(ctx: Context, shutdown: CancellationToken) {
+    let rounds = TABLE.into_iter().map(|(round, period)| repeat(ctx.clone(), round, period, shutdown.clone()));
+    futures_util::future::join_all(rounds).await;
+}
+
+async fn repeat(ctx: Context, round: Round, period: Duration, shutdown: CancellationToken) {
+    let mut ticks = tokio::time::interval(period);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            _ = ticks.tick() => {}
+        }
+        if let Err(error) = once(&ctx, round).await {
+            tracing::error!(?round, error, "a round failed; it comes again");
+        }
+    }
+}
+
+async fn once(ctx: &Context, round: Round) -> Result<(), String> {
+    let told = |error: &dyn std::fmt::Display| error.to_string();
+    match round {
+        Round::CheckAttempts => checkout::check_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
+        Round::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
+        Round::Prune => prune(ctx).await.map_err(|error| told(&error)),
+    }
+}
+
+async fn prune(ctx: &Context) -> Result<(), souk_domain::shared::StorageError> {
+    let now = ctx.now();
+    let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
+    let mut unit = ctx.store.begin().await?;
+    unit.logins().prune(now, CHUNK).await?;
+    unit.connect_sessions().prune(now, CHUNK).await?;
+    unit.idempotency().prune(old, CHUNK).await?;
+    unit.commit().await
+}

@@ -1,0 +1,83 @@
+import { expect, test } from '@playwright/test';
+import { expectAccessible } from './fixtures/axe';
+import { freeApp, paidApp } from './fixtures/data';
+import { wear } from './fixtures/look';
+import { serve } from './fixtures/server';
+
+test.beforeEach(({ page }) => wear(page));
+
+test('a paid app says what it costs and leads to its checkout', async ({ page }) => {
+  await serve(page);
+  await page.goto(`/apps/${paidApp.did}`);
+  const buy = page.getByRole('link', { name: 'Buy for 5 SKT' });
+  await expect(buy).toHaveAttribute('href', `/checkout/pay/${paidApp.payment_link_id}`);
+  await expect(page.getByText('Or $4.99; you choose at the checkout.')).toBeVisible();
+  await expect(page).toHaveTitle('Lantern Notes · Souk');
+});
+
+test('a free app is downloaded by its button', async ({ page }) => {
+  await serve(page);
+  await page.goto(`/apps/${freeApp.did}`);
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Get', exact: true }).click();
+  expect((await download).url()).toContain(`/api/apps/${freeApp.did}/1.4.0/bundle`);
+  await expect(page.getByText('The download of version 1.4.0 has started.')).toBeVisible();
+});
+
+test('an app that was bought is downloaded, not sold again', async ({ page }) => {
+  await serve(page, { signedIn: true, owned: [paidApp.did] });
+  await page.goto(`/apps/${paidApp.did}`);
+  await expect(page.getByRole('link', { name: 'Download', exact: true })).toBeVisible();
+  await expect(page.getByRole('link', { name: /^Buy/ })).toHaveCount(0);
+});
+
+test('the short address leads to the page of the app', async ({ page }) => {
+  await serve(page);
+  await page.goto(`/app/${paidApp.did}`);
+  await expect(page).toHaveURL(`/apps/${paidApp.did}`);
+});
+
+test('an older version can be looked at and left', async ({ page }) => {
+  const seen = await serve(page);
+  await page.goto(`/apps/${paidApp.did}`);
+  await page.getByRole('link', { name: 'Show version 1.3.2' }).click();
+  await expect(page).toHaveURL(`/apps/${paidApp.did}/1.3.2`);
+  await expect(page.getByRole('note').filter({ hasText: 'You are looking at version 1.3.2.' })).toBeVisible();
+  expect(
+    seen.calls.some(({ path, query }) => path === `/apps/${paidApp.did}` && query.get('version') === '1.3.2'),
+  ).toBe(true);
+  await page.getByRole('link', { name: 'Show the latest version' }).click();
+  await expect(page).toHaveURL(`/apps/${paidApp.did}`);
+});
+
+test('screenshots open large in a dialog, turn by arrow keys, and give the focus back', async ({ page }) => {
+  await serve(page);
+  await page.goto(`/apps/${paidApp.did}`);
+  const first = page.getByRole('button', { name: 'Open screenshot: All notes in one list' });
+  await first.click();
+  const dialog = page.getByRole('dialog', { name: 'Screenshots' });
+  await expect(dialog.getByRole('img', { name: 'All notes in one list' })).toBeVisible();
+  await expectAccessible(page);
+  await page.keyboard.press('ArrowRight');
+  await expect(dialog.getByRole('img', { name: 'How notes are linked' })).toBeVisible();
+  await expect(dialog).toContainText('Screenshot 2 of 3');
+  await page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  await expect(first).toBeFocused();
+});
+
+test('a readme runs nothing and has no second h1', async ({ page }) => {
+  await serve(page);
+  await page.goto(`/apps/${paidApp.did}`);
+  await expect(page.getByRole('heading', { name: 'What it does', level: 3 })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1);
+  await expect(page.getByRole('link', { name: 'the handbook' })).toHaveAttribute('rel', /nofollow/);
+});
+
+test('an app that does not exist says so and leads back', async ({ page }) => {
+  await serve(page);
+  await page.goto('/apps/z0');
+  await expect(page.getByRole('heading', { level: 1, name: 'This app does not exist' })).toBeVisible();
+  await page.getByRole('link', { name: 'To the store front', exact: true }).click();
+  await expect(page).toHaveURL('/');
+});

@@ -1,0 +1,119 @@
+import { expect, test } from '@playwright/test';
+import { expectAccessible } from './fixtures/axe';
+import { paidApp } from './fixtures/data';
+import { wear } from './fixtures/look';
+import { serve } from './fixtures/server';
+
+test.beforeEach(({ page }) => wear(page));
+
+test('the home page shows what the store is, its categories and three shelves', async ({ page }) => {
+  await serve(page);
+  await page.goto('/');
+  await expect(
+    page.getByRole('heading', { level: 1, name: 'Apps you pay for once, download and keep.' }),
+  ).toBeVisible();
+  await expect(page.getByRole('navigation', { name: 'Categories' }).getByRole('link')).toHaveCount(6);
+  for (const shelf of ['New', 'Recently updated', 'Trending'])
+    await expect(page.getByRole('region', { name: shelf })).toBeVisible();
+  await expect(page).toHaveTitle('Souk');
+});
+
+test('"/" goes to the search, typing waits 300 ms and asks once', async ({ page }) => {
+  const seen = await serve(page);
+  await page.goto('/search');
+  await expect(page.getByText('8 apps')).toBeVisible();
+  seen.calls.length = 0;
+  await page.keyboard.press('/');
+  const search = page.getByRole('textbox', { name: 'Search apps' });
+  await expect(search).toBeFocused();
+  await search.pressSequentially('quill', { delay: 20 });
+  await expect(page).toHaveURL('/search?keyword=quill');
+  await expect(page.getByText('1 app', { exact: true })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'Results for “quill”' })).toBeVisible();
+  expect(seen.calls.filter(({ path }) => path === '/apps').map(({ query }) => query.get('keyword'))).toEqual(['quill']);
+  await expect(search).toBeFocused();
+});
+
+test('a number can be searched for and stays as it was typed in the address', async ({ page }) => {
+  const seen = await serve(page);
+  await page.goto('/search?keyword=2048&page=x&sort=nonsense');
+  await expect(page.getByRole('heading', { level: 1, name: 'Results for “2048”' })).toBeVisible();
+  const asked = seen.calls.find(({ path }) => path === '/apps')?.query;
+  expect([asked?.get('keyword'), asked?.get('page'), asked?.get('sort')]).toEqual(['2048', '1', 'downloads']);
+});
+
+test('a category keeps what was searched for, and the filters stand in the address', async ({ page }) => {
+  const seen = await serve(page);
+  await page.goto('/search?keyword=a');
+  await page.getByRole('link', { name: 'Productivity' }).click();
+  await expect(page).toHaveURL('/category/productivity?keyword=a');
+  await expect(page.getByRole('heading', { level: 1, name: 'Results for “a” in Productivity' })).toBeVisible();
+  await page.getByText('Free', { exact: true }).first().click();
+  await expect(page).toHaveURL('/category/productivity?keyword=a&price=free');
+  await page.getByRole('combobox', { name: 'Sort by' }).click();
+  await page.getByTitle('Name', { exact: true }).click();
+  await expect(page).toHaveURL('/category/productivity?keyword=a&price=free&sort=name');
+  const last = seen.calls.filter(({ path }) => path === '/apps').at(-1)?.query;
+  expect(Object.fromEntries(last ?? [])).toMatchObject({
+    category: 'productivity',
+    keyword: 'a',
+    price: 'free',
+    sort: 'name',
+    locale: 'en',
+    livemode: 'false',
+  });
+});
+
+test('nothing found says so and has a way on', async ({ page }) => {
+  await serve(page);
+  await page.goto('/search?keyword=zzzz');
+  await expect(page.getByText('No app matches')).toBeVisible();
+  await page.getByRole('button', { name: 'Show all apps' }).click();
+  await expect(page.getByText('8 apps')).toBeVisible();
+});
+
+test('a list that fails says so and can be asked again', async ({ page }) => {
+  const failing: Record<string, number> = { '/apps': 400 };
+  await serve(page, { failing });
+  await page.goto('/search');
+  await expect(page.getByRole('alert')).toContainText('Request apps Error, please try again later');
+  await expectAccessible(page);
+  delete failing['/apps'];
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByText('8 apps')).toBeVisible();
+});
+
+test('apps that are on their way have their places kept', async ({ page }) => {
+  await serve(page, { silent: ['/apps'] });
+  await page.goto('/search');
+  const grid = page.locator('[aria-busy="true"]');
+  await expect(grid).toBeVisible();
+  const place = await grid.locator('> div > div').first().boundingBox();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await serve(page);
+  await page.goto('/search?sort=name');
+  const card = await page.getByRole('article').first().boundingBox();
+  expect(Math.abs((card?.height ?? 0) - (place?.height ?? 0))).toBeLessThanOrEqual(24);
+  expect(card?.width).toBe(place?.width);
+});
+
+test('an address nobody knows goes home', async ({ page }) => {
+  await serve(page);
+  await page.goto('/no/such/page');
+  await expect(page).toHaveURL('/');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+});
+
+test('a card opens its app, by mouse and by keyboard', async ({ page }) => {
+  await serve(page);
+  await page.goto('/search');
+  await page
+    .getByRole('article')
+    .first()
+    .click({ position: { x: 20, y: 160 } });
+  await expect(page).toHaveURL(`/apps/${paidApp.did}`);
+  await page.goBack();
+  await page.getByRole('link', { name: 'Quill' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'Quill' })).toBeVisible();
+});

@@ -1,0 +1,195 @@
+import { createRequire } from 'node:module';
+import AxeBuilder from '@axe-core/playwright';
+import { expect, type Page, test } from '@playwright/test';
+import { StoreSide, serveLedger, TOKEN } from './fixtures/connect';
+
+const { fromBase58 } = createRequire(import.meta.url)('@ocap/util');
+const AUTH = 'http://127.0.0.1/api/did/payment/auth?_t_=t1';
+const FIVE = '5000000000000000000';
+
+const open = (page: Page, url: string | null = AUTH) =>
+  page.goto(`/sandbox/wallet${url ? `?url=${encodeURIComponent(url)}` : ''}`);
+const createAccount = (page: Page) => page.getByRole('button', { name: 'Create your first account' }).click();
+const signIn = { type: 'authPrincipal', description: 'Please continue with your account', meta: { n: 1 }, target: '' };
+const profile = { type: 'profile', description: 'Who are you?', items: ['fullName', 'email', 'avatar'], meta: {} };
+
+test.use({ bypassCSP: true });
+test.beforeEach(({ page }) => serveLedger(page).then(() => undefined));
+
+test('signs in and shares the profile, step by step, in version 1.1.0', async ({ page }) => {
+  const store = new StoreSide([() => [signIn], () => [profile]]);
+  await store.serve(page);
+  await open(page);
+  await createAccount(page);
+  await expect(page.getByText('Sign in to Souk Demo as Account 1')).toBeVisible();
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByText('Share your name and your e-mail')).toBeVisible();
+  await page.getByLabel('Name', { exact: true }).fill('Mei Lin');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
+  const [first, second] = store.answers;
+  expect(first).toMatchObject({ action: 'responseAuth', challenge: 'C0', valid: true, version: '1.1.0' });
+  expect(first?.requestedClaims[0]).toMatchObject({ type: 'authPrincipal', meta: { n: 1 } });
+  expect(second).toMatchObject({ challenge: 'C1', valid: true });
+  expect(second?.requestedClaims[0]).toMatchObject({ fullName: 'Mei Lin', email: 'account1@example.com' });
+});
+
+for (const kind of ['Ed25519 (usual)', 'Ethereum', 'Secp256k1']) {
+  test(`pays with a ${kind} key: the transaction is the one that was asked for, signed inside and outside`, async ({
+    page,
+  }) => {
+    const store: StoreSide = new StoreSide([
+      () => [signIn],
+      async (address, pk) => [
+        {
+          type: 'prepareTx',
+          description: 'Lantern Notes',
+          partialTx: await store.transfer(address, pk, FIVE, { checkoutSessionId: 'cs_1' }),
+          requirement: { tokens: [{ address: TOKEN, value: FIVE }], assets: {} },
+          meta: {},
+        },
+      ],
+    ]);
+    await store.serve(page);
+    await open(page);
+    await page.getByLabel('Kind of key').selectOption({ label: kind });
+    await createAccount(page);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect(page.getByText('The balance does not cover this')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Pay 5 SKT' })).toBeDisabled();
+    await page.getByRole('button', { name: 'Get test tokens' }).click();
+    await expect(page.getByTestId('balance')).toHaveText('1,000 SKT');
+    await expect(page.getByText('Lantern Notes')).toBeVisible();
+    await expect(page.getByText(store.app.address)).toBeVisible();
+    await page.getByRole('button', { name: 'Pay 5 SKT' }).click();
+    await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
+
+    const answer = store.answers[1];
+    expect(answer?.valid).toBe(true);
+    const address = answer?.iss.replace('did:abt:', '');
+    const tx = store.client.decodeTx(String(answer?.requestedClaims[0]?.finalTx));
+    expect(tx.from).toBe(address);
+    expect(tx.signature.length).toBeGreaterThan(60);
+    expect(tx.signaturesList).toHaveLength(1);
+    expect(tx.signaturesList[0]).toMatchObject({ signer: address, delegator: '' });
+    const itx = Buffer.from(tx.itx.value, 'base64').toString('latin1');
+    expect(itx).toContain('{"checkoutSessionId":"cs_1"}');
+    const asked = store.client.decodeTx(String(answer?.requestedClaims[0]?.partialTx));
+    const outputs = Buffer.from(asked.itx.value, 'base64').toString('latin1');
+    expect(itx.endsWith(outputs)).toBe(true);
+    expect(fromBase58(answer?.userPk ?? '').length).toBeGreaterThan(31);
+  });
+}
+
+test('declines, and the store is told', async ({ page }) => {
+  const store = new StoreSide([() => [signIn]]);
+  await store.serve(page);
+  await open(page);
+  await createAccount(page);
+  await page.getByRole('button', { name: 'Decline' }).click();
+  await expect(page.getByText('You declined. Souk Demo has been told.')).toBeVisible();
+  expect(store.answers[0]).toMatchObject({ action: 'declineAuth', challenge: 'C0', valid: true, requestedClaims: [] });
+});
+
+test('signs a text and a fingerprint, and agrees to a document', async ({ page }) => {
+  const origin = 'zWv1EUaWQ8SUGbAFgk5QzN3HtMqFwk9SjX';
+  const claims = [
+    { type: 'signature', typeUrl: 'mime:text/plain', origin, meta: {} },
+    { type: 'agreement', uri: 'https://souk.example/terms', method: 'sha3', digest: origin, meta: {} },
+  ];
+  const store = new StoreSide([() => claims]);
+  await store.serve(page);
+  await open(page);
+  await createAccount(page);
+  await expect(page.getByText('https://souk.example/terms')).toBeVisible();
+  await page.getByRole('button', { name: 'Accept' }).click();
+  await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
+  const [text, agreement] = store.answers[0]?.requestedClaims ?? [];
+  expect(String(text?.sig)).toMatch(/^z/);
+  expect(agreement).toMatchObject({ agreed: true });
+});
+
+test('refuses a transaction that moves more than it asks for', async ({ page }) => {
+  const store: StoreSide = new StoreSide([
+    async (address, pk) => [
+      {
+        type: 'prepareTx',
+        partialTx: await store.transfer(address, pk, '9000000000000000000', {}),
+        requirement: { tokens: [{ address: TOKEN, value: FIVE }] },
+        meta: {},
+      },
+    ],
+  ]);
+  await store.serve(page);
+  await open(page);
+  await createAccount(page);
+  await expect(page.getByText('The request and what it would sign differ. Decline it.')).toBeVisible();
+  await expect(page.getByRole('button', { name: /Pay/ })).toBeDisabled();
+});
+
+test('says when the request has expired, and when another account began it', async ({ page }) => {
+  const store = new StoreSide([() => [signIn]]);
+  store.fail = 'Session not found or expired';
+  await store.serve(page);
+  await open(page);
+  await createAccount(page);
+  await expect(page.getByText('The request has expired. Start again in the store.')).toBeVisible();
+  store.fail = 'Login user and wallet user mismatch, please relogin and try again';
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByText('Another account began this.')).toBeVisible();
+  store.fail = null;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByText('Sign in to Souk Demo as Account 1')).toBeVisible();
+});
+
+test('opens a pasted deep link with the address encoded twice, and names a wrong one', async ({ page }) => {
+  const store = new StoreSide([() => [signIn]]);
+  await store.serve(page);
+  await open(page, null);
+  await createAccount(page);
+  const field = page.getByLabel('Link or code of the request');
+  await field.fill('https://example.com/');
+  await page.getByRole('button', { name: 'Open', exact: true }).click();
+  await expect(field).toHaveAccessibleDescription(/This is not a wallet request/);
+  const link = `https://abtwallet.io/i/?${new URLSearchParams({ action: 'requestAuth', url: encodeURIComponent(AUTH) })}`;
+  await field.fill(link);
+  await page.getByRole('button', { name: 'Open', exact: true }).click();
+  await expect(page.getByText('Sign in to Souk Demo as Account 1')).toBeVisible();
+});
+
+test('keeps its accounts, and answers with the chosen one', async ({ page }) => {
+  const store = new StoreSide([() => [signIn]]);
+  await store.serve(page);
+  await open(page, null);
+  await createAccount(page);
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.reload();
+  await page.getByLabel('Accounts').selectOption({ index: 0 });
+  await open(page);
+  await expect(page.getByText('Sign in to Souk Demo as Account 1')).toBeVisible();
+  await page.getByLabel('Accounts').selectOption({ index: 1 });
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByText('You can go back')).toBeVisible();
+  expect(store.answers).toHaveLength(1);
+});
+
+for (const [language, scheme] of [
+  ['en', 'light'],
+  ['zh', 'dark'],
+] as const) {
+  test(`has no accessibility violation in ${language}, ${scheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    const store = new StoreSide([() => [signIn]]);
+    await store.serve(page);
+    await page.goto(`/sandbox/wallet?locale=${language}&url=${encodeURIComponent(AUTH)}`);
+    const axe = () =>
+      new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']).analyze();
+    await page.locator('button[aria-busy]').waitFor({ state: 'detached' });
+    expect((await axe()).violations).toEqual([]);
+    await page.locator('.k-button-primary').click();
+    await page.locator('#request-heading').waitFor();
+    expect((await axe()).violations).toEqual([]);
+    await expect(page.locator('html')).toHaveAttribute('lang', language);
+  });
+}

@@ -1,0 +1,48 @@
+// Measures what a first visit to each entry loads (gzip) and fails when a budget is exceeded.
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const dist = new URL('../dist/', import.meta.url).pathname;
+const manifest = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf8'));
+
+/** kB (1000 bytes) of gzip, per entry: scripts and styles that load before anything is clicked. */
+const BUDGETS = {
+  checkout: { entries: ['checkout.html'], js: 100, css: 15 },
+  store: { entries: ['index.html'], js: 290, css: 40 },
+};
+
+/** The entry's own chunk and everything it imports statically. */
+function firstLoad(key, seen = new Set()) {
+  if (seen.has(key)) return seen;
+  seen.add(key);
+  for (const next of manifest[key]?.imports ?? []) firstLoad(next, seen);
+  return seen;
+}
+
+const gzipSize = (file) => statSync(join(dist, `${file}.gz`)).size;
+const kilobytes = (bytes) => Math.round(bytes / 100) / 10;
+
+// The store's first load is its shell and the home page's own chunks, which the router asks for at once.
+const homeChunks = Object.keys(manifest).filter((key) => /src\/routes\/index\.tsx/.test(key));
+
+const sizes = {};
+let exceeded = false;
+for (const [name, budget] of Object.entries(BUDGETS)) {
+  const keys = new Set(budget.entries.flatMap((entry) => [...firstLoad(entry)]));
+  if (name === 'store') for (const key of homeChunks) for (const next of firstLoad(key)) keys.add(next);
+  const scripts = new Set([...keys].map((key) => manifest[key].file).filter((file) => file.endsWith('.js')));
+  const styles = new Set([...keys].flatMap((key) => manifest[key].css ?? []));
+  const js = [...scripts].reduce((sum, file) => sum + gzipSize(file), 0);
+  const css = [...styles].reduce((sum, file) => sum + gzipSize(file), 0);
+  sizes[name] = { js_gzip: js, js_budget: budget.js * 1000, css_gzip: css, css_budget: budget.css * 1000 };
+  const over = js > budget.js * 1000 || css > budget.css * 1000;
+  exceeded ||= over;
+  console.log(
+    `${name.padEnd(9)} js ${kilobytes(js)} kB of ${budget.js}, css ${kilobytes(css)} kB of ${budget.css}${over ? '  EXCEEDED' : ''}`,
+  );
+}
+writeFileSync(join(dist, 'sizes.json'), `${JSON.stringify(sizes, null, 2)}\n`);
+if (exceeded) {
+  console.error('A first load exceeds its budget: split what is not needed at once into a chunk of its own.');
+  process.exit(1);
+}

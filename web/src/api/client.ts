@@ -1,0 +1,94 @@
+import { keptLivemode, livemode, setLivemode } from '@/lib/livemode';
+import { locale } from '@/lib/locale';
+import { ApiError } from './error';
+import type { StoreInfo } from './types';
+
+/** SPEC.md and the kit's clients wait this long for an answer. */
+const TIMEOUT_MS = 30_000;
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+export interface CallOptions {
+  query?: Query;
+  body?: unknown;
+  /** Writes carry one of their own unless the caller repeats an earlier attempt with its key. */
+  idempotencyKey?: string;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+/** The pages work at the root and under the kit's mount prefix; calls go where the page came from. */
+export function mountPrefix(path = window.location.pathname): string {
+  return path === '/payment' || path.startsWith('/payment/') ? '/payment' : '';
+}
+
+/** 128 random bits in the form of a UUID; `crypto.randomUUID` is absent on plain http. */
+export function idempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** The address of a call, with `locale` and `livemode` and no empty parameters. */
+export function callAddress(path: string, query: Query = {}): string {
+  const params = new URLSearchParams();
+  const all: Query = { ...query, locale: query.locale ?? locale(), livemode: query.livemode ?? livemode() };
+  for (const [key, value] of Object.entries(all)) {
+    if (value !== undefined && value !== null && value !== '') params.append(key, String(value));
+  }
+  return `${mountPrefix()}${path}?${params}`;
+}
+
+let storeInfo: Promise<StoreInfo> | undefined;
+
+/** Who this store is; asked once per page. */
+export function fetchStore(): Promise<StoreInfo> {
+  storeInfo ??= call<StoreInfo>('GET', '/api/store').catch((error) => {
+    storeInfo = undefined;
+    throw error;
+  });
+  return storeInfo;
+}
+
+/** A fresh browser in a demo store begins in test mode, so that nobody looks for real money there. */
+async function beginMode(): Promise<void> {
+  if (keptLivemode() !== undefined) return;
+  const { demo } = await fetchStore();
+  if (keptLivemode() === undefined) setLivemode(!demo);
+}
+
+async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+  if (path !== '/api/store') await beginMode();
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  if (method !== 'GET') headers['Idempotency-Key'] = options.idempotencyKey ?? idempotencyKey();
+  if (options.body !== undefined) headers['Content-Type'] = 'application/json';
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
+  const answer = await fetch(callAddress(path, options.query), {
+    method,
+    headers,
+    credentials: 'same-origin',
+    signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
+    ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+  });
+  const text = await answer.text();
+  const data = parsed(text);
+  if (!answer.ok) throw new ApiError(`Request failed with status code ${answer.status}`, answer.status, data);
+  return data as T;
+}
+
+function parsed(text: string): unknown {
+  if (!text) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Typed calls of both halves of the web client. Refusals are thrown as `ApiError`. */
+export const api = {
+  get: <T>(path: string, query?: Query, options?: CallOptions) => call<T>('GET', path, { ...options, query }),
+  post: <T>(path: string, body?: unknown, options?: CallOptions) => call<T>('POST', path, { ...options, body }),
+  put: <T>(path: string, body?: unknown, options?: CallOptions) => call<T>('PUT', path, { ...options, body }),
+  delete: <T>(path: string, options?: CallOptions) => call<T>('DELETE', path, options),
+};

@@ -1,0 +1,42 @@
+/** What a refused call carries: `{error, code?, fields?}` of the answer, and its status. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string | undefined;
+  /** Refusals that belong to a field of the form, by its name on the wire (`billing_address.postal_code`). */
+  readonly fields: Record<string, string>;
+  /** The whole answer, in the shape `errorText` knows. */
+  readonly response: { status: number; data: unknown };
+
+  constructor(message: string, status: number, data: unknown) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    const body = (data ?? {}) as { code?: string; fields?: Record<string, string> };
+    this.code = typeof body.code === 'string' ? body.code : undefined;
+    this.fields = body.fields ?? {};
+    this.response = { status, data };
+  }
+}
+
+interface ErrorLike {
+  message?: string;
+  errors?: { message: string }[];
+  details?: { message: string; path: (string | number)[] }[];
+  response?: { data?: { error?: unknown } | unknown };
+}
+
+/** The text of an error as SPEC.md 8 builds it. */
+export function errorText(error: unknown): string {
+  if (!error) return 'Unknown error';
+  const { errors, details, response, message = String(error) } = error as ErrorLike;
+  if (Array.isArray(errors)) return errors.map((each) => each.message).join('\n');
+  if (Array.isArray(details)) {
+    const each = details.map((detail) => `${detail.path.join('.')}: ${detail.message.replace(/"/g, "'")}`);
+    return `Validate failed: ${each.join(';')}`;
+  }
+  if (response) {
+    const data = response.data as { error?: unknown } | null | undefined;
+    return data?.error ? String(data.error) : `${message}: ${JSON.stringify(data)}`;
+  }
+  return message;
+}

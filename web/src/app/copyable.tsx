@@ -1,0 +1,29 @@
+import { CheckOutlined, CopyOutlined } from '@ant-design/icons';
+import { useRef, useState } from 'react';
+import { useTexts } from '@/app/i18n';
+import styles from './copyable.module.css';
+
+/** A long identifier with its name and a button that copies it. */
+export function Copyable({ label, value }: { label: string; value: string }) {
+  const { t } = useTexts();
+  const [copied, setCopied] = useState(false);
+  const timer = useRef<number>(undefined);
+  const copy = async () => {
+    await navigator.clipboard.writeText(value);
+    setCopied(true);
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => setCopied(false), 2000);
+  };
+  return (
+    <div className={styles.copyable}>
+      <span className={styles.label}>{label}</span>
+      <code>{value}</code>
+      <button type="button" onClick={() => void copy()} aria-label={`${t('action.copy')}: ${label}`}>
+        {copied ? <CheckOutlined aria-hidden="true" /> : <CopyOutlined aria-hidden="true" />}
+      </button>
+      <span role="status" className="unseen">
+        {copied ? t('action.copied') : ''}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { fetchStore } from '@/api/client';
+import { ApiError } from '@/api/error';
+import { fetchSession } from '@/api/session';
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      refetchOnWindowFocus: false,
+      // What the server refused it will refuse again; only silence and its own faults are worth a second try.
+      retry: (failures, error) => failures < 1 && !(error instanceof ApiError && error.status < 500),
+      retryDelay: 600,
+    },
+  },
+});
+
+export const storeQuery = queryOptions({
+  queryKey: ['store'],
+  queryFn: fetchStore,
+  staleTime: Number.POSITIVE_INFINITY,
+});
+export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: fetchSession, staleTime: 60_000 });
+
+export const useStore = () => useQuery(storeQuery).data;
+
+/** The user, null for a visitor, undefined until the session is known. */
+export function useUser() {
+  const { data, isError } = useQuery(sessionQuery);
+  if (isError) return null;
+  return data?.user;
+}

@@ -1,0 +1,40 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { createRouter, RouterProvider } from '@tanstack/react-router';
+import { createRoot } from 'react-dom/client';
+import { Appearance } from '@/app/appearance';
+import { queryClient } from '@/app/queries';
+import { parseSearch, stringifySearch } from '@/app/search-params';
+import { startTracking } from '@/app/tracking';
+import { routeTree } from '@/routeTree.gen';
+import '@/app/i18n';
+
+const router = createRouter({
+  routeTree,
+  context: { queryClient },
+  defaultPreload: 'intent',
+  // Freshness is the query cache's business alone.
+  defaultPreloadStaleTime: 0,
+  scrollRestoration: true,
+  parseSearch,
+  stringifySearch,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+// A store that cannot say where to report is still a store.
+void startTracking().catch(() => undefined);
+
+const root = document.getElementById('root');
+if (root) {
+  createRoot(root).render(
+    <QueryClientProvider client={queryClient}>
+      <Appearance>
+        <RouterProvider router={router} />
+      </Appearance>
+    </QueryClientProvider>,
+  );
+}

@@ -1,0 +1,9 @@
+import { queryClient, sessionQuery, storeQuery } from '@/app/queries';
+import { setLivemode } from '@/lib/livemode';
+
+/** Test and live are two worlds: whatever was loaded in one is asked again in the other. */
+export function switchMode(live: boolean): void {
+  setLivemode(live);
+  const shared = [storeQuery.queryKey[0], sessionQuery.queryKey[0]];
+  void queryClient.resetQueries({ predicate: ({ queryKey }) => !shared.includes(String(queryKey[0])) });
+}

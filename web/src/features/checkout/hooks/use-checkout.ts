@@ -1,0 +1,103 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { fetchStore } from '@/api/client';
+import { errorText } from '@/api/error';
+import { fetchSession } from '@/api/session';
+import type { StoreInfo } from '@/api/types';
+import { livemode, setLivemode } from '@/lib/livemode';
+import { backoff, fetchCustomer, isLost, retrieve, start } from '../calls';
+import { idOf, modeOf, mountPrefix } from '../rules/view';
+import { t } from '../text';
+import type { Checkout, SessionUser } from '../wire';
+
+export interface Loaded {
+  checkout: Checkout;
+  user: SessionUser | null;
+  store: StoreInfo | null;
+}
+
+export type LoadState =
+  /** `lost`: the server did not answer; it is asked again by itself. */
+  { name: 'loading'; lost: boolean } | { name: 'error'; text: string } | ({ name: 'ready' } & Loaded);
+
+const pageQuery = () => new URLSearchParams(window.location.search);
+
+/** Starts a link or retrieves a session; everything the screen shows is rebuilt from this answer. */
+async function load(): Promise<Loaded> {
+  const target = idOf(window.location.pathname);
+  if (!target) throw new Error(t('state.wrongId'));
+  const [checkout, session, store] = await Promise.all([
+    target.kind === 'link' ? start(target.id, pageQuery()) : retrieve(target.id),
+    fetchSession(),
+    fetchStore(),
+  ]);
+  const { checkoutSession } = checkout;
+  if (checkoutSession.livemode !== livemode()) setLivemode(checkoutSession.livemode);
+  if (target.kind === 'link' && modeOf(pageQuery()).startsWith('standalone')) {
+    const path = `${mountPrefix(window.location.pathname)}/checkout/pay/${checkoutSession.id}`;
+    window.history.replaceState(window.history.state, '', path + window.location.search);
+  }
+  if (session.user && !checkout.customer) checkout.customer = await fetchCustomer().catch(() => null);
+  return { checkout, user: session.user, store };
+}
+
+export interface CheckoutState {
+  state: LoadState;
+  /** Asks the server again, keeping what is shown until it answers. */
+  reload: () => void;
+  /** Takes an answer that something else has fetched. */
+  take: (checkout: Checkout) => void;
+}
+
+export function useCheckout(): CheckoutState {
+  const [state, setState] = useState<LoadState>({ name: 'loading', lost: false });
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const run = useRef(0);
+
+  const attempt = useCallback((round: number, retries: number) => {
+    load().then(
+      (loaded) => {
+        if (run.current === round) setState({ name: 'ready', ...loaded });
+      },
+      (error: unknown) => {
+        if (run.current !== round) return;
+        if (!isLost(error) || !idOf(window.location.pathname)) {
+          const text = error instanceof Error && !('response' in error) ? error.message : errorText(error);
+          setState({ name: 'error', text });
+          return;
+        }
+        setState((before) => (before.name === 'ready' ? before : { name: 'loading', lost: true }));
+        timer.current = setTimeout(() => attempt(round, retries + 1), backoff(retries));
+      },
+    );
+  }, []);
+
+  const reload = useCallback(() => {
+    clearTimeout(timer.current);
+    run.current += 1;
+    setState((before) => (before.name === 'ready' ? before : { name: 'loading', lost: false }));
+    attempt(run.current, 0);
+  }, [attempt]);
+
+  useEffect(() => {
+    reload();
+    const again = () => {
+      if (timer.current) reload();
+    };
+    window.addEventListener('online', again);
+    return () => {
+      run.current += 1;
+      clearTimeout(timer.current);
+      window.removeEventListener('online', again);
+    };
+  }, [reload]);
+
+  const take = useCallback((checkout: Checkout) => {
+    setState((before) => {
+      if (before.name !== 'ready') return before;
+      const customer = checkout.customer ?? before.checkout.customer;
+      return { ...before, checkout: { ...checkout, customer } };
+    });
+  }, []);
+
+  return { state, reload, take };
+}

@@ -1,0 +1,94 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { suggestedCountry } from '../rules/countries';
+import {
+  type FieldContext,
+  type FieldErrors,
+  type FieldName,
+  type FormValues,
+  fieldError,
+  formErrors,
+  prefilled,
+} from '../rules/fields';
+import { loadPhoneReader, type PhoneReader, patternReader } from '../rules/phone';
+import type { CheckoutSession, Customer, SessionUser } from '../wire';
+
+export interface Form {
+  values: FormValues;
+  /** Only what may be said already: after leaving a field, or after an attempt to pay. */
+  errors: FieldErrors;
+  context: FieldContext;
+  change: (name: keyof FormValues, value: string) => void;
+  leave: (name: FieldName) => void;
+  /** Number rules are loaded when somebody is about to type a number. */
+  preparePhone: () => void;
+  /** Checks everything and shows it. Resolves with the context that was used, or null when something is wrong. */
+  check: () => Promise<{ context: FieldContext; errors: FieldErrors }>;
+  refuse: (errors: FieldErrors) => void;
+}
+
+interface FormInput {
+  session: CheckoutSession;
+  customer: Customer | null | undefined;
+  user: SessionUser | null;
+  card: boolean;
+  locale: string;
+}
+
+export function useForm({ session, customer, user, card, locale }: FormInput): Form {
+  const [values, setValues] = useState(() => prefilled(customer, user, suggestedCountry(navigator.languages)));
+  const [errors, setErrors] = useState<FieldErrors>({});
+  const [readPhone, setReader] = useState<PhoneReader>(() => patternReader);
+  const dirty = useRef(new Set<keyof FormValues>());
+  const context: FieldContext = { session, card, locale, readPhone };
+
+  // Signing in on this page fills what is still empty; what was typed stays.
+  useEffect(() => {
+    const known = prefilled(customer, user, suggestedCountry(navigator.languages));
+    setValues((typed) => {
+      const next = { ...known };
+      for (const name of dirty.current) next[name] = typed[name];
+      return next;
+    });
+  }, [customer, user]);
+
+  const change = useCallback(
+    (name: keyof FormValues, value: string) => {
+      dirty.current.add(name);
+      const next = { ...values, [name]: value };
+      setValues(next);
+      const checked: FieldName[] = name === 'phone_country' ? ['customer_phone'] : [name];
+      if (name === 'billing_address.country') checked.push('billing_address.postal_code');
+      setErrors((shown) => {
+        const left = { ...shown };
+        for (const field of checked) {
+          if (!left[field]) continue;
+          const error = fieldError(field, next, { session, card, locale, readPhone });
+          if (error) left[field] = error;
+          else delete left[field];
+        }
+        return left;
+      });
+    },
+    [values, session, card, locale, readPhone],
+  );
+
+  const leave = (name: FieldName) => {
+    if (!dirty.current.has(name)) return;
+    const error = fieldError(name, values, context);
+    setErrors((shown) => ({ ...shown, [name]: error ?? undefined }));
+  };
+
+  const preparePhone = useCallback(() => {
+    loadPhoneReader().then((reader) => setReader(() => reader));
+  }, []);
+
+  const check = async () => {
+    const reader = session.phone_number_collection?.enabled ? await loadPhoneReader() : readPhone;
+    const used = { ...context, readPhone: reader };
+    const found = formErrors(values, used);
+    setErrors(found);
+    return { context: used, errors: found };
+  };
+
+  return { values, errors, context, change, leave, preparePhone, check, refuse: setErrors };
+}

@@ -1,0 +1,211 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { idempotencyKey } from '@/api/client';
+import { type ApiError, errorText } from '@/api/error';
+import { openConnect } from '@/features/connect';
+import { announce } from '@/kit/announce';
+import { toast } from '@/kit/toast';
+import { broadcast } from '../broadcast';
+import { abortCard, isLost, repeated, retrieve, submit } from '../calls';
+import type { PayOption } from '../rules/currency';
+import { isCard } from '../rules/currency';
+import { FIELDS, type FieldErrors, type FieldName, submitBody } from '../rules/fields';
+import { inFlight, isComplete, paymentError } from '../rules/view';
+import { type Outcome, watchSettlement } from '../settlement';
+import { t } from '../text';
+import type { Checkout, SessionUser, StripeContext } from '../wire';
+import type { Form } from './use-form';
+import { useRelay } from './use-relay';
+
+/** SPEC.md 9: the card form opens 0.2 s after submit. */
+const CARD_DELAY_MS = 200;
+/** How often a session is looked at without a relay while a wallet or a card form is open. */
+const FALLBACK_MS = 5000;
+const LOST_SUBMITS = 3;
+
+export type Phase =
+  | { name: 'idle' }
+  | { name: 'submitting' }
+  | { name: 'wallet' }
+  | { name: 'card'; context: StripeContext }
+  | { name: 'paying'; by: 'wallet' | 'card' }
+  | { name: 'timeout'; by: 'wallet' | 'card' };
+
+export type Problem = { kind: 'limited' } | { kind: 'refused'; text: string; crossSell: boolean };
+
+export interface Payment {
+  phase: Phase;
+  problem: Problem | null;
+  /** Counts up whenever a required cross-sell was missing: the summary shakes once for each. */
+  shakes: number;
+  /** Resolves with the fields that are wrong, for the form to point at; empty when the order went off. */
+  pay: () => Promise<FieldErrors>;
+  /** The card form was closed without a payment. */
+  leaveCard: () => void;
+  /** The processor has taken the card, or its answer is unknown: watch what the server sees. */
+  watch: (by: 'wallet' | 'card') => void;
+}
+
+interface PaymentInput {
+  checkout: Checkout;
+  user: SessionUser | null;
+  appPid: string | undefined;
+  option: PayOption | null;
+  form: Form;
+  walletTitle: string;
+  take: (checkout: Checkout) => void;
+}
+
+const fieldRefusals = (fields: Record<string, string>): FieldErrors =>
+  Object.fromEntries(
+    Object.entries(fields)
+      .filter(([name]) => FIELDS.includes(name as FieldName))
+      .map(([name, text]) => [name, { text }]),
+  );
+
+export function usePayment({ checkout, user, appPid, option, form, walletTitle, take }: PaymentInput): Payment {
+  const session = checkout.checkoutSession;
+  const [phase, setPhase] = useState<Phase>(() =>
+    inFlight(checkout)
+      ? { name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' }
+      : { name: 'idle' },
+  );
+  const [problem, setProblem] = useState<Problem | null>(() => {
+    const text = paymentError(checkout.paymentIntent);
+    return text ? { kind: 'refused', text, crossSell: false } : null;
+  });
+  const [shakes, setShakes] = useState(0);
+  const busy = useRef(false);
+  const watcher = useRef<ReturnType<typeof watchSettlement>>(undefined);
+
+  const fail = useCallback((text: string) => {
+    setPhase({ name: 'idle' });
+    setProblem({ kind: 'refused', text, crossSell: false });
+    toast(text);
+  }, []);
+
+  const finish = useCallback(
+    (paid: Checkout) => {
+      announce(t('paying.done'));
+      broadcast('completed', { id: paid.checkoutSession.id });
+      take(paid);
+    },
+    [take],
+  );
+
+  /** Looks once: was it paid by another way than this page saw? */
+  const look = useCallback(async () => {
+    if (watcher.current) return watcher.current.checkNow();
+    const latest = await retrieve(session.id).catch(() => null);
+    if (latest && isComplete(latest.checkoutSession)) finish(latest);
+    else if (latest && inFlight(latest))
+      setPhase((now) => (now.name === 'idle' ? { name: 'paying', by: 'wallet' } : now));
+  }, [session.id, finish]);
+
+  const paying = phase.name === 'paying';
+  const by = phase.name === 'paying' ? phase.by : 'wallet';
+  useEffect(() => {
+    if (!paying) return;
+    announce(t(`paying.${by}`));
+    const settle = (outcome: Outcome) => {
+      watcher.current = undefined;
+      if (outcome.name === 'completed') finish(outcome.checkout);
+      else if (outcome.name === 'failed') fail(outcome.message);
+      else {
+        setPhase({ name: 'timeout', by });
+        toast(t('paying.timeoutTitle'));
+      }
+    };
+    watcher.current = watchSettlement(session.id, settle);
+    return () => {
+      watcher.current?.stop();
+      watcher.current = undefined;
+    };
+  }, [paying, by, session.id, finish, fail]);
+
+  const relayUp = useRelay(session.id, appPid, look);
+  const unseen = phase.name === 'wallet' || phase.name === 'card' || phase.name === 'timeout';
+  useEffect(() => {
+    if (relayUp || !unseen) return;
+    const timer = setInterval(look, FALLBACK_MS);
+    return () => clearInterval(timer);
+  }, [relayUp, unseen, look]);
+
+  const refuse = (error: unknown): FieldErrors => {
+    setPhase({ name: 'idle' });
+    if (isLost(error)) {
+      fail(t('error.network'));
+      return {};
+    }
+    const { code, fields } = error as ApiError;
+    const wrong = fieldRefusals(fields);
+    if (Object.keys(wrong).length > 0) {
+      form.refuse(wrong);
+      return wrong;
+    }
+    if (code === 'CUSTOMER_LIMITED') {
+      setProblem({ kind: 'limited' });
+      broadcast(`error.${code}`, { code });
+      return {};
+    }
+    const text = errorText(error);
+    if (code) broadcast(`error.${code}`, { code, message: text });
+    if (code === 'REQUIRE_CROSS_SELL') setShakes((count) => count + 1);
+    setProblem({ kind: 'refused', text, crossSell: code === 'REQUIRE_CROSS_SELL' });
+    toast(text);
+    return {};
+  };
+
+  const confirmByWallet = () => {
+    setPhase({ name: 'wallet' });
+    openConnect({
+      action: session.mode,
+      extraParams: { checkoutSessionId: session.id, ...(user ? { sessionUserDid: user.did } : {}) },
+      title: walletTitle,
+      onSuccess: () => setPhase({ name: 'paying', by: 'wallet' }),
+      onClose: () => {
+        setPhase({ name: 'idle' });
+        look();
+      },
+    });
+  };
+
+  const confirmByCard = (context: StripeContext | null | undefined) => {
+    if (!context || context.status === 'succeeded' || context.status === 'processing') {
+      setPhase({ name: 'paying', by: 'card' });
+    } else setTimeout(() => setPhase({ name: 'card', context }), CARD_DELAY_MS);
+  };
+
+  const pay = async (): Promise<FieldErrors> => {
+    if (busy.current || !option) return {};
+    busy.current = true;
+    setProblem(null);
+    try {
+      const { context, errors } = await form.check();
+      if (Object.keys(errors).length > 0) return errors;
+      setPhase({ name: 'submitting' });
+      const body = submitBody(form.values, context, option.method.id, option.currency.id);
+      const key = idempotencyKey();
+      const answer = await repeated(() => submit(session.id, body, key), LOST_SUBMITS);
+      if (answer.customer) take({ ...checkout, customer: answer.customer });
+      if (isCard(option.method.type)) confirmByCard(answer.stripeContext);
+      else if (answer.paymentIntent?.status === 'succeeded') setPhase({ name: 'paying', by: 'wallet' });
+      else confirmByWallet();
+      return {};
+    } catch (error) {
+      return refuse(error);
+    } finally {
+      busy.current = false;
+    }
+  };
+
+  const leaveCard = useCallback(() => {
+    setPhase({ name: 'idle' });
+    abortCard(session.id)
+      .catch(() => undefined)
+      .then(look);
+  }, [session.id, look]);
+
+  const watch = useCallback((way: 'wallet' | 'card') => setPhase({ name: 'paying', by: way }), []);
+
+  return { phase, problem, shakes, pay, leaveCard, watch };
+}

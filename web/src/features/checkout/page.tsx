@@ -1,0 +1,231 @@
+import { useEffect, useRef } from 'react';
+import { useLocale } from '@/i18n/light';
+import { Alert } from '@/kit/alert';
+import { ButtonLink } from '@/kit/button';
+import { ArrowLeft } from '@/kit/icons';
+import { Toasts } from '@/kit/toast';
+import { keptLivemode } from '@/lib/livemode';
+import { locale as pageLocale } from '@/lib/locale';
+import { type Loaded, useCheckout } from './hooks/use-checkout';
+import { useForm } from './hooks/use-form';
+import { useNow } from './hooks/use-now';
+import { useOnline } from './hooks/use-online';
+import { paysByCard, useOrder } from './hooks/use-order';
+import { usePayment } from './hooks/use-payment';
+import { CardDialog } from './parts/card-dialog';
+import { Completed } from './parts/completed';
+import { OrderForm } from './parts/form';
+import { Header, TestBar } from './parts/header';
+import { Loading } from './parts/loading';
+import { Notice, Oops } from './parts/notice';
+import { Paying, PayingTimeout } from './parts/paying';
+import { Summary } from './parts/summary';
+import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
+import { t } from './text';
+import type { Checkout } from './wire';
+import './checkout.css';
+
+const EXPIRY_TICK_MS = 1000;
+/** From here on the page says how long it still holds. */
+const EXPIRY_WARNING_S = 300;
+
+export function CheckoutPage() {
+  const locale = useLocale();
+  const { state, reload, take } = useCheckout();
+  const online = useOnline();
+  const mode = modeOf(new URLSearchParams(window.location.search));
+  const standalone = mode.startsWith('standalone');
+  const minimal = mode.endsWith('-minimal');
+  // A browser that is known to be in test mode shows the bar at once, so that nothing moves later.
+  const testing = state.name === 'ready' ? !state.checkout.checkoutSession.livemode : keptLivemode() === false;
+
+  useEffect(() => {
+    document.documentElement.lang = locale;
+  }, [locale]);
+
+  return (
+    <div className="checkout" data-mode={mode} data-minimal={minimal || undefined}>
+      {testing && <TestBar />}
+      {standalone && <Header store={state.name === 'ready' ? state.store : null} />}
+      <div role="status" className="checkout-offline">
+        {(!online || (state.name === 'loading' && state.lost)) && <Alert tone="warn">{t('state.offline')}</Alert>}
+      </div>
+      <main>
+        {state.name === 'loading' && <Loading minimal={minimal} />}
+        {state.name === 'error' && (
+          <>
+            <Title text={t('title.error', { title: t('state.oopsTitle') })} />
+            <Oops text={state.text} onRetry={reload} />
+          </>
+        )}
+        {state.name === 'ready' && (
+          <Ready {...state} minimal={minimal} standalone={standalone} reload={reload} take={take} />
+        )}
+      </main>
+      <Toasts />
+    </div>
+  );
+}
+
+function Title({ text }: { text: string }) {
+  useEffect(() => {
+    document.title = text;
+  }, [text]);
+  return null;
+}
+
+interface ReadyProps extends Loaded {
+  minimal: boolean;
+  standalone: boolean;
+  reload: () => void;
+  take: (checkout: Checkout) => void;
+}
+
+function Ready(props: ReadyProps) {
+  const { checkout, store } = props;
+  const now = useNow(EXPIRY_TICK_MS);
+  const storeName = window.blocklet?.appName ?? store?.name ?? 'Souk';
+  const view = viewOf(checkout, now);
+  const seen = useRef(view);
+  const fresh = view === 'completed' && seen.current === 'form';
+  const back = safeUrl(checkout.checkoutSession.cancel_url, window.location.origin);
+  const again = back && (
+    <ButtonLink look="primary" href={back}>
+      {t('state.startAgain')}
+    </ButtonLink>
+  );
+
+  switch (view) {
+    case 'completed':
+      return (
+        <>
+          <Title text={t('title.completed', { name: storeName })} />
+          <Completed checkout={checkout} storeName={storeName} fresh={fresh} />
+        </>
+      );
+    case 'expired':
+      return (
+        <>
+          <Title text={t('state.expiredTitle')} />
+          <Notice title={t('state.expiredTitle')} text={t('state.expiredText')} action={again} />
+        </>
+      );
+    case 'empty':
+      return (
+        <>
+          <Title text={t('state.emptyTitle')} />
+          <Notice title={t('state.emptyTitle')} text={t('state.emptyText')} action={again} />
+        </>
+      );
+    default:
+      return <Buying {...props} storeName={storeName} now={now} />;
+  }
+}
+
+function Buying({
+  checkout,
+  user,
+  store,
+  minimal,
+  standalone,
+  reload,
+  take,
+  storeName,
+  now,
+}: ReadyProps & { storeName: string; now: number }) {
+  const locale = pageLocale();
+  const session = checkout.checkoutSession;
+  const bought = useOrder({ checkout, user, storeName, now, take });
+  const card = paysByCard(bought.option);
+  const form = useForm({ session, customer: checkout.customer, user, card, locale });
+  const walletTitle = t('connect.payTitle', { amount: bought.totalText });
+  const payment = usePayment({ checkout, user, appPid: store?.appPid, option: bought.option, form, walletTitle, take });
+  const { phase } = payment;
+  const order = { ...bought, locked: phase.name !== 'idle', shakes: payment.shakes };
+  const left = session.expires_at - now;
+  const settings = bought.option?.method.settings.stripe;
+
+  if (bought.options.length === 0) {
+    return <Notice title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
+  }
+  return (
+    <div className="checkout-columns">
+      <Title text={t('title.pay', { name: bought.payee, amount: bought.totalText })} />
+      {!minimal && (
+        <div className="checkout-left">
+          {standalone && <BackArrow cancelUrl={session.cancel_url} storeName={storeName} />}
+          <Summary order={order} />
+        </div>
+      )}
+      <div className="checkout-form">
+        <div className="checkout-form-inner">
+          {minimal && <h1 className="unseen">{t('headline.pay', { payee: bought.payee })}</h1>}
+          {left <= EXPIRY_WARNING_S && phase.name === 'idle' && (
+            <div role="status">
+              <Alert tone="warn">{t('state.expiresSoon', { count: Math.max(1, Math.ceil(left / 60)) })}</Alert>
+            </div>
+          )}
+          {phase.name === 'paying' && <Paying by={phase.by} />}
+          {phase.name === 'timeout' && <PayingTimeout onAgain={() => payment.watch(phase.by)} />}
+          {phase.name !== 'paying' && phase.name !== 'timeout' && (
+            <>
+              <OrderForm
+                order={order}
+                form={form}
+                payment={payment}
+                user={user}
+                storeName={storeName}
+                onSignedIn={reload}
+              />
+              {standalone && <Cancel cancelUrl={session.cancel_url} />}
+            </>
+          )}
+        </div>
+      </div>
+      {phase.name === 'card' && settings && (
+        <CardDialog
+          amount={bought.totalText}
+          settings={settings}
+          context={phase.context}
+          contact={form.values}
+          onAccepted={() => payment.watch('card')}
+          onClose={payment.leaveCard}
+        />
+      )}
+    </div>
+  );
+}
+
+const homeAddress = () => `${mountPrefix(window.location.pathname)}/`;
+const backAddress = (cancelUrl: string | null | undefined) =>
+  safeUrl(cancelUrl, window.location.origin) ?? homeAddress();
+
+/** Back to where the seller says, else one page back, else the store. */
+function goBack(event: React.MouseEvent, cancelUrl: string | null | undefined): void {
+  if (cancelUrl || window.history.length < 2 || !document.referrer) return;
+  event.preventDefault();
+  window.history.back();
+}
+
+function BackArrow({ cancelUrl, storeName }: { cancelUrl: string | null | undefined; storeName: string }) {
+  return (
+    <a className="checkout-back" href={backAddress(cancelUrl)} onClick={(event) => goBack(event, cancelUrl)}>
+      <ArrowLeft />
+      {t('nav.backTo', { name: storeName })}
+    </a>
+  );
+}
+
+function Cancel({ cancelUrl }: { cancelUrl: string | null | undefined }) {
+  return (
+    <ButtonLink
+      look="quiet"
+      wide
+      className="checkout-cancel"
+      href={backAddress(cancelUrl)}
+      onClick={(event) => goBack(event, cancelUrl)}
+    >
+      {t('nav.cancel')}
+    </ButtonLink>
+  );
+}

@@ -1,0 +1,138 @@
+import { lazy, Suspense, useEffect, useState } from 'react';
+import en from '@/i18n/en/checkout.json';
+import { announce } from '@/kit/announce';
+import { Button } from '@/kit/button';
+import { Dialog } from '@/kit/dialog';
+import { Spinner } from '@/kit/icons';
+import { Skeleton } from '@/kit/skeleton';
+import {
+  authenticate,
+  type CardOutcome,
+  type CardRefusal,
+  type CardTarget,
+  confirmCard,
+  isSandboxKey,
+} from '../card-processor';
+import { type CardValues, digitsOf, expiryOf } from '../rules/card';
+import type { FormValues } from '../rules/fields';
+import { type Key, t } from '../text';
+import type { CardSettings, StripeContext } from '../wire';
+import { CardForm } from './card-form';
+
+const StripeForm = lazy(() => import('./stripe-form'));
+
+export interface CardDialogProps {
+  amount: string;
+  settings: CardSettings;
+  context: StripeContext;
+  contact: FormValues;
+  onAccepted: () => void;
+  onClose: () => void;
+}
+
+type Step = { name: 'form'; refusal: string | null } | { name: 'asking' } | { name: 'challenge' };
+
+/** A bank's code in the language of the page, else its own sentence. */
+function refusalText({ code, decline_code, message }: CardRefusal): string {
+  for (const known of [decline_code, code]) {
+    const key = `card.code.${known}`;
+    if (known && key in en) return t(key as Key);
+  }
+  return message || t('card.code.card_declined');
+}
+
+/** The card is asked for here and goes from the browser to its processor; our server never sees it. */
+export function CardDialog(props: CardDialogProps) {
+  const { amount, settings, context, contact, onAccepted, onClose } = props;
+  const [step, setStep] = useState<Step>({ name: 'form', refusal: null });
+  const [values, setValues] = useState<CardValues>({ number: '', expiry: '', cvc: '', name: contact.customer_name });
+  const target: CardTarget = {
+    host: settings.api_host ?? '',
+    key: settings.publishable_key,
+    clientSecret: context.client_secret,
+    kind: context.intent_type,
+  };
+
+  const take = (outcome: CardOutcome) => {
+    if (outcome.name === 'challenge') setStep({ name: 'challenge' });
+    else if (outcome.name === 'refused') setStep({ name: 'form', refusal: refusalText(outcome.refusal) });
+    else onAccepted();
+  };
+  const confirm = async (card: CardValues) => {
+    setValues(card);
+    setStep({ name: 'asking' });
+    const expiry = expiryOf(card.expiry);
+    take(
+      await confirmCard(target, {
+        number: digitsOf(card.number),
+        expMonth: expiry?.month ?? '',
+        expYear: expiry?.year ?? '',
+        cvc: card.cvc.trim(),
+        name: card.name.trim(),
+        email: contact.customer_email,
+        postalCode: contact['billing_address.postal_code'],
+        country: contact['billing_address.country'],
+      }),
+    );
+  };
+  const answer = async (success: boolean) => {
+    setStep({ name: 'asking' });
+    take(await authenticate(target, success));
+  };
+
+  const titles = { form: t('card.title'), asking: t('card.title'), challenge: t('card.challengeTitle') };
+  return (
+    <Dialog title={titles[step.name]} closeLabel={t('action.close')} onClose={onClose} locked={step.name === 'asking'}>
+      {isSandboxKey(target.key) ? (
+        <>
+          {step.name === 'form' && (
+            <CardForm amount={amount} initial={values} refusal={step.refusal} onConfirm={confirm} />
+          )}
+          {step.name === 'asking' && <Asking onWatch={onAccepted} />}
+          {step.name === 'challenge' && <Challenge amount={amount} onAnswer={answer} />}
+        </>
+      ) : (
+        <Suspense fallback={<Skeleton height={220} />}>
+          <StripeForm amount={amount} target={target} contact={contact} onAccepted={onAccepted} />
+        </Suspense>
+      )}
+    </Dialog>
+  );
+}
+
+const SLOW_MS = 3000;
+const LONG_MS = 20_000;
+
+/** The bank is being asked: says so, says when it is slow, and lets go when it takes too long. */
+function Asking({ onWatch }: { onWatch: () => void }) {
+  const [text, setText] = useState<Key>('card.working');
+  useEffect(() => {
+    const timers = [
+      setTimeout(() => setText('card.stillWorking'), SLOW_MS),
+      setTimeout(() => setText('card.longWorking'), LONG_MS),
+    ];
+    return () => timers.forEach(clearTimeout);
+  }, []);
+  useEffect(() => announce(t(text)), [text]);
+  return (
+    <div className="checkout-asking" aria-busy="true">
+      <Spinner />
+      <p>{t(text)}</p>
+      {text === 'card.longWorking' && <Button onClick={onWatch}>{t('card.watch')}</Button>}
+    </div>
+  );
+}
+
+function Challenge({ amount, onAnswer }: { amount: string; onAnswer: (success: boolean) => void }) {
+  return (
+    <div className="checkout-card">
+      <p>{t('card.challengeText', { amount })}</p>
+      <Button look="primary" wide onClick={() => onAnswer(true)} autoFocus>
+        {t('card.challengeComplete')}
+      </Button>
+      <Button look="danger" wide onClick={() => onAnswer(false)}>
+        {t('card.challengeFail')}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,156 @@
+import { useMemo } from 'react';
+import { described, FieldFrame, Select, SelectField, TextField } from '@/kit/field';
+import type { Form } from '../hooks/use-form';
+import { countries } from '../rules/countries';
+import {
+  addressRequired,
+  type FieldError,
+  type FieldName,
+  isOptional,
+  purposeText,
+  shownFields,
+} from '../rules/fields';
+import { t } from '../text';
+
+export const errorWords = (error: FieldError | undefined): string | undefined =>
+  error && ('text' in error ? error.text : t(error.key));
+
+/** What browsers fill in, and which keyboard a phone shows. */
+const INPUTS: Record<FieldName, { autoComplete: string; type?: string; inputMode?: 'email' | 'tel' }> = {
+  customer_name: { autoComplete: 'name' },
+  customer_email: { autoComplete: 'email', type: 'email', inputMode: 'email' },
+  customer_phone: { autoComplete: 'tel-national', type: 'tel', inputMode: 'tel' },
+  'billing_address.country': { autoComplete: 'billing country' },
+  'billing_address.line1': { autoComplete: 'billing address-line1' },
+  'billing_address.line2': { autoComplete: 'billing address-line2' },
+  'billing_address.city': { autoComplete: 'billing address-level2' },
+  'billing_address.state': { autoComplete: 'billing address-level1' },
+  'billing_address.postal_code': { autoComplete: 'billing postal-code' },
+};
+
+/** Contact and address: only what this order asks for. */
+export function Fields({ form }: { form: Form }) {
+  const { session, locale } = form.context;
+  const shown = shownFields(form.context);
+  const last = shown[shown.length - 1];
+  const purpose = purposeText(session.metadata?.page_info ?? undefined, locale);
+  const contact = shown.filter((name) => !name.startsWith('billing_address.'));
+  const address = shown.filter((name) => name.startsWith('billing_address.'));
+  const field = (name: FieldName) => <OneField key={name} name={name} form={form} last={name === last} />;
+
+  return (
+    <>
+      <fieldset className="checkout-group">
+        <legend>
+          <h2>{t('form.contact')}</h2>
+        </legend>
+        {purpose && <p className="checkout-detail">{purpose}</p>}
+        {contact.map(field)}
+      </fieldset>
+      {address.length > 0 && (
+        <fieldset className="checkout-group" data-short={addressRequired(session) ? undefined : ''}>
+          <legend>
+            <h2>{t('form.address')}</h2>
+          </legend>
+          {address.map(field)}
+        </fieldset>
+      )}
+    </>
+  );
+}
+
+function OneField({ name, form, last }: { name: FieldName; form: Form; last: boolean }) {
+  const shared = {
+    id: name,
+    name,
+    label: t(`form.label.${name}`),
+    value: form.values[name],
+    error: errorWords(form.errors[name]),
+    autoComplete: INPUTS[name].autoComplete,
+    onBlur: () => form.leave(name),
+  };
+  if (name === 'billing_address.country') return <CountryField {...shared} form={form} />;
+  const input = {
+    ...INPUTS[name],
+    enterKeyHint: last ? ('go' as const) : ('next' as const),
+    required: !isOptional(name),
+    onChange: (event: { target: { value: string } }) => form.change(name, event.target.value),
+  };
+  if (name === 'customer_phone') return <PhoneField {...shared} {...input} form={form} />;
+  return (
+    <TextField
+      {...shared}
+      {...input}
+      hint={name === 'customer_email' ? t('form.hint.customer_email') : undefined}
+      optional={isOptional(name) ? t('form.optional') : undefined}
+      autoCapitalize={name === 'customer_email' ? 'none' : undefined}
+      spellCheck={false}
+      maxLength={name === 'customer_email' ? 320 : 255}
+    />
+  );
+}
+
+interface SharedProps {
+  id: string;
+  name: string;
+  label: string;
+  value: string;
+  error?: string;
+  autoComplete: string;
+  onBlur: () => void;
+  form: Form;
+}
+
+function CountryField({ form, ...shared }: SharedProps) {
+  const list = useMemo(() => countries(form.context.locale), [form.context.locale]);
+  return (
+    <SelectField {...shared} required onChange={(event) => form.change('billing_address.country', event.target.value)}>
+      {list.map(({ code, name }) => (
+        <option key={code} value={code}>
+          {name}
+        </option>
+      ))}
+    </SelectField>
+  );
+}
+
+type PhoneProps = SharedProps & {
+  type?: string;
+  inputMode?: 'email' | 'tel';
+  enterKeyHint: 'go' | 'next';
+  required: boolean;
+  onChange: (event: { target: { value: string } }) => void;
+};
+
+function PhoneField({ form, id, label, error, ...input }: PhoneProps) {
+  const list = useMemo(() => countries(form.context.locale), [form.context.locale]);
+  const hint = t('form.hint.customer_phone');
+  const country = form.values.phone_country;
+  const dial = list.find((it) => it.code === country)?.dial;
+  return (
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
+      <div className="checkout-phone">
+        <span className="checkout-dial">
+          <span className="checkout-dial-shown figures" aria-hidden="true">
+            {country.toUpperCase()} +{dial}
+          </span>
+          <Select
+            aria-label={t('form.label.phone_country')}
+            name="phone_country"
+            autoComplete="tel-country-code"
+            value={country}
+            onFocus={form.preparePhone}
+            onChange={(event) => form.change('phone_country', event.target.value)}
+          >
+            {list.map(({ code, name, dial: prefix }) => (
+              <option key={code} value={code}>
+                {name} +{prefix}
+              </option>
+            ))}
+          </Select>
+        </span>
+        <input {...input} {...described({ id, hint, error })} className="k-input" onFocus={form.preparePhone} />
+      </div>
+    </FieldFrame>
+  );
+}

@@ -1,0 +1,127 @@
+import { type FormEvent, useRef, useState } from 'react';
+import { openConnect } from '@/features/connect';
+import { Alert } from '@/kit/alert';
+import { Button } from '@/kit/button';
+import type { Form } from '../hooks/use-form';
+import { type Order, paysByCard } from '../hooks/use-order';
+import type { Payment, Phase } from '../hooks/use-payment';
+import { type FieldErrors, type FieldName, shownFields } from '../rules/fields';
+import { mountPrefix } from '../rules/view';
+import { type Key, t } from '../text';
+import type { SessionUser } from '../wire';
+import { errorWords, Fields } from './fields';
+import { Methods } from './methods';
+
+interface OrderFormProps {
+  order: Order;
+  form: Form;
+  payment: Payment;
+  user: SessionUser | null;
+  storeName: string;
+  onSignedIn: () => void;
+}
+
+/** Right, on surface: contact, method, what happens next, and the button with the amount. */
+export function OrderForm({ order, form, payment, user, storeName, onSignedIn }: OrderFormProps) {
+  const [summarised, setSummarised] = useState(false);
+  const summary = useRef<HTMLDivElement>(null);
+  const sending =
+    payment.phase.name === 'submitting' || payment.phase.name === 'wallet' || payment.phase.name === 'card';
+  const card = paysByCard(order.option);
+
+  /** One wrong field is focused; several are listed first. */
+  const point = (errors: FieldErrors) => {
+    const wrong = shownFields(form.context).filter((name) => errors[name]);
+    const many = wrong.length > 1;
+    setSummarised(many);
+    if (wrong.length === 0) return;
+    requestAnimationFrame(() => (many ? summary.current?.focus() : focusField(wrong[0])));
+  };
+
+  const onSubmit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!user) {
+      openConnect({ action: 'login', title: t('form.connectTitle', { name: storeName }), onSuccess: onSignedIn });
+      return;
+    }
+    if (order.blocked || sending) return;
+    point(await payment.pay());
+  };
+
+  return (
+    <form className="checkout-order-form" noValidate onSubmit={onSubmit} aria-label={t('form.heading')}>
+      <ProblemBanner payment={payment} />
+      {summarised && <ErrorSummary ref={summary} form={form} />}
+      {user && <Fields form={form} />}
+      <Methods order={order} free={order.total === '0'} />
+      <p className="checkout-detail">{user ? t(card ? 'form.cardNote' : 'form.walletNote') : t('form.connectHint')}</p>
+      <div className="checkout-pay">
+        <Button type="submit" look="primary" wide busy={sending} disabled={Boolean(user) && order.blocked}>
+          {user
+            ? sending
+              ? t(WAITING[payment.phase.name] ?? 'form.submitting')
+              : payLabel(order)
+            : t('form.connectFirst')}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+const WAITING: Partial<Record<Phase['name'], Key>> = { wallet: 'form.waitingWallet', card: 'form.waitingCard' };
+
+function payLabel(order: Order): string {
+  if (order.total === '0') return t(order.recurring ? 'form.startTrial' : 'form.confirmFree');
+  return t(order.recurring ? 'form.subscribe' : 'form.pay', { amount: order.totalText });
+}
+
+function focusField(name: FieldName | undefined): void {
+  if (name) document.getElementById(name)?.focus();
+}
+
+function ErrorSummary({ form, ref }: { form: Form; ref: React.Ref<HTMLDivElement> }) {
+  const wrong = shownFields(form.context).filter((name) => form.errors[name]);
+  if (wrong.length === 0) return null;
+  return (
+    <Alert tone="danger" title={t('form.summaryTitle')} ref={ref}>
+      <ul>
+        {wrong.map((name) => (
+          <li key={name}>
+            <a
+              href={`#${name}`}
+              onClick={(event) => {
+                event.preventDefault();
+                focusField(name);
+              }}
+            >
+              {errorWords(form.errors[name])}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Alert>
+  );
+}
+
+function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
+  if (!problem) return null;
+  if (problem.kind === 'limited') {
+    const back = encodeURIComponent(window.location.href);
+    return (
+      <Alert tone="warn" urgent title={t('error.CUSTOMER_LIMITED.title')}>
+        <p>{t('error.CUSTOMER_LIMITED.text')}</p>
+        <p>
+          <a href={`${mountPrefix(window.location.pathname)}/customer/invoice/past-due?referer=${back}`}>
+            {t('error.CUSTOMER_LIMITED.link')}
+          </a>
+        </p>
+      </Alert>
+    );
+  }
+  return (
+    <Alert tone="danger" urgent title={t('error.failedTitle')}>
+      <p>{problem.text}</p>
+      <p>{t('error.unchanged')}</p>
+    </Alert>
+  );
+}

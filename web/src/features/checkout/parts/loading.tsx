@@ -1,0 +1,43 @@
+import { useEffect, useState } from 'react';
+import { Skeleton } from '@/kit/skeleton';
+import { t } from '../text';
+
+/** SPEC.md 9: only a wait longer than this is worth a word. */
+const LATE_MS = 500;
+
+/** The order in grey, in the places and sizes of the real one. */
+export function Loading({ minimal }: { minimal: boolean }) {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), LATE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div className="checkout-columns" data-testid="skeleton">
+      <p role="status" className="unseen">
+        {late ? t('state.loading') : ''}
+      </p>
+      {!minimal && (
+        <div className="checkout-summary">
+          <div className="checkout-summary-inner checkout-loading">
+            <Skeleton height={44} width={44} />
+            <Skeleton height={22} width="45%" />
+            <Skeleton height={48} width="60%" />
+            <Skeleton height={64} />
+            <Skeleton height={64} />
+          </div>
+        </div>
+      )}
+      <div className="checkout-form">
+        <div className="checkout-form-inner checkout-loading">
+          <Skeleton height={22} width="40%" />
+          <Skeleton height={60} />
+          <Skeleton height={60} />
+          <Skeleton height={70} />
+          <Skeleton height={70} />
+          <Skeleton height={48} />
+        </div>
+      </div>
+    </div>
+  );
+}

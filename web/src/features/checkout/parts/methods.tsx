@@ -1,0 +1,35 @@
+import { useLocale } from '@/i18n/light';
+import { Card, Wallet } from '@/kit/icons';
+import { RadioCards } from '@/kit/radio-cards';
+import { formatMoney } from '@/lib/amount';
+import type { Order } from '../hooks/use-order';
+import { isCard, type PayOption } from '../rules/currency';
+import { orderAmount } from '../rules/price';
+import { t } from '../text';
+
+const nameOf = ({ currency, method }: PayOption) =>
+  t(isCard(method.type) ? 'method.cardOf' : 'method.walletOf', { symbol: currency.symbol });
+
+/** How to pay: currencies and methods in one choice, wallets first. A single way is told, not asked. */
+export function Methods({ order, free }: { order: Order; free: boolean }) {
+  const locale = useLocale();
+  const amountOf = ({ currency }: PayOption) =>
+    free ? undefined : formatMoney(orderAmount(order.items, currency.id, false).total, currency, locale);
+  const cards = order.options.map((option) => ({
+    value: option.currency.id,
+    title: nameOf(option),
+    detail: option.method.description || option.currency.name,
+    icon: isCard(option.method.type) ? <Card /> : <Wallet />,
+    aside: amountOf(option),
+  }));
+  return (
+    <RadioCards
+      name="payment_currency"
+      legend={<h2>{t('form.method')}</h2>}
+      cards={cards}
+      value={order.currency?.id ?? ''}
+      onChange={order.choose}
+      disabled={order.locked}
+    />
+  );
+}

@@ -1,0 +1,50 @@
+import { useEffect, useState } from 'react';
+import { Alert } from '@/kit/alert';
+import { announce } from '@/kit/announce';
+import { Button, ButtonLink } from '@/kit/button';
+import { Spinner } from '@/kit/icons';
+import { mountPrefix } from '../rules/view';
+import { t } from '../text';
+
+const SLOW_S = 15;
+
+/** The money is on its way: what is waited for, and for how long already. */
+export function Paying({ by }: { by: 'wallet' | 'card' }) {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const began = Date.now();
+    const timer = setInterval(() => setSeconds(Math.floor((Date.now() - began) / 1000)), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const slow = seconds >= SLOW_S;
+  useEffect(() => {
+    if (slow) announce(t('paying.slow'));
+  }, [slow]);
+  return (
+    <section className="checkout-paying" aria-busy="true" data-testid="paying">
+      <Spinner />
+      <h2>{t('paying.title')}</h2>
+      <p>{t(`paying.${by}`)}</p>
+      {slow && <p className="checkout-detail">{t('paying.slow')}</p>}
+      <p className="checkout-detail figures" aria-hidden="true">
+        {seconds > 2 ? t('paying.seconds', { n: seconds }) : '\u00a0'}
+      </p>
+    </section>
+  );
+}
+
+export function PayingTimeout({ onAgain }: { onAgain: () => void }) {
+  return (
+    <section className="checkout-order-form">
+      <Alert tone="warn" urgent title={t('paying.timeoutTitle')}>
+        <p>{t('paying.timeoutText')}</p>
+      </Alert>
+      <div className="checkout-actions">
+        <Button look="primary" onClick={onAgain}>
+          {t('paying.checkAgain')}
+        </Button>
+        <ButtonLink href={`${mountPrefix(window.location.pathname)}/customer`}>{t('paying.invoices')}</ButtonLink>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,157 @@
+import { useId, useState } from 'react';
+import { useLocale } from '@/i18n/light';
+import { Chevron } from '@/kit/icons';
+import { Stepper } from '@/kit/stepper';
+import { formatAmount, formatMoney, isNational } from '@/lib/amount';
+import { useNarrow } from '../hooks/use-narrow';
+import type { Order } from '../hooks/use-order';
+import { lineAmount, pricedAs, priceText } from '../rules/price';
+import { parseQuantity, type QuantityError, quantityRange } from '../rules/quantity';
+import { say, t } from '../text';
+import type { Currency, LineItem } from '../wire';
+
+/** SPEC.md 9: on a phone the list folds from this many items on. */
+const FOLDED_FROM = 3;
+
+/** Left, on ground: who is paid, what for, and the total, large. */
+export function Summary({ order }: { order: Order }) {
+  const narrow = useNarrow();
+  const [unfolded, setUnfolded] = useState(false);
+  const listId = useId();
+  const { items, currency } = order;
+  const folds = narrow && items.length >= FOLDED_FROM;
+  const shown = !folds || unfolded;
+
+  return (
+    <section className="checkout-summary" aria-labelledby="order-heading">
+      <div className="checkout-summary-inner" key={order.shakes} data-shake={order.shakes > 0 || undefined}>
+        <h1 id="order-heading">{say(order.headline)}</h1>
+        <p className="checkout-total money" data-testid="total">
+          <span className="unseen">{t('order.total')} </span>
+          {currency && <Total amount={order.total} currency={currency} />}
+        </p>
+        {order.trialText && <p className="checkout-detail">{order.trialText}</p>}
+        {folds && (
+          <button
+            type="button"
+            className="k-button k-button-quiet checkout-fold"
+            aria-expanded={unfolded}
+            aria-controls={listId}
+            onClick={() => setUnfolded(!unfolded)}
+          >
+            {unfolded ? t('order.hide') : t('order.show', { count: items.length })}
+            <Chevron />
+          </button>
+        )}
+        <ul id={listId} className="checkout-items" aria-label={t('order.items')} hidden={!shown}>
+          {items.map((item) => currency && <Item key={item.price_id} item={item} order={order} currency={currency} />)}
+        </ul>
+        {items.length > 1 && currency && (
+          <dl className="checkout-sums">
+            <dt>{t('order.total')}</dt>
+            <dd className="money">{order.totalText}</dd>
+          </dl>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** The amount large; what is rounded in sight is exact for who asks (title) and in what is signed. */
+function Total({ amount, currency }: { amount: string; currency: Currency }) {
+  const locale = useLocale();
+  const text = formatMoney(amount, currency, locale);
+  if (isNational(currency)) return <>{text}</>;
+  const number = text.slice(0, text.length - currency.symbol.length - 1);
+  return (
+    <span title={`${formatAmount(amount, currency.decimal)} ${currency.symbol}`}>
+      {number}
+      <small> {currency.symbol}</small>
+    </span>
+  );
+}
+
+const MESSAGES = {
+  'Exceed inventory': { title: 'order.exceedInventory', hint: 'order.exceedInventoryHint' },
+  'Exceed purchase limit': { title: 'order.exceedLimit', hint: 'order.exceedLimitHint' },
+} as const;
+
+function quantityText(error: QuantityError, item: LineItem): string {
+  const { title, hint } = MESSAGES[error];
+  const count = pricedAs(item).quantity_limit_per_checkout ?? 0;
+  return `${t(title)}. ${t(hint, { count })}`;
+}
+
+function Item({ item, order, currency }: { item: LineItem; order: Order; currency: Currency }) {
+  const locale = useLocale();
+  const price = pricedAs(item);
+  const name = price.product?.name ?? item.price_id;
+  const range = quantityRange(item);
+  const refused = order.quantityErrors[item.price_id];
+  const [unreadable, setUnreadable] = useState(false);
+  const error = unreadable
+    ? Number.isFinite(range.maximum)
+      ? t('order.quantityAtMost', { min: range.minimum, max: range.maximum })
+      : t('order.quantityInvalid', { min: range.minimum })
+    : refused && (refused in MESSAGES ? quantityText(refused as QuantityError, item) : refused);
+
+  const change = (value: number | null) => {
+    const wrong = value === null || value < range.minimum || value > range.maximum;
+    setUnreadable(wrong);
+    if (!wrong) order.setQuantity(item.price_id, value);
+  };
+
+  return (
+    <li className="checkout-item">
+      <Picture src={price.product?.images?.[0]} name={name} />
+      <div className="checkout-item-text">
+        <p className="checkout-item-name">{name}</p>
+        {price.product?.description && <p className="checkout-detail checkout-clamp">{price.product.description}</p>}
+        {item.quantity > 1 && (
+          <p className="checkout-detail money">{t('order.each', { price: priceText(price, currency, 1, locale) })}</p>
+        )}
+        {item.adjustable_quantity?.enabled ? (
+          <Stepper
+            id={`quantity-${item.price_id}`}
+            label={t('order.quantityOf', { name })}
+            fewer={t('order.fewer')}
+            more={t('order.more')}
+            value={order.quantityOf(item)}
+            minimum={range.minimum}
+            maximum={range.maximum}
+            error={error}
+            disabled={order.locked}
+            parse={parseQuantity}
+            onChange={change}
+          />
+        ) : (
+          <>
+            {item.quantity > 1 && (
+              <p className="checkout-detail">
+                {t('order.quantity')} × <span className="figures">{item.quantity}</span>
+              </p>
+            )}
+            {error && (
+              <p className="k-error" role="alert">
+                {error}
+              </p>
+            )}
+          </>
+        )}
+      </div>
+      <p className="checkout-item-amount money">{formatMoney(lineAmount(item, currency.id), currency, locale)}</p>
+    </li>
+  );
+}
+
+function Picture({ src, name }: { src: string | undefined; name: string }) {
+  const [broken, setBroken] = useState(false);
+  if (!src || broken) {
+    return (
+      <span className="checkout-picture" aria-hidden="true">
+        {name.slice(0, 1)}
+      </span>
+    );
+  }
+  return <img className="checkout-picture" src={src} alt="" width={44} height={44} onError={() => setBroken(true)} />;
+}

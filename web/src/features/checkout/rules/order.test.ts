@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import type { Checkout, CheckoutSession, LineItem, PaymentMethod, Price, SessionUser } from '../wire';
+import { payOptions, startingOption } from './currency';
+import { parseQuantity, quantityError, quantityRange } from './quantity';
+import { idOf, modeOf, mountPrefix, paymentError, safeUrl, viewOf } from './view';
+
+const price = (changes: Partial<Price> = {}): Price => ({
+  id: 'price_1',
+  type: 'one_time',
+  currency_id: 'pc_skt',
+  unit_amount: '5',
+  currency_options: [{ currency_id: 'pc_usd', unit_amount: '500' }],
+  ...changes,
+});
+const item: LineItem = { price_id: 'price_1', price: price(), quantity: 1 };
+const session = (changes: Partial<CheckoutSession> = {}): CheckoutSession => ({
+  id: 'cs_1',
+  status: 'open',
+  payment_status: 'unpaid',
+  mode: 'payment',
+  currency_id: 'pc_skt',
+  line_items: [item],
+  expires_at: 2000,
+  livemode: false,
+  ...changes,
+});
+const method = (
+  type: PaymentMethod['type'],
+  currency: string,
+  changes: Partial<PaymentMethod> = {},
+): PaymentMethod => ({
+  id: `pm_${type}`,
+  type,
+  name: type,
+  livemode: false,
+  settings: {},
+  payment_currencies: [{ id: currency, symbol: 'X', decimal: 2, name: 'X', payment_method_id: `pm_${type}` }],
+  ...changes,
+});
+const methods = [method('stripe', 'pc_usd'), method('arcblock', 'pc_skt'), method('base', 'pc_unknown')];
+const wallet: SessionUser = { did: 'z1', connectedAccounts: [{ provider: 'wallet' }] };
+
+describe('quantity', () => {
+  test('inventory is refused before the purchase limit', () => {
+    const scarce = price({ quantity_available: 5, quantity_sold: 3, quantity_limit_per_checkout: 1 });
+    expect(quantityError(scarce, 3)).toBe('Exceed inventory');
+    expect(quantityError(scarce, 2)).toBe('Exceed purchase limit');
+    expect(quantityError(scarce, 1)).toBeNull();
+  });
+
+  test('zero means no bound', () => {
+    expect(quantityError(price({ quantity_available: 0, quantity_limit_per_checkout: 0 }), 1000)).toBeNull();
+  });
+
+  test('the box takes whole numbers only', () => {
+    expect(['2', ' 3 ', '0', '1.5', '-1', '', '99999999'].map(parseQuantity)).toEqual([
+      2,
+      3,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ]);
+    expect(quantityRange({ ...item, adjustable_quantity: { enabled: true, minimum: 2, maximum: 9 } })).toEqual({
+      minimum: 2,
+      maximum: 9,
+    });
+  });
+});
+
+describe('ways to pay', () => {
+  const options = payOptions(methods, session());
+
+  test('are those that every price knows, wallets first', () => {
+    expect(options.map((it) => it.currency.id)).toEqual(['pc_skt', 'pc_usd']);
+  });
+
+  test.each([
+    ['the address asks', { asked: 'pc_usd', remembered: null, session: 'pc_skt', user: wallet }, 'pc_usd'],
+    [
+      'a user without wallet starts on card',
+      { asked: null, remembered: 'pc_skt', session: 'pc_skt', user: { did: 'z2' } },
+      'pc_usd',
+    ],
+    ['the last choice is remembered', { asked: null, remembered: 'pc_usd', session: 'pc_skt', user: wallet }, 'pc_usd'],
+    ['the session decides', { asked: 'pc_gone', remembered: 'pc_gone', session: 'pc_skt', user: null }, 'pc_skt'],
+  ])('%s', (_, wishes, expected) => {
+    expect(startingOption(options, wishes)?.currency.id).toBe(expected);
+  });
+});
+
+describe('what the screen shows', () => {
+  const checkout = (changes: Partial<CheckoutSession>): Checkout => ({
+    checkoutSession: session(changes),
+    paymentMethods: methods,
+  });
+
+  test.each([
+    ['a form while the session is open', {}, 'form'],
+    ['expired at the very second', { expires_at: 1000 }, 'expired'],
+    ['expired when the server says so', { status: 'expired' as const }, 'expired'],
+    ['that nothing is ordered', { line_items: [] }, 'empty'],
+    [
+      'completed, however late',
+      { status: 'complete' as const, payment_status: 'paid' as const, expires_at: 1 },
+      'completed',
+    ],
+    ['no completion while unpaid', { status: 'complete' as const }, 'form'],
+  ])('%s', (_, changes, view) => {
+    expect(viewOf(checkout(changes), 1000)).toBe(view);
+  });
+
+  test('only requires_action with an error ends the waiting', () => {
+    const error = { message: 'Challenge failed' };
+    expect(paymentError({ id: 'pi', status: 'requires_action', last_payment_error: error })).toBe('Challenge failed');
+    expect(paymentError({ id: 'pi', status: 'processing', last_payment_error: error })).toBeNull();
+    expect(paymentError({ id: 'pi', status: 'requires_action' })).toBeNull();
+  });
+});
+
+describe('the address', () => {
+  test('names a link or a session, under any prefix', () => {
+    expect(idOf('/checkout/pay/plink_1')).toEqual({ kind: 'link', id: 'plink_1' });
+    expect(idOf('/payment/checkout/pay/cs_1/')).toEqual({ kind: 'session', id: 'cs_1' });
+    expect(idOf('/checkout/pay/in_1')).toBeNull();
+    expect(mountPrefix('/payment/checkout/pay/cs_1')).toBe('/payment');
+    expect(mountPrefix('/checkout/pay/cs_1')).toBe('');
+  });
+
+  test('has a mode', () => {
+    expect(modeOf(new URLSearchParams('mode=inline-minimal'))).toBe('inline-minimal');
+    expect(modeOf(new URLSearchParams('mode=other'))).toBe('standalone');
+  });
+
+  test('a way back is a web address or none', () => {
+    expect(safeUrl('javascript:alert(1)', 'https://souk.example')).toBeNull();
+    expect(safeUrl('/apps', 'https://souk.example')).toBe('https://souk.example/apps');
+  });
+});

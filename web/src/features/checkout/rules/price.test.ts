@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { setLocale } from '@/lib/locale';
+import { say } from '../text';
+import type { Currency, LineItem, Price } from '../wire';
+import { headline, lineAmount, orderAmount, payeeOf, priceText, trialOf, unitAmount } from './price';
+import { recurringPhrase } from './recurring';
+
+const tba: Currency = { id: 'pc_tba', symbol: 'TBA', decimal: 18, name: 'Token', payment_method_id: 'pm_1' };
+const ONE_AND_A_HALF = '1500000000000000000';
+
+const price = (changes: Partial<Price> = {}): Price => ({
+  id: 'price_1',
+  type: 'one_time',
+  currency_id: 'pc_tba',
+  unit_amount: ONE_AND_A_HALF,
+  product: { id: 'prod_1', name: 'Lantern' },
+  ...changes,
+});
+const monthly = (changes: Partial<Price> = {}) =>
+  price({ type: 'recurring', recurring: { interval: 'month', interval_count: 1, usage_type: 'licensed' }, ...changes });
+const item = (of: Price, changes: Partial<LineItem> = {}): LineItem => ({
+  price_id: of.id,
+  price: of,
+  quantity: 1,
+  ...changes,
+});
+
+beforeEach(() => setLocale('en'));
+
+describe('the unit amount', () => {
+  test('comes from the option of the currency, its preset first', () => {
+    const options = [{ currency_id: 'pc_usd', unit_amount: '500', custom_unit_amount: { presets: ['700', '900'] } }];
+    expect(unitAmount(price({ currency_options: options }), 'pc_usd')).toBe('700');
+    expect(unitAmount(price({ currency_options: [{ currency_id: 'pc_usd', unit_amount: '500' }] }), 'pc_usd')).toBe(
+      '500',
+    );
+  });
+
+  test('is nothing, with a warning, in a currency the price does not know', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    expect(unitAmount(price(), 'pc_other')).toBe('0');
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('Currency not configured for price'));
+    warn.mockRestore();
+  });
+});
+
+describe('the text of a price', () => {
+  test.each([
+    [monthly(), 1, '1.5 TBA / month'],
+    [monthly({ product: { id: 'p', name: 'X', unit_label: 'seat' } }), 3, '4.5 TBA / seat / month'],
+    [
+      monthly({ recurring: { interval: 'month', interval_count: 1, usage_type: 'metered' } }),
+      1,
+      '1.5 TBA / unit / month',
+    ],
+    [monthly({ recurring: { interval: 'month', interval_count: 3 } }), 1, '1.5 TBA every 3 months'],
+    [price({ custom_unit_amount: { preset: '1' } }), 1, 'Custom (TBA)'],
+    [price(), 2, '3 TBA'],
+  ])('%#: reads as the reference does', (of, quantity, text) => {
+    expect(priceText(of, tba, quantity, 'en')).toBe(text);
+  });
+
+  test('speaks Chinese rhythms', () => {
+    setLocale('zh');
+    expect(say(recurringPhrase({ interval: 'month', interval_count: 3 }))).toBe('每季度');
+    expect(say(recurringPhrase({ interval: 'month', interval_count: 6 }))).toBe('每半年');
+    expect(say(recurringPhrase({ interval: 'week', interval_count: 2 }))).toBe('每 2 周');
+  });
+});
+
+describe('the amount of an order', () => {
+  test('multiplies beyond what a float can hold', () => {
+    const dear = price({ unit_amount: '12345678901234567890500000000000000000' });
+    expect(lineAmount(item(dear, { quantity: 3 }), 'pc_tba')).toBe('37037036703703703671500000000000000000');
+  });
+
+  test('takes a custom amount as it is, whatever the quantity', () => {
+    const custom = price({ custom_unit_amount: { preset: '1' } });
+    expect(orderAmount([item(custom, { custom_amount: '70', quantity: 5 })], 'pc_tba', false).total).toBe('70');
+  });
+
+  test('keeps renewals and metered use out of what is due now', () => {
+    const metered = monthly({ id: 'm', recurring: { interval: 'month', interval_count: 1, usage_type: 'metered' } });
+    const items = [
+      item(price({ unit_amount: '10' })),
+      item(monthly({ unit_amount: '5' }), { quantity: 2 }),
+      item({ ...metered, unit_amount: '1' }),
+    ];
+    expect(orderAmount(items, 'pc_tba', false)).toEqual({ total: '20', renew: '11' });
+    expect(orderAmount(items, 'pc_tba', true)).toEqual({ total: '10', renew: '11' });
+  });
+
+  test('lets an accepted upsell replace the price', () => {
+    expect(
+      orderAmount([item(price({ unit_amount: '1' }), { upsell_price: price({ unit_amount: '9' }) })], 'pc_tba', false)
+        .total,
+    ).toBe('9');
+  });
+
+  test('refuses several items when one has a custom amount', () => {
+    const items = [item(price({ custom_unit_amount: { preset: '1' } })), item(price())];
+    expect(() => orderAmount(items, 'pc_tba', false)).toThrow(
+      'Multiple items with custom unit amount are not supported',
+    );
+  });
+});
+
+describe('a trial', () => {
+  test.each([
+    [59, { unit: 'minute', count: 1 }],
+    [3599, { unit: 'minute', count: 60 }],
+    [3600, { unit: 'hour', count: 1 }],
+    [86_399, { unit: 'hour', count: 24 }],
+    [86_400, { unit: 'day', count: 1 }],
+    [86_401, { unit: 'day', count: 2 }],
+  ])('that ends in %i s is shown in the right unit', (left, shown) => {
+    expect(trialOf({ trial_end: 1000 + left, trial_period_days: 30 }, 'pc_tba', 1000)).toEqual(shown);
+  });
+
+  test('is only for the currencies it names', () => {
+    expect(trialOf({ trial_period_days: 7, trial_currency: 'pc_usd, pc_eur' }, 'pc_tba', 0)).toBeNull();
+    expect(trialOf({ trial_period_days: 7, trial_currency: 'pc_usd,pc_tba' }, 'pc_tba', 0)).toEqual({
+      unit: 'day',
+      count: 7,
+    });
+  });
+});
+
+describe('the headline', () => {
+  test('names who is paid: the first descriptor, else the store', () => {
+    expect(
+      payeeOf([item(price({ product: { id: 'p', name: 'X', statement_descriptor: 'LANTERN LTD' } }))], 'Souk'),
+    ).toBe('LANTERN LTD');
+    expect(payeeOf([item(price())], 'Souk')).toBe('Souk');
+    expect(say(headline([item(price())], 'Souk', null))).toBe('Pay Souk');
+  });
+
+  test('says subscribe or try, and how many more', () => {
+    expect(say(headline([item(monthly())], 'Souk', null))).toBe('Subscribe to Lantern');
+    expect(say(headline([item(monthly()), item(monthly())], 'Souk', null))).toBe('Subscribe to Lantern and 1 more');
+    expect(say(headline([item(monthly())], 'Souk', { unit: 'day', count: 7 }))).toBe('Try Lantern');
+    expect(say(headline([item(monthly()), item(price())], 'Souk', null))).toBe('Pay Souk');
+  });
+});

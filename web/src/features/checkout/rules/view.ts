@@ -1,0 +1,57 @@
+import type { Checkout, CheckoutSession, PaymentIntent } from '../wire';
+
+/** What the screen shows, decided from what the server says. */
+export type View = 'expired' | 'empty' | 'completed' | 'form';
+
+export function isComplete(session: CheckoutSession): boolean {
+  return session.status === 'complete' && ['paid', 'no_payment_required'].includes(session.payment_status);
+}
+
+/** `now`: unix seconds. A session that was paid stays paid however late it is looked at. */
+export function viewOf({ checkoutSession: session }: Checkout, now: number): View {
+  if (isComplete(session)) return 'completed';
+  if (session.status === 'expired' || session.expires_at <= now) return 'expired';
+  return session.line_items.length === 0 ? 'empty' : 'form';
+}
+
+/** A payment that needs the buyer again and says why: polling on would not help. */
+export function paymentError(intent: PaymentIntent | null | undefined): string | null {
+  if (intent?.status !== 'requires_action' || !intent.last_payment_error) return null;
+  return intent.last_payment_error.message || 'Unknown error';
+}
+
+/** Was the payment already under way when the page was opened? Then the buyer must not be asked again. */
+export function inFlight({ checkoutSession, paymentIntent }: Checkout): boolean {
+  return checkoutSession.status === 'open' && paymentIntent?.status === 'processing';
+}
+
+export type Mode = 'standalone' | 'inline' | 'standalone-minimal' | 'inline-minimal';
+
+const MODES: Mode[] = ['standalone', 'inline', 'standalone-minimal', 'inline-minimal'];
+
+export function modeOf(query: URLSearchParams): Mode {
+  return MODES.find((mode) => mode === query.get('mode')) ?? 'standalone';
+}
+
+/** The id in `/checkout/pay/{id}`, under any mount prefix. */
+export function idOf(path: string): { kind: 'link' | 'session'; id: string } | null {
+  const id = /\/checkout\/pay\/([^/?#]+)\/?$/.exec(path)?.[1] ?? '';
+  if (/^plink_\w+$/.test(id)) return { kind: 'link', id };
+  return /^cs_\w+$/.test(id) ? { kind: 'session', id } : null;
+}
+
+/** `/payment` when the page is served below that prefix, else nothing. */
+export function mountPrefix(path: string): string {
+  return /^(.*)\/checkout\/pay\//.exec(path)?.[1] ?? '';
+}
+
+/** Only addresses a link may lead to: `javascript:` and the like are none. */
+export function safeUrl(url: string | null | undefined, base: string): string | null {
+  if (!url) return null;
+  try {
+    const parsed = new URL(url, base);
+    return ['http:', 'https:'].includes(parsed.protocol) ? parsed.href : null;
+  } catch {
+    return null;
+  }
+}

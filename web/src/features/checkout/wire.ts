@@ -1,0 +1,189 @@
+/** What the payment kit sends: the names of the wire, only the fields this screen reads. `amt`: base units as text. */
+
+export type Localized = { en?: string; zh?: string };
+
+export interface Currency {
+  id: string;
+  symbol: string;
+  decimal: number;
+  name: string;
+  logo?: string | null;
+  active?: boolean;
+  maximum_precision?: number;
+  payment_method_id: string;
+}
+
+export type MethodType = 'arcblock' | 'ethereum' | 'base' | 'bitcoin' | 'stripe';
+
+export interface CardSettings {
+  publishable_key: string;
+  api_host?: string;
+}
+
+export interface PaymentMethod {
+  id: string;
+  type: MethodType;
+  name: string;
+  description?: string | null;
+  logo?: string | null;
+  active?: boolean;
+  livemode: boolean;
+  settings: { stripe?: CardSettings; arcblock?: { explorer_host?: string } };
+  payment_currencies: Currency[];
+}
+
+export interface CustomUnitAmount {
+  preset?: string | null;
+  presets?: string[] | null;
+  minimum?: string | null;
+  maximum?: string | null;
+}
+
+export interface CurrencyOption {
+  currency_id: string;
+  unit_amount: string | null;
+  custom_unit_amount?: CustomUnitAmount | null;
+}
+
+export interface Recurring {
+  interval: 'hour' | 'day' | 'week' | 'month' | 'year';
+  interval_count: number;
+  usage_type?: 'licensed' | 'metered';
+}
+
+export interface Product {
+  id: string;
+  name: string;
+  description?: string | null;
+  images?: string[];
+  unit_label?: string | null;
+  statement_descriptor?: string | null;
+}
+
+export interface Price {
+  id: string;
+  type: 'one_time' | 'recurring';
+  currency_id: string;
+  unit_amount: string | null;
+  custom_unit_amount?: CustomUnitAmount | null;
+  currency_options?: CurrencyOption[] | null;
+  recurring?: Recurring | null;
+  product?: Product;
+  quantity_available?: number | null;
+  quantity_sold?: number | null;
+  quantity_limit_per_checkout?: number | null;
+}
+
+export interface LineItem {
+  price_id: string;
+  price: Price;
+  quantity: number;
+  upsell_price?: Price | null;
+  custom_amount?: string | null;
+  cross_sell?: boolean;
+  adjustable_quantity?: { enabled: boolean; minimum?: number | null; maximum?: number | null } | null;
+}
+
+export interface FieldRule {
+  pattern?: string;
+  pattern_message?: Localized;
+}
+
+export interface PageInfo {
+  field_validation?: Record<string, FieldRule>;
+  form_purpose_description?: Localized;
+}
+
+export interface SubscriptionData {
+  trial_period_days?: number | null;
+  trial_end?: number | null;
+  trial_currency?: string | null;
+}
+
+export interface CheckoutSession {
+  id: string;
+  status: 'open' | 'complete' | 'expired';
+  payment_status: 'paid' | 'unpaid' | 'no_payment_required';
+  mode: 'payment' | 'setup' | 'subscription';
+  currency_id: string;
+  line_items: LineItem[];
+  /** Unix seconds. */
+  expires_at: number;
+  livemode: boolean;
+  amount_total?: string;
+  cancel_url?: string | null;
+  success_url?: string | null;
+  invoice_id?: string | null;
+  customer_id?: string | null;
+  cross_sell_behavior?: string | null;
+  phone_number_collection?: { enabled: boolean } | null;
+  billing_address_collection?: string | null;
+  subscription_data?: SubscriptionData | null;
+  metadata?: { page_info?: PageInfo } | null;
+}
+
+export interface PaymentIntent {
+  id: string;
+  status: string;
+  amount?: string;
+  currency_id?: string;
+  last_payment_error?: { message?: string } | null;
+}
+
+export interface Address {
+  country?: string | null;
+  state?: string | null;
+  city?: string | null;
+  line1?: string | null;
+  line2?: string | null;
+  postal_code?: string | null;
+}
+
+export interface Customer {
+  id?: string;
+  did?: string;
+  name?: string | null;
+  fullName?: string | null;
+  email?: string | null;
+  phone?: string | null;
+  address?: Address | null;
+}
+
+export interface Entitlement {
+  app_did: string;
+  title: Localized;
+  version: string;
+}
+
+export interface Checkout {
+  checkoutSession: CheckoutSession;
+  paymentMethods: PaymentMethod[];
+  paymentIntent?: PaymentIntent | null;
+  paymentLink?: {
+    id: string;
+    after_completion?: { hosted_confirmation?: { custom_message?: string | null } | null } | null;
+  } | null;
+  customer?: Customer | null;
+  entitlements?: Entitlement[];
+}
+
+export interface StripeContext {
+  client_secret: string;
+  intent_type: 'payment_intent' | 'setup_intent';
+  status: string;
+}
+
+export interface Submitted {
+  paymentIntent?: PaymentIntent | null;
+  stripeContext?: StripeContext | null;
+  customer?: Customer | null;
+}
+
+export interface SessionUser {
+  did: string;
+  fullName?: string | null;
+  email?: string | null;
+  phone?: string | null;
+  connectedAccounts?: { provider: string; did?: string }[];
+  address?: Address | null;
+}

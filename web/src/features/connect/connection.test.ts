@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ApiError } from '@/api/error';
+import { authAddress, type ConnectCalls, type ConnectState, connect, type StatusAnswer } from './connection';
+
+const link = 'https://abtwallet.io/i/?action=requestAuth&url=http%253A%252F%252F127.0.0.1%252Fauth%253F_t_%253D96f5';
+const status = vi.fn<(token: string) => Promise<StatusAnswer>>();
+const timeout = vi.fn(async () => ({}));
+const calls: ConnectCalls = { token: async () => ({ token: 't1', url: link }), status, timeout };
+let hidden = false;
+let states: ConnectState[] = [];
+const names = () => states.map((state) => state.name);
+const begin = async () => {
+  const connection = connect(calls, (state) => states.push(state));
+  await vi.advanceTimersByTimeAsync(0);
+  return connection;
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  states = [];
+  hidden = false;
+  vi.spyOn(document, 'hidden', 'get').mockImplementation(() => hidden);
+  status.mockReset().mockResolvedValue({ status: 'created' });
+  timeout.mockClear();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+describe('a connection', () => {
+  test('reads the wallet’s address out of the doubly encoded link', () => {
+    expect(authAddress(link)).toBe('http://127.0.0.1/auth?_t_=96f5');
+  });
+
+  test('polls every two seconds until the wallet is done', async () => {
+    status
+      .mockResolvedValueOnce({ status: 'created' })
+      .mockResolvedValueOnce({ status: 'scanned', mfaCode: 42 })
+      .mockResolvedValueOnce({ status: 'succeed', did: 'z1' });
+    await begin();
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(status).toHaveBeenCalledTimes(0);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(status).toHaveBeenCalledTimes(3);
+    expect(names()).toEqual(['loading', 'created', 'created', 'scanned', 'succeed']);
+    expect(states.at(-1)).toEqual({ name: 'succeed', did: 'z1' });
+  });
+
+  test('rests while the page is hidden and asks at once when it is back', async () => {
+    await begin();
+    hidden = true;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(status).not.toHaveBeenCalled();
+    hidden = false;
+    document.dispatchEvent(new Event('visibilitychange'));
+    expect(status).toHaveBeenCalledTimes(1);
+  });
+
+  test('gives the token back after 300 seconds without a wallet', async () => {
+    await begin();
+    await vi.advanceTimersByTimeAsync(299_000);
+    expect(names()).not.toContain('timeout');
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(names().at(-1)).toBe('timeout');
+    expect(timeout).toHaveBeenCalledExactlyOnceWith('t1');
+  });
+
+  test('does not time out once a wallet has scanned, and keeps its token when closed', async () => {
+    status.mockResolvedValue({ status: 'scanned' });
+    const connection = await begin();
+    await vi.advanceTimersByTimeAsync(400_000);
+    expect(names().at(-1)).toBe('scanned');
+    connection.stop();
+    expect(timeout).not.toHaveBeenCalled();
+  });
+
+  test('gives the token back when it is closed unused', async () => {
+    const connection = await begin();
+    connection.stop();
+    expect(timeout).toHaveBeenCalledExactlyOnceWith('t1');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(status).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    [403, 'forbidden'],
+    [400, 'timeout'],
+  ])('a status refused with %i means %s', async (code, name) => {
+    status.mockRejectedValueOnce(new ApiError('no', code, { error: 'no' }));
+    await begin();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(names().at(-1)).toBe(name);
+  });
+
+  test('a lost answer is asked for again', async () => {
+    status.mockRejectedValueOnce(new TypeError('network')).mockResolvedValueOnce({ status: 'busy' });
+    await begin();
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(names().at(-1)).toBe('busy');
+  });
+
+  test('a refused token is told in the words of the server', async () => {
+    connect({ ...calls, token: () => Promise.reject(new ApiError('M', 400, { error: 'Session is paid' })) }, (it) =>
+      states.push(it),
+    );
+    await vi.advanceTimersByTimeAsync(0);
+    expect(states.at(-1)).toEqual({ name: 'error', message: 'Session is paid' });
+  });
+});

@@ -1,0 +1,136 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { api, mountPrefix } from '@/api/client';
+import { useLocale } from '@/i18n/light';
+import { Alert } from '@/kit/alert';
+import { announce } from '@/kit/announce';
+import { Button, ButtonLink } from '@/kit/button';
+import { Dialog } from '@/kit/dialog';
+import { Check, Spinner } from '@/kit/icons';
+import { Skeleton } from '@/kit/skeleton';
+import { livemode } from '@/lib/livemode';
+import { authAddress, type ConnectCalls, type ConnectState, connect } from './connection';
+import type { ConnectOptions } from './index';
+import { QrCode } from './qr';
+import { t } from './text';
+import '@/kit/kit.css';
+import './connect.css';
+
+function callsOf({ action, prefix = '/api/did', extraParams = {} }: ConnectOptions): ConnectCalls {
+  const path = `${prefix}/${action}`;
+  return {
+    token: () => api.get(`${path}/token`, { ...extraParams, provider: 'wallet' }),
+    status: (token) => api.get(`${path}/status`, { _t_: token }),
+    timeout: (token) => api.get(`${path}/timeout`, { _t_: token }),
+  };
+}
+
+/** In test mode only: the wallet that lives in the browser, in a window of its own. */
+function openSandbox(link: string): void {
+  const page = `${mountPrefix()}/sandbox/wallet?url=${encodeURIComponent(authAddress(link))}`;
+  window.open(page, 'souk-sandbox-wallet', 'popup,width=420,height=720');
+}
+
+export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onEnd: (did?: string | null) => void }) {
+  useLocale();
+  const [state, setState] = useState<ConnectState>({ name: 'loading' });
+  const [round, setRound] = useState(0);
+  const end = useRef(onEnd);
+  end.current = onEnd;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each round is a new connection.
+  useEffect(() => {
+    const connection = connect(callsOf(options), (next) => {
+      setState(next);
+      if (next.name === 'succeed') end.current(next.did);
+    });
+    return connection.stop;
+  }, [options, round]);
+
+  useEffect(() => {
+    if (state.name === 'created') announce(t('created'));
+    if (state.name === 'scanned') announce(t('scanned'));
+  }, [state.name]);
+
+  const retry = useCallback(() => setRound((it) => it + 1), []);
+
+  return (
+    <Dialog title={options.title ?? t('title')} closeLabel={t('action.close')} onClose={() => onEnd(null)}>
+      <div className="connect" data-state={state.name}>
+        <Body state={state} onRetry={retry} />
+      </div>
+    </Dialog>
+  );
+}
+
+function Body({ state, onRetry }: { state: ConnectState; onRetry: () => void }) {
+  switch (state.name) {
+    case 'loading':
+      return (
+        <>
+          <p className="k-hint">{t('loading')}</p>
+          <Skeleton height={228} width={228} />
+          <Skeleton height={44} />
+        </>
+      );
+    case 'created':
+      return <Offer link={state.link} />;
+    case 'scanned':
+      return (
+        <div className="connect-scanned">
+          <Spinner />
+          <p>{t('scanned')}</p>
+          {state.mfaCode && <p className="connect-mfa money">{t('mfa', { code: state.mfaCode })}</p>}
+        </div>
+      );
+    case 'succeed':
+      return (
+        <p className="connect-scanned">
+          <Check /> {t('succeed')}
+        </p>
+      );
+    default:
+      return (
+        <>
+          <Alert tone="danger" urgent title={t(`${state.name}.title`)}>
+            <p>{(state.name === 'error' && state.message) || t(`${state.name}.text`)}</p>
+          </Alert>
+          <Button look="primary" wide onClick={onRetry} autoFocus>
+            {t('retry')}
+          </Button>
+        </>
+      );
+  }
+}
+
+function Offer({ link }: { link: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(link);
+    setCopied(true);
+    announce(t('copied'));
+  };
+  return (
+    <>
+      <p>{t('lead')}</p>
+      <QrCode text={link} label={t('qr')} />
+      <p className="connect-wait k-hint">
+        <Spinner /> {t('created')}
+      </p>
+      {!livemode() && (
+        <div className="connect-sandbox">
+          <Button look="primary" wide onClick={() => openSandbox(link)}>
+            {t('sandbox')}
+          </Button>
+          <p className="k-hint">{t('sandboxHint')}</p>
+        </div>
+      )}
+      <div className="connect-actions">
+        <ButtonLink href={link} target="_blank" rel="noreferrer" look={livemode() ? 'primary' : 'secondary'}>
+          {t('open')}
+          <span className="unseen"> {t('a11y.newTab')}</span>
+        </ButtonLink>
+        <Button onClick={copy}>{copied ? t('copied') : t('copy')}</Button>
+      </div>
+    </>
+  );
+}

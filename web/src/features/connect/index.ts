@@ -1,0 +1,36 @@
+import { toast } from '@/kit/toast';
+import { t } from './text';
+
+export interface ConnectOptions {
+  /** Connect action: `login`, `payment`, … */
+  action: string;
+  /** Where the actions live, below the mount prefix of the page. */
+  prefix?: string;
+  extraParams?: Record<string, string>;
+  title?: string;
+  /** The wallet has finished; on `login` the session cookie is set by then. */
+  onSuccess: (result: { did?: string }) => void;
+  /** Closed without success, by the visitor or because the dialog could not be loaded. */
+  onClose?: () => void;
+}
+
+let open = false;
+
+/** Opens the wallet dialog over whatever page asks. One at a time; it mounts its own root, so every page can. */
+export function openConnect(options: ConnectOptions): void {
+  if (open) return;
+  open = true;
+  import('./mount').then(
+    ({ mountDialog }) =>
+      mountDialog(options, (did) => {
+        open = false;
+        if (did === null) options.onClose?.();
+        else options.onSuccess({ did });
+      }),
+    () => {
+      open = false;
+      toast(t('network.text'));
+      options.onClose?.();
+    },
+  );
+}

@@ -1,0 +1,62 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Button } from 'antd';
+import { errorText } from '@/api/error';
+import { useTexts } from '@/app/i18n';
+import { Failed, Notice } from '@/app/notice';
+import { dayText } from '@/lib/format';
+import styles from './invoice-list.module.css';
+import { byDay, descriptionText, invoiceAmount, reasonText } from './invoice-text';
+import { invoiceFeedQuery } from './queries';
+import { InvoiceBadge } from './status';
+
+/** The same invoices on a phone: by day, more on demand. */
+export function InvoiceFeed() {
+  const texts = useTexts();
+  const { t, language } = texts;
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(invoiceFeedQuery);
+  if (error && !data)
+    return <Failed title={t('portal.invoices.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+  if (!data) return <div className={styles.waiting} aria-busy="true" />;
+  const list = data.pages.flatMap((page) => page.list);
+  if (list.length === 0) return <Notice title={t('portal.invoices.empty')} />;
+  const count = data.pages.at(-1)?.count ?? list.length;
+
+  return (
+    <>
+      {byDay(list, (iso) => dayText(iso, language)).map(([day, invoices]) => (
+        <section key={day} className={styles.day}>
+          <h3>{day}</h3>
+          <ul>
+            {invoices.map((invoice) => (
+              <li key={invoice.id}>
+                <span className={styles.line}>
+                  <Link to="/customer/invoice/$id" params={{ id: invoice.id }} className={styles.open}>
+                    {descriptionText(invoice, texts)}
+                  </Link>
+                  <span className="money">
+                    {invoice.status === 'void' ? <s>{invoiceAmount(invoice, texts)}</s> : invoiceAmount(invoice, texts)}
+                  </span>
+                </span>
+                <span className={styles.line}>
+                  <span className={styles.quiet}>
+                    {reasonText(invoice.billing_reason, texts)} · {invoice.number ?? t('invoice.draft.number')}
+                  </span>
+                  <InvoiceBadge status={invoice.status} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      <p className={styles.quiet} role="status">
+        {t('portal.of', { shown: list.length, count })}
+      </p>
+      {hasNextPage ? (
+        <Button block loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          {t('portal.more')}
+        </Button>
+      ) : null}
+    </>
+  );
+}

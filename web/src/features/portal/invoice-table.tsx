@@ -1,0 +1,113 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { errorText } from '@/api/error';
+import type { Invoice } from '@/api/types';
+import { useTexts } from '@/app/i18n';
+import { Failed, Notice } from '@/app/notice';
+import { Pager } from '@/app/pager';
+import { dayText } from '@/lib/format';
+import styles from './invoice-list.module.css';
+import { descriptionText, invoiceAmount, reasonText } from './invoice-text';
+import { invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
+import { InvoiceBadge } from './status';
+
+/** Invoices in pages; page and length stand in the address. */
+export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE }: { page?: number; pageSize?: number }) {
+  const { t } = useTexts();
+  const navigate = useNavigate();
+  const { data, error, isPlaceholderData, refetch } = useQuery(invoicesQuery(page, pageSize));
+  if (error && !data)
+    return <Failed title={t('portal.invoices.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+  if (data?.count === 0) return <Notice title={t('portal.invoices.empty')} />;
+  const withSubscription = data?.list.some((invoice) => invoice.subscription_id) ?? false;
+
+  const changeSize = (size: number) =>
+    void navigate({
+      to: '.',
+      search: { pageSize: size === PAGE_SIZE ? undefined : size },
+      resetScroll: false,
+    } as never);
+
+  return (
+    <>
+      <div className={styles.frame} aria-busy={!data || isPlaceholderData}>
+        <table className={styles.table}>
+          <caption className="unseen">{t('portal.invoices')}</caption>
+          <thead>
+            <tr>
+              <th scope="col" className={styles.amount}>
+                {t('invoice.amount')}
+              </th>
+              <th scope="col">{t('invoice.type')}</th>
+              <th scope="col">{t('invoice.number')}</th>
+              {withSubscription ? <th scope="col">{t('invoice.subscription')}</th> : null}
+              <th scope="col">{t('invoice.date')}</th>
+              <th scope="col">{t('invoice.description')}</th>
+              <th scope="col">{t('invoice.status')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data
+              ? data.list.map((invoice) => (
+                  <Row key={invoice.id} invoice={invoice} withSubscription={withSubscription} />
+                ))
+              : Array.from({ length: 3 }, (_, place) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: places have no other name.
+                  <tr key={place}>
+                    <td colSpan={6}>
+                      <span className={styles.ghost} />
+                    </td>
+                  </tr>
+                ))}
+          </tbody>
+        </table>
+      </div>
+      {data && data.count > (PAGE_SIZES[0] ?? 5) ? (
+        <div className={styles.foot}>
+          <label>
+            {t('portal.perPage')}{' '}
+            <select value={pageSize} onChange={(event) => changeSize(Number(event.target.value))}>
+              {PAGE_SIZES.map((size) => (
+                <option key={size}>{size}</option>
+              ))}
+            </select>
+          </label>
+          <Pager page={page} pages={Math.ceil(data.count / pageSize)} />
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+/** The whole row opens the invoice; the number is its link for keyboard and screen reader. */
+function Row({ invoice, withSubscription }: { invoice: Invoice; withSubscription: boolean }) {
+  const texts = useTexts();
+  const { t, language } = texts;
+  const number = invoice.number ?? t('invoice.draft.number');
+  return (
+    <tr>
+      <td className={`${styles.amount} money`}>
+        {invoice.status === 'void' ? <s>{invoiceAmount(invoice, texts)}</s> : invoiceAmount(invoice, texts)}
+      </td>
+      <td>{reasonText(invoice.billing_reason, texts)}</td>
+      <td>
+        <Link
+          to="/customer/invoice/$id"
+          params={{ id: invoice.id }}
+          className={styles.open}
+          aria-label={t('invoice.open', { number })}
+        >
+          {number}
+        </Link>
+      </td>
+      {withSubscription ? <td>{invoice.subscription?.description ?? invoice.subscription_id}</td> : null}
+      <td className={styles.date}>
+        <time dateTime={invoice.created_at}>{dayText(invoice.created_at, language)}</time>
+      </td>
+      <td className={styles.description}>{descriptionText(invoice, texts)}</td>
+      <td>
+        <InvoiceBadge status={invoice.status} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,73 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Button } from 'antd';
+import { errorText } from '@/api/error';
+import type { PaymentIntent } from '@/api/types';
+import { useTexts } from '@/app/i18n';
+import { Failed, Notice } from '@/app/notice';
+import { formatMoney } from '@/lib/amount';
+import { transactionLink } from '@/lib/explorer';
+import { momentText } from '@/lib/format';
+import styles from './payments.module.css';
+import { paymentsQuery } from './queries';
+import { PaymentBadge } from './status';
+
+/** What was paid and what was tried, newest first, with the way to look it up elsewhere. */
+export function Payments() {
+  const { t } = useTexts();
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(paymentsQuery);
+  if (error && !data)
+    return <Failed title={t('portal.payments.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+  if (!data) return <div className={styles.waiting} aria-busy="true" />;
+  const list = data.pages.flatMap((page) => page.list);
+  if (list.length === 0) return <Notice title={t('portal.payments.empty')} />;
+  return (
+    <>
+      <ul className={styles.payments}>
+        {list.map((payment) => (
+          <Payment key={payment.id} payment={payment} />
+        ))}
+      </ul>
+      {hasNextPage ? (
+        <Button className={styles.more} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          {t('portal.more')}
+        </Button>
+      ) : null}
+    </>
+  );
+}
+
+function Payment({ payment }: { payment: PaymentIntent }) {
+  const { t, language } = useTexts();
+  const {
+    amount,
+    amount_received: received,
+    paymentCurrency: currency,
+    paymentMethod: method,
+    last_payment_error: failure,
+  } = payment;
+  const paid = payment.status === 'succeeded' && received && received !== '0' ? received : amount;
+  const link = transactionLink(method, payment.payment_details);
+  return (
+    <li className={styles.payment}>
+      <span className={`${styles.amount} money`}>{formatMoney(paid, currency, language)}</span>
+      <span className={styles.what}>{payment.description || payment.id}</span>
+      <PaymentBadge status={payment.status} />
+      <span className={styles.when}>
+        <time dateTime={payment.created_at}>{momentText(payment.created_at, language)}</time>
+        {method ? ` · ${method.name}` : ''}
+        {link ? (
+          <>
+            {' · '}
+            <a href={link.url} target="_blank" rel="noopener noreferrer">
+              {t('portal.payment.transaction')}
+              <span className="unseen"> {t('a11y.newTab')}</span>
+            </a>
+          </>
+        ) : null}
+        {failure?.message && payment.status !== 'succeeded' ? (
+          <span className={styles.failure}>{t('portal.payment.failed', { message: failure.message })}</span>
+        ) : null}
+      </span>
+    </li>
+  );
+}

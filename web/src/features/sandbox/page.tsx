@@ -1,0 +1,138 @@
+import { type FormEvent, useEffect, useState } from 'react';
+import { useLocale } from '@/i18n/light';
+import { Button } from '@/kit/button';
+import { TextField } from '@/kit/field';
+import { Spinner } from '@/kit/icons';
+import { setLocale } from '@/lib/locale';
+import { AccountPanel, NewAccount } from './account-panel';
+import { ProfileFields } from './profile-fields';
+import { requestAddress } from './request';
+import { RequestView } from './request-view';
+import { t } from './text';
+import { type Accounts, type Keys, useAccounts, useBalance, useKeys } from './use-wallet';
+import './wallet.css';
+
+const asked = () => {
+  const given = new URLSearchParams(window.location.search).get('url');
+  return given ? requestAddress(given, window.location.origin) : null;
+};
+
+/** A wallet for test mode: it speaks DID Connect as any wallet does, and keeps its keys in this browser. */
+export function WalletPage() {
+  const locale = useLocale();
+  const keys = useKeys();
+  const accounts = useAccounts();
+  const [address, setAddress] = useState(asked);
+  const account = accounts.current;
+
+  useEffect(() => {
+    document.documentElement.lang = locale;
+    document.title = t('title');
+  }, [locale]);
+
+  return (
+    <div className="wallet">
+      <header>
+        <h1>{t('title')}</h1>
+        <span className="wallet-badge">{t('badge')}</span>
+        <button
+          type="button"
+          className="k-icon-button"
+          lang={locale === 'zh' ? 'en' : 'zh'}
+          onClick={() => setLocale(locale === 'zh' ? 'en' : 'zh')}
+        >
+          {locale === 'zh' ? 'English' : '中文'}
+        </button>
+      </header>
+      <main>
+        {!account && <First keys={keys} accounts={accounts} />}
+        {account && address && !keys && (
+          <section className="wallet-card wallet-wait" aria-busy="true">
+            <Spinner />
+            <p role="status">{t('libraries')}</p>
+          </section>
+        )}
+        {account && address && keys && (
+          <RequestView
+            key={address}
+            keys={keys}
+            address={address}
+            accounts={accounts}
+            account={account}
+            onOther={() => setAddress(null)}
+          />
+        )}
+        {account && !address && <Home keys={keys} accounts={accounts} onRequest={setAddress} />}
+      </main>
+    </div>
+  );
+}
+
+function First({ keys, accounts }: { keys: Keys | null; accounts: Accounts }) {
+  return (
+    <section className="wallet-card">
+      <p>{t('lead')}</p>
+      <NewAccount keys={keys} accounts={accounts} />
+    </section>
+  );
+}
+
+interface HomeProps {
+  keys: Keys | null;
+  accounts: Accounts;
+  onRequest: (address: string) => void;
+}
+
+function Home({ keys, accounts, onRequest }: HomeProps) {
+  const account = accounts.current;
+  const balance = useBalance(account?.address);
+  if (!account) return null;
+  return (
+    <>
+      <Paste onRequest={onRequest} />
+      <AccountPanel keys={keys} accounts={accounts} account={account} balance={balance} />
+      <section className="wallet-card" aria-labelledby="profile-heading">
+        <h2 id="profile-heading">{t('profile')}</h2>
+        <ProfileFields
+          items={['fullName', 'email', 'phone']}
+          account={account}
+          errors={{}}
+          onChange={accounts.change}
+        />
+      </section>
+    </>
+  );
+}
+
+function Paste({ onRequest }: { onRequest: (address: string) => void }) {
+  const [text, setText] = useState('');
+  const [wrong, setWrong] = useState(false);
+  const open = (event: FormEvent) => {
+    event.preventDefault();
+    const address = requestAddress(text, window.location.origin);
+    setWrong(!address);
+    if (address) onRequest(address);
+    else document.getElementById('paste')?.focus();
+  };
+  return (
+    <section className="wallet-card" aria-labelledby="paste-heading">
+      <h2 id="paste-heading">{t('paste')}</h2>
+      <form className="wallet-fields" noValidate onSubmit={open}>
+        <TextField
+          id="paste"
+          label={t('pasteLabel')}
+          hint={t('pasteHint')}
+          value={text}
+          error={wrong ? t('pasteInvalid') : undefined}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => {
+            setText(event.target.value);
+            setWrong(false);
+          }}
+        />
+        <Button type="submit">{t('pasteOpen')}</Button>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+import { DownloadOutlined } from '@ant-design/icons';
+import { Button } from 'antd';
+import { useState } from 'react';
+import type { AppDetail } from '@/api/types';
+import { useTexts } from '@/app/i18n';
+import { sizeText } from '@/lib/format';
+import styles from './acquire.module.css';
+import { pricesOf } from './price';
+import { bundleAddress, checkoutAddress } from './queries';
+
+/** One button that says what it does and what it costs, and a line below that says the rest. */
+export function Acquire({ app }: { app: AppDetail }) {
+  const { t, language } = useTexts();
+  const [started, setStarted] = useState<string | null>(null);
+  const { first, others } = pricesOf(app, language);
+  const version = { version: app.version, size: sizeText(app.size, language) };
+
+  if (app.pricing === 'free' || app.entitled) {
+    const mine = app.entitled && app.pricing === 'paid';
+    return (
+      <div className={styles.acquire}>
+        <Button
+          type="primary"
+          size="large"
+          icon={<DownloadOutlined aria-hidden="true" />}
+          href={bundleAddress(app.did, app.version)}
+          download
+          onClick={() => setStarted(app.version)}
+        >
+          {mine ? t('app.download') : t('app.get')}
+        </Button>
+        <p className={styles.hint}>{mine ? t('app.downloadHint', version) : t('app.getHint', version)}</p>
+        <p role="status" className={styles.hint}>
+          {started === app.version ? t('app.started', { version: started }) : ''}
+        </p>
+      </div>
+    );
+  }
+  if (!app.payment_link_id || !first) {
+    return (
+      <div className={styles.acquire}>
+        <p className={styles.hint}>{t('app.unavailable')}</p>
+      </div>
+    );
+  }
+  return (
+    <div className={styles.acquire}>
+      <Button type="primary" size="large" href={checkoutAddress(app.payment_link_id)} className="money">
+        {t('app.buy', { price: first })}
+      </Button>
+      {others.length > 0 ? <p className={styles.hint}>{t('app.buyOther', { prices: others.join(', ') })}</p> : null}
+      <p className={styles.hint}>{t('app.buyHint')}</p>
+    </div>
+  );
+}

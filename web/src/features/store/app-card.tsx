@@ -1,0 +1,68 @@
+import { CheckCircleFilled, DownloadOutlined } from '@ant-design/icons';
+import { Link } from '@tanstack/react-router';
+import type { App } from '@/api/types';
+import { useTexts } from '@/app/i18n';
+import { countText } from '@/lib/format';
+import styles from './app-card.module.css';
+import { AppIcon } from './app-icon';
+import { pricesOf } from './price';
+
+/** One app of a shelf or a result: the whole card is the link, its name is the link's text. */
+export function AppCard({ app }: { app: App }) {
+  const { t, text, language } = useTexts();
+  const { first } = pricesOf(app, language);
+  const name = text(app.title) || app.name;
+  return (
+    <article className={styles.card}>
+      <AppIcon app={app} size={56} />
+      <div className={styles.body}>
+        <h3 className={styles.name}>
+          <Link to="/apps/$did/{-$version}" params={{ did: app.did, version: undefined }}>
+            {name}
+          </Link>
+        </h3>
+        <p className={styles.developer}>
+          {t('card.by', { developer: app.developer.name })}
+          {app.developer.verified ? (
+            <CheckCircleFilled className={styles.verified} aria-label={t('card.verified')} role="img" />
+          ) : null}
+        </p>
+      </div>
+      <p className={styles.text}>{text(app.description)}</p>
+      <p className={styles.foot}>
+        {app.entitled && app.pricing === 'paid' ? (
+          <strong className={styles.owned}>
+            <CheckCircleFilled aria-hidden="true" /> {t('card.owned')}
+          </strong>
+        ) : (
+          <strong className="money">{app.pricing === 'free' || !first ? t('price.free') : first}</strong>
+        )}
+        <span className="figures">
+          <DownloadOutlined aria-hidden="true" />{' '}
+          <span aria-hidden="true">{countText(app.downloads, language, true)}</span>
+          <span className="unseen">{t('card.downloads', { count: app.downloads })}</span>
+        </span>
+      </p>
+    </article>
+  );
+}
+
+/** The card's place while it is on its way. */
+export function AppCardSkeleton() {
+  return (
+    <div className={`${styles.card} ${styles.skeleton}`} aria-hidden="true">
+      <span className={styles.ghostIcon} />
+      <div className={styles.body}>
+        <span className={styles.ghost} style={{ width: '60%' }} />
+        <span className={styles.ghost} style={{ width: '40%' }} />
+      </div>
+      <p className={styles.text}>
+        <span className={styles.ghost} style={{ width: '95%' }} />
+        <span className={styles.ghost} style={{ width: '70%' }} />
+      </p>
+      <p className={styles.foot}>
+        <span className={styles.ghost} style={{ width: 56 }} />
+      </p>
+    </div>
+  );
+}

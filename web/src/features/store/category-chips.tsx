@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTexts } from '@/app/i18n';
+import styles from './category-chips.module.css';
+import { categoriesQuery, type ListingSearch } from './queries';
+
+/** Categories as links that keep what was searched for. The row keeps its height while they are on their way. */
+export function CategoryChips({ current, search }: { current?: string; search: ListingSearch }) {
+  const { t, text } = useTexts();
+  const { data } = useQuery(categoriesQuery);
+  const kept: ListingSearch = { ...search, page: undefined };
+  const filtering = Boolean(search.keyword || search.price || search.sort);
+  return (
+    <nav className={styles.chips} aria-label={t('listing.categories')}>
+      <ul>
+        <li>
+          <Link
+            to={filtering ? '/search' : '/'}
+            search={kept}
+            className={styles.chip}
+            aria-current={current ? undefined : 'page'}
+          >
+            {t('listing.allCategories')}
+          </Link>
+        </li>
+        {data?.list.map((category) => (
+          <li key={category.id}>
+            <Link
+              to="/category/$category"
+              params={{ category: category.slug }}
+              search={kept}
+              className={styles.chip}
+              aria-current={category.slug === current ? 'page' : undefined}
+            >
+              {text(category.name)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,157 @@
+import { CheckCircleFilled } from '@ant-design/icons';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
+import { ApiError, errorText } from '@/api/error';
+import type { AppDetail } from '@/api/types';
+import { useTexts } from '@/app/i18n';
+import { Failed, Notice } from '@/app/notice';
+import { usePageTitle } from '@/app/page';
+import { countText, dayText, sizeText } from '@/lib/format';
+import { Acquire } from './acquire';
+import { AppIcon } from './app-icon';
+import styles from './detail.module.css';
+import { Facts } from './facts';
+import { appQuery } from './queries';
+import { Screenshots } from './screenshots';
+import { Versions } from './versions';
+
+const Readme = lazy(() => import('./readme'));
+
+export function Detail({ did, version }: { did: string; version?: string }) {
+  const { t, text } = useTexts();
+  const { data, error, refetch } = useQuery(appQuery(did, version));
+  const missing = error instanceof ApiError && error.status === 404;
+  usePageTitle(data ? text(data.title) || data.name : missing ? t('app.notFound') : undefined);
+
+  if (data) return <App app={data} />;
+  if (missing) {
+    return (
+      <Notice
+        asPage
+        title={t('app.notFound')}
+        text={t('app.notFoundText')}
+        action={
+          <Link to="/" className={styles.way}>
+            {t('app.toStore')}
+          </Link>
+        }
+      />
+    );
+  }
+  if (error) return <Failed title={t('app.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+  return <DetailSkeleton />;
+}
+
+function App({ app }: { app: AppDetail }) {
+  const { t, text } = useTexts();
+  const name = text(app.title) || app.name;
+  // The page already carries the app's name; a readme's own first heading would say it again.
+  const readme = text(app.readme).replace(/^\s*#\s[^\n]*\n+/, '');
+  return (
+    <article className={styles.detail}>
+      <div className={styles.head}>
+        <AppIcon app={app} size={96} />
+        <div className={styles.names}>
+          <h1>{name}</h1>
+          <p className={styles.developer}>
+            <Link to="/profile" search={{ did: app.developer.did, name: app.developer.name }}>
+              {app.developer.name}
+            </Link>
+            {app.developer.verified ? (
+              <CheckCircleFilled className={styles.verified} aria-label={t('card.verified')} role="img" />
+            ) : null}
+          </p>
+          <p className={styles.text}>{text(app.description)}</p>
+        </div>
+        <Acquire app={app} />
+      </div>
+      <FactsStrip app={app} />
+      <OlderVersion app={app} />
+      <Screenshots shots={app.screenshots} />
+      <div className={styles.columns}>
+        <div className={styles.left}>
+          <section aria-labelledby="about">
+            <h2 id="about">{t('app.about')}</h2>
+            {readme ? (
+              <Suspense fallback={<ReadmeSkeleton />}>
+                <Readme source={readme} />
+              </Suspense>
+            ) : (
+              <p className={styles.quiet}>{t('app.noReadme')}</p>
+            )}
+          </section>
+          <Versions app={app} />
+        </div>
+        <Facts app={app} />
+      </div>
+    </article>
+  );
+}
+
+/** What people ask first, in one line. */
+function FactsStrip({ app }: { app: AppDetail }) {
+  const { t, text, language } = useTexts();
+  const facts: [string, string][] = [
+    [t('app.version'), app.version],
+    [t('app.updated'), dayText(app.updated_at, language)],
+    [t('app.size'), sizeText(app.size, language)],
+    [t('app.downloads'), countText(app.downloads, language)],
+    ...(app.category ? [[t('app.category'), text(app.category.name)] as [string, string]] : []),
+  ];
+  return (
+    <dl className={styles.strip}>
+      {facts.map(([term, fact]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd className="figures">{fact}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function OlderVersion({ app }: { app: AppDetail }) {
+  const { t } = useTexts();
+  const latest = app.versions[0]?.version;
+  if (!latest || latest === app.version) return null;
+  return (
+    <p className={styles.older} role="note">
+      {t('app.older', { version: app.version, latest })}{' '}
+      <Link to="/apps/$did/{-$version}" params={{ did: app.did, version: undefined }}>
+        {t('app.toLatest')}
+      </Link>
+    </p>
+  );
+}
+
+function ReadmeSkeleton() {
+  return (
+    <div aria-hidden="true" className={styles.ghosts}>
+      {['92%', '98%', '64%', '90%', '40%'].map((width) => (
+        <span key={width} className={styles.ghost} style={{ width }} />
+      ))}
+    </div>
+  );
+}
+
+function DetailSkeleton() {
+  const { t } = useTexts();
+  return (
+    <div className={styles.detail} aria-busy="true">
+      <p className="unseen">{t('state.loading')}</p>
+      <div className={styles.head} aria-hidden="true">
+        <span className={styles.ghostIcon} />
+        <div className={styles.names}>
+          <span className={styles.ghost} style={{ width: 240, height: 28 }} />
+          <span className={styles.ghost} style={{ width: 140 }} />
+          <span className={styles.ghost} style={{ width: '80%' }} />
+        </div>
+        <span className={styles.ghost} style={{ width: 240, height: 44 }} />
+      </div>
+      <div className={styles.strip} aria-hidden="true" style={{ height: 78 }} />
+      <span className={styles.ghost} style={{ height: 240, borderRadius: 10 }} aria-hidden="true" />
+      <ReadmeSkeleton />
+    </div>
+  );
+}

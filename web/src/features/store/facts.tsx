@@ -1,0 +1,69 @@
+import { SafetyCertificateOutlined } from '@ant-design/icons';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { AppDetail } from '@/api/types';
+import { Copyable } from '@/app/copyable';
+import { useTexts } from '@/app/i18n';
+import { countText, dayText } from '@/lib/format';
+import styles from './facts.module.css';
+import { pricesOf } from './price';
+
+/** Beside the readme: what the app is, and why it can be trusted. */
+export function Facts({ app }: { app: AppDetail }) {
+  const { t, text, language } = useTexts();
+  const { first, others } = pricesOf(app, language);
+  const price =
+    app.pricing === 'free' || !first
+      ? t('price.free')
+      : [first, ...others.map((other) => t('price.or', { price: other }))].join(' ');
+  const digest = app.versions.find((each) => each.version === app.version)?.sha256;
+  const facts: [string, ReactNode][] = [
+    [t('app.price'), price],
+    [t('app.published'), dayText(app.created_at, language)],
+    [t('app.downloads'), t('app.downloadsMonth', { number: countText(app.downloads_month, language) })],
+  ];
+  if (app.license) facts.push([t('app.license'), app.license]);
+  if (app.category) {
+    facts.push([
+      t('app.category'),
+      <Link key="category" to="/category/$category" params={{ category: app.category.slug }}>
+        {text(app.category.name)}
+      </Link>,
+    ]);
+  }
+  if (app.website && /^https?:\/\//.test(app.website)) {
+    facts.push([
+      t('app.website'),
+      <a key="website" href={app.website} target="_blank" rel="nofollow ugc noopener noreferrer">
+        {new URL(app.website).hostname}
+        <span className="unseen"> {t('a11y.newTab')}</span>
+      </a>,
+    ]);
+  }
+  return (
+    <aside className={styles.facts} aria-labelledby="facts">
+      <h2 id="facts">{t('app.facts')}</h2>
+      <dl>
+        {facts.map(([term, fact]) => (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{fact}</dd>
+          </div>
+        ))}
+      </dl>
+      <h2 className={styles.trust}>{t('app.trust')}</h2>
+      <ul>
+        {app.developer.verified ? (
+          <li>
+            <SafetyCertificateOutlined aria-hidden="true" /> {t('app.trust.verified')}
+          </li>
+        ) : null}
+        <li>
+          <SafetyCertificateOutlined aria-hidden="true" /> {t('app.trust.digest')}
+        </li>
+      </ul>
+      {digest ? <Copyable label={t('app.digest')} value={digest} /> : null}
+      <Copyable label={t('app.did')} value={app.did} />
+    </aside>
+  );
+}

@@ -1,0 +1,106 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Button, Segmented, Select } from 'antd';
+import type { Category } from '@/api/types';
+import { useTexts } from '@/app/i18n';
+import { Failed, Notice } from '@/app/notice';
+import { usePageTitle } from '@/app/page';
+import { Pager } from '@/app/pager';
+import { useStore } from '@/app/queries';
+import { AppGrid } from './app-grid';
+import { CategoryChips } from './category-chips';
+import styles from './listing.module.css';
+import { APPS_PER_PAGE, appsQuery, categoriesQuery, type ListingSearch, PRICES, SORTS } from './queries';
+import { Shelves } from './shelves';
+
+/** Home, search and category are one screen: with nothing asked it shows shelves, else what matches. */
+export function Listing({
+  search,
+  category,
+  home = false,
+}: {
+  search: ListingSearch;
+  category?: string;
+  home?: boolean;
+}) {
+  const asked = Boolean(search.keyword || search.price || search.sort || search.page);
+  return (
+    <div className={styles.listing}>
+      <Heading search={search} slug={category} home={home && !asked} />
+      <CategoryChips current={category} search={search} />
+      {home && !asked ? <Shelves /> : <Results search={search} category={category} />}
+    </div>
+  );
+}
+
+function Heading({ search, slug, home }: { search: ListingSearch; slug?: string; home: boolean }) {
+  const { t, text } = useTexts();
+  const store = useStore();
+  const { data } = useQuery(categoriesQuery);
+  const category: Category | undefined = data?.list.find((each) => each.slug === slug);
+  const { keyword } = search;
+  let title = t('home.all');
+  if (keyword && category) title = t('listing.resultsIn', { keyword, category: text(category.name) });
+  else if (keyword) title = t('listing.results', { keyword });
+  else if (slug) title = category ? text(category.name) : slug;
+  usePageTitle(home ? '' : title);
+  if (home) return <h1 className={styles.statement}>{text(store?.description) || t('home.statement')}</h1>;
+  return <h1 className={styles.title}>{title}</h1>;
+}
+
+function Results({ search, category }: { search: ListingSearch; category?: string }) {
+  const { t } = useTexts();
+  const navigate = useNavigate();
+  const { data, isError, isPlaceholderData, refetch } = useQuery(appsQuery(search, category));
+  const change = (next: Partial<ListingSearch>) =>
+    void navigate({
+      to: '.',
+      search: { ...search, page: undefined, ...next },
+      replace: true,
+      resetScroll: false,
+    } as never);
+  const pages = Math.ceil((data?.count ?? 0) / APPS_PER_PAGE);
+
+  return (
+    <section aria-labelledby="results">
+      <h2 id="results" className="unseen">
+        {t('home.all')}
+      </h2>
+      <fieldset className={styles.filters}>
+        <legend className="unseen">{t('listing.filters')}</legend>
+        <p className={styles.count} role="status">
+          {data && !isPlaceholderData ? t('listing.count', { count: data.count }) : ''}
+        </p>
+        <Segmented<string>
+          aria-label={t('listing.price')}
+          value={search.price ?? 'any'}
+          onChange={(value) => change({ price: value === 'any' ? undefined : (value as ListingSearch['price']) })}
+          options={['any' as const, ...PRICES].map((value) => ({ value, label: t(`listing.price.${value}`) }))}
+        />
+        <Select
+          aria-label={t('listing.sort')}
+          className={styles.sort}
+          value={search.sort ?? 'downloads'}
+          onChange={(value) => change({ sort: value === 'downloads' ? undefined : value })}
+          options={SORTS.map((value) => ({ value, label: t(`listing.sort.${value}`) }))}
+        />
+      </fieldset>
+      {isError && !data ? (
+        <Failed title={t('listing.error')} onRetry={() => void refetch()} />
+      ) : data?.count === 0 ? (
+        <Notice
+          title={t('listing.empty.title')}
+          text={t('listing.empty.text')}
+          action={
+            <Button onClick={() => void navigate({ to: '/search', search: {} })}>{t('listing.empty.reset')}</Button>
+          }
+        />
+      ) : (
+        <div className={isPlaceholderData ? styles.stale : undefined} aria-busy={!data || isPlaceholderData}>
+          <AppGrid apps={data?.list ?? null} places={12} />
+          <Pager page={search.page ?? 1} pages={pages} />
+        </div>
+      )}
+    </section>
+  );
+}

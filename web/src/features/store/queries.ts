@@ -1,0 +1,70 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { api } from '@/api/client';
+import type { App, AppDetail, Category, Page, Shelves } from '@/api/types';
+import { oneOf, pageParam } from '@/app/search-params';
+
+export const PRICES = ['free', 'paid'] as const;
+export const SORTS = ['downloads', 'updated', 'created', 'name'] as const;
+export const APPS_PER_PAGE = 24;
+
+/** What the listing reads from its address; the category stands in the path. */
+export interface ListingSearch {
+  keyword?: string;
+  price?: (typeof PRICES)[number];
+  sort?: (typeof SORTS)[number];
+  page?: number;
+}
+
+export function listingSearch(raw: Record<string, unknown>): ListingSearch {
+  const keyword = typeof raw.keyword === 'string' ? raw.keyword.trim().slice(0, 100) : '';
+  return {
+    keyword: keyword || undefined,
+    price: oneOf(PRICES, raw.price),
+    sort: oneOf(SORTS, raw.sort),
+    page: pageParam(raw.page),
+  };
+}
+
+export const categoriesQuery = queryOptions({
+  queryKey: ['categories'],
+  queryFn: () => api.get<Page<Category>>('/api/categories'),
+  staleTime: 5 * 60_000,
+});
+
+export const shelvesQuery = queryOptions({
+  queryKey: ['apps', 'shelves'],
+  queryFn: () => api.get<Shelves>('/api/apps/shelves'),
+});
+
+export function appsQuery(search: ListingSearch, category?: string) {
+  const query = {
+    ...search,
+    category,
+    sort: search.sort ?? 'downloads',
+    page: search.page ?? 1,
+    pageSize: APPS_PER_PAGE,
+  };
+  return queryOptions({
+    queryKey: ['apps', 'list', query],
+    queryFn: ({ signal }) => api.get<Page<App>>('/api/apps', query, { signal }),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function appQuery(did: string, version?: string) {
+  return queryOptions({
+    queryKey: ['apps', 'detail', did, version ?? null],
+    queryFn: () => api.get<AppDetail>(`/api/apps/${encodeURIComponent(did)}`, { version }),
+    placeholderData: (former) => (former?.did === did ? former : undefined),
+  });
+}
+
+/** Where the file of a version is; the session's cookie opens a paid one. */
+export function bundleAddress(did: string, version: string): string {
+  return `/api/apps/${encodeURIComponent(did)}/${encodeURIComponent(version)}/bundle`;
+}
+
+/** The hosted checkout is a page of its own, outside of this router. */
+export function checkoutAddress(paymentLinkId: string): string {
+  return `/checkout/pay/${encodeURIComponent(paymentLinkId)}`;
+}

@@ -1,0 +1,43 @@
+import { Link } from '@tanstack/react-router';
+import type { AppDetail } from '@/api/types';
+import { useTexts } from '@/app/i18n';
+import { dayText, sizeText } from '@/lib/format';
+import styles from './versions.module.css';
+
+/** The time line of versions, newest first, each with what changed. */
+export function Versions({ app }: { app: AppDetail }) {
+  const { t, text, language } = useTexts();
+  return (
+    <section aria-labelledby="versions">
+      <h2 id="versions">{t('app.versions')}</h2>
+      <ol className={styles.versions}>
+        {app.versions.map((each, place) => (
+          <li key={each.version} aria-current={each.version === app.version ? 'true' : undefined}>
+            <h3>
+              {each.version === app.version ? (
+                <span>{each.version}</span>
+              ) : (
+                <Link
+                  to="/apps/$did/{-$version}"
+                  params={{ did: app.did, version: place === 0 ? undefined : each.version }}
+                  aria-label={t('app.showVersion', { version: each.version })}
+                >
+                  {each.version}
+                </Link>
+              )}
+              {place === 0 ? <span className={styles.tag}>{t('app.latest')}</span> : null}
+              {each.version === app.version && place !== 0 ? (
+                <span className={styles.tag}>{t('app.current')}</span>
+              ) : null}
+            </h3>
+            <p className={styles.when}>
+              <time dateTime={each.published_at}>{dayText(each.published_at, language)}</time> ·{' '}
+              {sizeText(each.size, language)}
+            </p>
+            <p className={styles.changes}>{text(each.changelog)}</p>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,53 @@
+import { useSyncExternalStore } from 'react';
+import { type Locale, locale, onLocale } from '@/lib/locale';
+import commonEn from './en/common.json';
+import commonZh from './zh/common.json';
+
+/**
+ * Translation for the light entries, over the same flat catalogues that i18next reads in the store:
+ * `{name}` is replaced, `key_one`/`key_other` are chosen by `count`, a missing key falls back to English, then to itself.
+ */
+export type Values = Record<string, string | number>;
+
+/** Keys as callers write them: plural forms count as one key without their ending. */
+export type KeyOf<C> = keyof C extends infer K
+  ? (K extends `${infer Base}_${'one' | 'other'}` ? Base : K) & string
+  : never;
+
+export interface Catalogues<C extends Record<string, string>> {
+  en: C;
+  zh: Record<string, string>;
+}
+
+export type Translate<C> = (key: KeyOf<C>, values?: Values) => string;
+
+export function textFor(
+  catalogues: { en: Record<string, string>; zh: Record<string, string> },
+  language: Locale,
+  key: string,
+  values: Values = {},
+): string {
+  const found = pick(catalogues[language], language, key, values) ?? pick(catalogues.en, 'en', key, values) ?? key;
+  return found.replace(/\{(\w+)\}/g, (whole, name: string) => (name in values ? String(values[name]) : whole));
+}
+
+function pick(catalogue: Record<string, string>, language: Locale, key: string, values: Values): string | undefined {
+  if (typeof values.count === 'number') {
+    const form = new Intl.PluralRules(language).select(values.count);
+    return catalogue[`${key}_${form}`] ?? catalogue[`${key}_other`] ?? catalogue[key];
+  }
+  return catalogue[key];
+}
+
+const common = { en: commonEn, zh: commonZh };
+
+/** A typed `t` over a feature's catalogue and the common one, for use outside components. */
+export function translator<C extends Record<string, string>>(own: Catalogues<C>): Translate<C & typeof commonEn> {
+  const all = { en: { ...common.en, ...own.en }, zh: { ...common.zh, ...own.zh } };
+  return (key, values) => textFor(all, locale(), key, values);
+}
+
+/** The language of the page, followed by the component that asks. */
+export function useLocale(): Locale {
+  return useSyncExternalStore(onLocale, locale);
+}

@@ -1,0 +1,24 @@
+import type { ReactNode, Ref } from 'react';
+import { Check, Info, Warning } from './icons';
+
+export interface AlertProps {
+  tone: 'danger' | 'warn' | 'info' | 'ok';
+  title?: ReactNode;
+  children?: ReactNode;
+  /** Interrupts what a screen reader says; for what went wrong just now. */
+  urgent?: boolean;
+  ref?: Ref<HTMLDivElement>;
+}
+
+export function Alert({ tone, title, children, urgent, ref }: AlertProps) {
+  const Icon = tone === 'ok' ? Check : tone === 'info' ? Info : Warning;
+  return (
+    <div ref={ref} tabIndex={-1} className={`k-alert k-alert-${tone}`} role={urgent ? 'alert' : undefined}>
+      <Icon />
+      <div>
+        {title && <p className="k-alert-title">{title}</p>}
+        {children}
+      </div>
+    </div>
+  );
+}

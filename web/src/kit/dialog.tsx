@@ -1,0 +1,67 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { Close } from './icons';
+
+export interface DialogProps {
+  title: ReactNode;
+  closeLabel: string;
+  onClose: () => void;
+  /** While something must not be interrupted: Esc, backdrop and the close button do nothing. */
+  locked?: boolean;
+  children: ReactNode;
+}
+
+/**
+ * A modal dialog on the browser's own: it keeps focus inside, makes the rest inert, and gives focus back to
+ * where it was. Render it to open it.
+ */
+export function Dialog({ title, closeLabel, onClose, locked = false, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const titleId = useId();
+
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    if (dialog && !dialog.open) dialog.showModal();
+    // Reading begins with the title, unless the content names its first field.
+    (dialog?.querySelector<HTMLElement>('[data-first]') ?? heading.current)?.focus();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+
+  return (
+    <dialog
+      ref={ref}
+      className="k-dialog"
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!locked) onClose();
+      }}
+      onKeyDown={(event) => {
+        // A second Esc would close the dialog over our head; the key is answered here instead.
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        if (!locked) onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current && !locked) onClose();
+      }}
+    >
+      <div className="k-dialog-body">
+        <header>
+          <h2 id={titleId} ref={heading} tabIndex={-1}>
+            {title}
+          </h2>
+          <button type="button" className="k-icon-button" onClick={onClose} disabled={locked} aria-label={closeLabel}>
+            <Close />
+          </button>
+        </header>
+        {children}
+        <div role="status" className="unseen" data-announcer />
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,96 @@
+import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
+import { Chevron, Warning } from './icons';
+
+interface FrameProps {
+  id: string;
+  label: ReactNode;
+  /** Stands between label and control, and is read with it. */
+  hint?: ReactNode;
+  error?: string;
+  /** The word behind the label of a field that may stay empty. */
+  optional?: string;
+  /** The label is read, not shown; only for a control whose group already has one. */
+  labelUnseen?: boolean;
+}
+
+/** What a control says of itself: its hint, its error, whether it is wrong. */
+export function described({ id, hint, error }: Pick<FrameProps, 'id' | 'hint' | 'error'>) {
+  const by = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
+  return { id, 'aria-describedby': by || undefined, 'aria-invalid': error ? (true as const) : undefined };
+}
+
+/** Label above, hint below it, error under the control; the error is polite, its field's form says when it matters. */
+export function FieldFrame({
+  id,
+  label,
+  hint,
+  error,
+  optional,
+  labelUnseen,
+  children,
+}: FrameProps & { children: ReactNode }) {
+  return (
+    <div className="k-field" data-invalid={error ? '' : undefined}>
+      <label htmlFor={id} className={labelUnseen ? 'unseen' : undefined}>
+        {label} {optional && <span className="k-optional">{optional}</span>}
+      </label>
+      {hint && (
+        <p id={`${id}-hint`} className="k-hint">
+          {hint}
+        </p>
+      )}
+      {children}
+      <FieldError id={id} error={error} />
+    </div>
+  );
+}
+
+export function FieldError({ id, error }: { id: string; error?: string }) {
+  return (
+    <div aria-live="polite">
+      {error && (
+        <p id={`${id}-error`} className="k-error">
+          <Warning width={16} height={16} />
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export type TextFieldProps = FrameProps &
+  Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & {
+    /** A dialog gives this field the focus when it opens. */
+    'data-first'?: true;
+  };
+
+export function TextField({ id, label, hint, error, optional, labelUnseen, ...input }: TextFieldProps) {
+  return (
+    <FieldFrame {...{ id, label, hint, error, optional, labelUnseen }}>
+      <input type="text" {...input} {...described({ id, hint, error })} className="k-input" />
+    </FieldFrame>
+  );
+}
+
+export type SelectFieldProps = FrameProps & Omit<SelectHTMLAttributes<HTMLSelectElement>, 'id'>;
+
+export function SelectField({ id, label, hint, error, optional, labelUnseen, children, ...select }: SelectFieldProps) {
+  return (
+    <FieldFrame {...{ id, label, hint, error, optional, labelUnseen }}>
+      <Select {...select} {...described({ id, hint, error })}>
+        {children}
+      </Select>
+    </FieldFrame>
+  );
+}
+
+export function Select({ children, className, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) {
+  return (
+    <span className={`k-select ${className ?? ''}`}>
+      <select {...rest} className="k-input">
+        {children}
+      </select>
+      <Chevron />
+    </span>
+  );
+}

@@ -1,0 +1,79 @@
+import { type KeyboardEvent, useEffect, useState } from 'react';
+import { FieldError } from './field';
+import { Minus, Plus } from './icons';
+
+export interface StepperProps {
+  id: string;
+  label: string;
+  fewer: string;
+  more: string;
+  value: number;
+  minimum: number;
+  maximum: number;
+  error?: string;
+  disabled?: boolean;
+  /** Text that is no quantity is passed as null, so that the owner can say why. */
+  parse: (text: string) => number | null;
+  onChange: (value: number | null) => void;
+}
+
+/** A quantity: two buttons and a box to type into. Typing counts when the box is left or Enter is pressed. */
+export function Stepper(props: StepperProps) {
+  const { id, label, value, minimum, maximum, error, disabled } = props;
+  const [text, setText] = useState(String(value));
+  useEffect(() => setText(String(value)), [value]);
+
+  const settle = () => {
+    const next = props.parse(text);
+    if (next !== value) props.onChange(next);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      settle();
+    }
+    const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = value + step;
+    if (next >= minimum && next <= maximum) props.onChange(next);
+  };
+
+  return (
+    <div className="k-stepper-field">
+      <fieldset className="k-stepper" disabled={disabled}>
+        <legend className="unseen">{label}</legend>
+        <button
+          type="button"
+          aria-label={props.fewer}
+          disabled={value <= minimum}
+          onClick={() => props.onChange(value - 1)}
+        >
+          <Minus />
+        </button>
+        <input
+          id={id}
+          className="figures"
+          inputMode="numeric"
+          autoComplete="off"
+          aria-label={label}
+          aria-invalid={error ? true : undefined}
+          aria-describedby={error ? `${id}-error` : undefined}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onBlur={settle}
+          onKeyDown={onKeyDown}
+        />
+        <button
+          type="button"
+          aria-label={props.more}
+          disabled={value >= maximum}
+          onClick={() => props.onChange(value + 1)}
+        >
+          <Plus />
+        </button>
+      </fieldset>
+      <FieldError id={id} error={error} />
+    </div>
+  );
+}

@@ -1,0 +1,13 @@
+import { createFileRoute } from '@tanstack/react-router';
+import { Detail } from '@/features/store/detail';
+import { appQuery } from '@/features/store/queries';
+
+export const Route = createFileRoute('/apps/$did/{-$version}')({
+  loader: ({ context, params }) => void context.queryClient.prefetchQuery(appQuery(params.did, params.version)),
+  component: AppPage,
+});
+
+function AppPage() {
+  const { did, version } = Route.useParams();
+  return <Detail did={did} version={version} />;
+}

@@ -1,0 +1,16 @@
+import { createFileRoute } from '@tanstack/react-router';
+import { Listing } from '@/features/store/listing';
+import { categoriesQuery, listingSearch, shelvesQuery } from '@/features/store/queries';
+
+export const Route = createFileRoute('/')({
+  validateSearch: listingSearch,
+  loader: ({ context }) => {
+    void context.queryClient.prefetchQuery(categoriesQuery);
+    void context.queryClient.prefetchQuery(shelvesQuery);
+  },
+  component: Home,
+});
+
+function Home() {
+  return <Listing home search={Route.useSearch()} />;
+}

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath, URL } from 'node:url';
+import { tanstackRouter } from '@tanstack/router-plugin/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig, type Plugin } from 'vite';
+import { precompress } from './scripts/precompress.mjs';
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** `/checkout/pay/plink_…` and `/sandbox/wallet` are pages of their own; everything else is the store. */
+function pageOf(url: string): string {
+  if (/^(\/payment)?\/checkout\//.test(url)) return '/checkout.html';
+  if (/^(\/payment)?\/sandbox\/wallet(\?|$)/.test(url)) return '/wallet.html';
+  return '/index.html';
+}
+
+/** Gives the development and preview servers the addresses that the Rust server serves. */
+function pages(): Plugin {
+  const rewrite = (req: { url?: string; headers: Record<string, unknown> }, _res: unknown, next: () => void) => {
+    const path = (req.url ?? '/').split('?')[0] ?? '/';
+    const wantsPage = String(req.headers.accept ?? '').includes('text/html');
+    if (wantsPage && !path.includes('.') && !/^\/(api|\.well-known|@|sandbox\/(arcblock|stripe))/.test(path)) {
+      const query = req.url?.includes('?') ? req.url.slice(req.url.indexOf('?')) : '';
+      req.url = pageOf(path) + query;
+    }
+    next();
+  };
+  return {
+    name: 'souk-pages',
+    configureServer: (server) => void server.middlewares.use(rewrite),
+    configurePreviewServer: (server) => void server.middlewares.use(rewrite),
+  };
+}
+
+const backend = process.env.SOUK_URL ?? 'http://127.0.0.1:8080';
+const proxy = Object.fromEntries(
+  ['/api', '/.well-known', '/__blocklet__.js', '/sandbox/arcblock', '/sandbox/stripe', '/assets-demo'].map((path) => [
+    path,
+    { target: backend, ws: path === '/.well-known' },
+  ]),
+);
+
+export default defineConfig({
+  plugins: [
+    pages(),
+    tanstackRouter({
+      target: 'react',
+      autoCodeSplitting: true,
+      routesDirectory: 'src/routes',
+      generatedRouteTree: 'src/routeTree.gen.ts',
+    }),
+    react(),
+    precompress(),
+  ],
+  resolve: { alias: { '@': at('./src') } },
+  // The wallet libraries of the sandbox page expect node's `global`; Buffer and process are shimmed in that page's own chunk.
+  define: {
+    global: 'globalThis',
+    __APP_VERSION__: JSON.stringify(JSON.parse(readFileSync(at('./package.json'), 'utf8')).version),
+  },
+  build: {
+    target: 'es2022',
+    manifest: true,
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    rollupOptions: {
+      input: { index: at('./index.html'), checkout: at('./checkout.html'), wallet: at('./wallet.html') },
+    },
+  },
+  server: { host: '127.0.0.1', proxy },
+  preview: { host: '127.0.0.1', proxy },
+  test: {
+    environment: 'happy-dom',
+    include: ['src/**/*.test.{ts,tsx}'],
+    setupFiles: ['src/testing/setup.ts'],
+  },
+} as Parameters<typeof defineConfig>[0]);

@@ -58,8 +58,8 @@ on_both! {
         assert_eq!(prices.find(&one.id).await.expect("reads"), Some(one.clone()));
         assert_eq!(prices.find_by_lookup_key(Mode::Test, "gold").await.expect("reads"), Some(one.clone()));
         assert_eq!(prices.find_by_lookup_key(Mode::Live, "gold").await.expect("reads"), None);
-        one = Price { active: false, nickname: "Silver".to_owned(), unit_amount: Amount::new(1), quantity_available: 3, updated_at: at(5), ..one };
-        assert!(prices.update(&one).await.expect("updates"));
+        one = Price { active: false, nickname: "Silver".to_owned(), unit_amount: Amount::new(1), updated_at: at(5), ..one };
+        prices.update(&Price { quantity_available: 3, quantity_sold: 2, ..one.clone() }).await.expect("updates");
         assert_eq!(prices.of_products(&[ProductId::parse("prod_1").expect("an id")]).await.expect("reads"), [one.clone()]);
         let page = Page::new(None, None);
         let filter = CatalogueFilter { query: "SILV".to_owned(), product: Some(one.product_id.clone()), ..CatalogueFilter::default() };
@@ -167,11 +167,10 @@ on_both! {
         assert!(!prices.restock(&id("price_9"), 1, at(3)).await.expect("answers"));
         let stored = prices.find(&id("price_1")).await.expect("reads").expect("stands");
         assert_eq!((stored.quantity_available, stored.quantity_sold, stored.updated_at), (7, 3, at(3)));
-        let too_few = Price { quantity_available: 2, ..stored.clone() };
-        assert!(!prices.update(&too_few).await.expect("answers"));
-        let moved = Price { quantity_available: 3, quantity_sold: 99, ..stored };
-        assert!(prices.update(&moved).await.expect("answers"));
-        assert_eq!(prices.find(&id("price_1")).await.expect("reads").expect("stands").quantity_sold, 3);
+        assert!(!prices.set_stock(&id("price_1"), 2, at(4)).await.expect("answers"));
+        assert!(prices.set_stock(&id("price_1"), 3, at(4)).await.expect("answers"));
+        assert!(prices.set_stock(&id("price_1"), 0, at(4)).await.expect("answers"));
+        assert!(!prices.set_stock(&id("price_9"), 9, at(4)).await.expect("answers"));
     }
 
     async fn the_database_itself_refuses_to_oversell(db: &TestDatabase) {

@@ -2,10 +2,13 @@
 
 pub mod auth;
 mod idempotency;
+mod limits;
 mod outer;
 pub mod problem;
 pub mod routes;
 mod service;
 pub mod state;
+
+pub use limits::Limits;
 
 pub use service::{document, service};

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { lazy, Suspense, useEffect, useRef } from 'react';
 import { useLocale } from '@/i18n/light';
 import { Alert } from '@/kit/alert';
 import { ButtonLink } from '@/kit/button';
@@ -12,7 +12,6 @@ import { useNow } from './hooks/use-now';
 import { useOnline } from './hooks/use-online';
 import { paysByCard, useOrder } from './hooks/use-order';
 import { usePayment } from './hooks/use-payment';
-import { CardDialog } from './parts/card-dialog';
 import { Completed } from './parts/completed';
 import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
@@ -24,6 +23,10 @@ import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
 import { t } from './text';
 import type { Checkout } from './wire';
 import './checkout.css';
+
+/** Loaded once a card is chosen; the payment then finds it there. */
+const loadCardDialog = () => import('./parts/card-dialog');
+const CardDialog = lazy(loadCardDialog);
 
 const EXPIRY_TICK_MS = 1000;
 /** From here on the page says how long it still holds. */
@@ -145,6 +148,10 @@ function Buying({
   const left = session.expires_at - now;
   const settings = bought.option?.method.settings.stripe;
 
+  useEffect(() => {
+    if (card) loadCardDialog().catch(() => undefined);
+  }, [card]);
+
   if (bought.options.length === 0) {
     return <Notice title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
   }
@@ -183,14 +190,16 @@ function Buying({
         </div>
       </div>
       {phase.name === 'card' && settings && (
-        <CardDialog
-          amount={bought.totalText}
-          settings={settings}
-          context={phase.context}
-          contact={form.values}
-          onAccepted={() => payment.watch('card')}
-          onClose={payment.leaveCard}
-        />
+        <Suspense fallback={null}>
+          <CardDialog
+            amount={bought.totalText}
+            settings={settings}
+            context={phase.context}
+            contact={form.values}
+            onAccepted={() => payment.watch('card')}
+            onClose={payment.leaveCard}
+          />
+        </Suspense>
       )}
     </div>
   );

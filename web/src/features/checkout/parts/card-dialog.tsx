@@ -42,7 +42,7 @@ function refusalText({ code, decline_code, message }: CardRefusal): string {
 }
 
 /** The card is asked for here and goes from the browser to its processor; our server never sees it. */
-export function CardDialog(props: CardDialogProps) {
+export default function CardDialog(props: CardDialogProps) {
   const { amount, settings, context, contact, onAccepted, onClose } = props;
   const [step, setStep] = useState<Step>({ name: 'form', refusal: null });
   const [values, setValues] = useState<CardValues>({ number: '', expiry: '', cvc: '', name: contact.customer_name });

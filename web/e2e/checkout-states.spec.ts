@@ -945,7 +945,7 @@ test.describe('completed', () => {
   });
 
   test('lists the order when nothing can be downloaded', async ({ page }) => {
-    await serve(page, { checkout: completed({ entitlements: [] }) });
+    await serve(page, { checkout: completed({}, { entitlements: [] }) });
     await go(page);
     await expect(page.getByRole('listitem')).toContainText(['Lantern Notes']);
   });

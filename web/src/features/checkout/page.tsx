@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
 import { Alert } from '@/kit/alert';
 import { ButtonLink } from '@/kit/button';
@@ -39,8 +39,9 @@ export function CheckoutPage() {
   const mode = modeOf(new URLSearchParams(window.location.search));
   const standalone = mode.startsWith('standalone');
   const minimal = mode.endsWith('-minimal');
-  // A browser that is known to be in test mode shows the bar at once, so that nothing moves later.
-  const testing = state.name === 'ready' ? !state.checkout.checkoutSession.livemode : keptLivemode() === false;
+  const testing = state.name === 'ready' && !state.checkout.checkoutSession.livemode;
+  // Unless it is known that this browser pays for real, the bar has its place from the start: nothing moves later.
+  const [reserved] = useState(() => keptLivemode() !== true);
 
   useEffect(() => {
     document.documentElement.lang = locale;
@@ -48,7 +49,7 @@ export function CheckoutPage() {
 
   return (
     <div className="checkout" data-mode={mode} data-minimal={minimal || undefined}>
-      {testing && <TestBar />}
+      {(testing || reserved) && <TestBar shown={testing} />}
       {standalone && <Header store={state.name === 'ready' ? state.store : null} />}
       <div role="status" className="checkout-offline">
         {(!online || (state.name === 'loading' && state.lost)) && <Alert tone="warn">{t('state.offline')}</Alert>}

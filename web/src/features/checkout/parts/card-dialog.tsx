@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import en from '@/i18n/en/checkout.json';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
@@ -114,8 +114,10 @@ function Asking({ onWatch }: { onWatch: () => void }) {
     return () => timers.forEach(clearTimeout);
   }, []);
   useEffect(() => announce(t(text)), [text]);
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.focus(), []);
   return (
-    <div className="checkout-asking" aria-busy="true">
+    <div ref={place} tabIndex={-1} className="checkout-asking" aria-busy="true">
       <Spinner />
       <p>{t(text)}</p>
       {text === 'card.longWorking' && <Button onClick={onWatch}>{t('card.watch')}</Button>}

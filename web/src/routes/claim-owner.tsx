@@ -1,9 +1,9 @@
-import { createFileRoute } from '@tanstack/react-router'
+import { createFileRoute } from '@tanstack/react-router';
 
 export const Route = createFileRoute('/claim-owner')({
   component: RouteComponent,
-})
+});
 
 function RouteComponent() {
-  return <div>Hello "/claim-owner"!</div>
+  return <div>Hello "/claim-owner"!</div>;
 }

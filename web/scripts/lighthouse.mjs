@@ -9,12 +9,15 @@ const runs = Number(process.env.RUNS ?? 5);
 const apps = await (await fetch(`${base}/api/apps?livemode=false&price=paid&pageSize=1`)).json();
 const pages = { store: `${base}/`, checkout: `${base}/checkout/pay/${apps.list[0].payment_link_id}` };
 const aims = { performance: 0.95, accessibility: 1, lcp_s: 1.8, tbt_ms: 150, cls: 0.05 };
-const flags = '--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync';
+const flags =
+  '--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync';
 const report = join(tmpdir(), `souk-lighthouse-${process.pid}.json`);
 
 function once(url) {
   const args = ['--yes', 'lighthouse@12.8.2', url, '--quiet', '--output=json', `--output-path=${report}`];
-  execFileSync('npx', [...args, '--only-categories=performance,accessibility', `--chrome-flags=${flags}`], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('npx', [...args, '--only-categories=performance,accessibility', `--chrome-flags=${flags}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const { categories, audits } = JSON.parse(readFileSync(report, 'utf8'));
   return {
     performance: categories.performance.score,
@@ -33,7 +36,9 @@ for (const [name, url] of Object.entries(pages)) {
     const value = median(results.map((result) => result[measure]));
     const met = measure === 'performance' || measure === 'accessibility' ? value >= aim : value <= aim;
     missed += met ? 0 : 1;
-    console.log(`${name.padEnd(9)} ${measure.padEnd(14)} ${value.toFixed(3).padStart(9)}  aim ${aim}  ${met ? 'ok' : 'MISSED'}`);
+    console.log(
+      `${name.padEnd(9)} ${measure.padEnd(14)} ${value.toFixed(3).padStart(9)}  aim ${aim}  ${met ? 'ok' : 'MISSED'}`,
+    );
   }
 }
 rmSync(report, { force: true });

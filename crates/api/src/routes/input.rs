@@ -9,7 +9,7 @@ use souk_domain::customer::{Field, FieldPattern, PageInfo};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Id, Page, check_metadata};
 
-/// The most patterns of one form are its fields; a text that is searched for has at most this many characters.
+/// A text that is searched for is cut to this many characters.
 const QUERY_MAX: usize = 200;
 /// The name under which `metadata` carries what a form asks for and says.
 const PAGE_INFO: &str = "page_info";

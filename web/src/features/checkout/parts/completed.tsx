@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { callAddress } from '@/api/client';
 import { useLocale } from '@/i18n/light';
 import { ButtonLink } from '@/kit/button';
 import { Download } from '@/kit/icons';
@@ -70,11 +71,14 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
           <li key={app_did}>
             <Picture src={logo} name={localized(title, locale)} />
             <div>
-              <p className="checkout-item-name">{localized(title, locale)}</p>
+              <a className="checkout-item-name" href={`${prefix}/apps/${app_did}`}>
+                {localized(title, locale)}
+              </a>
               <p className="checkout-detail">{t('completed.version', { version })}</p>
             </div>
             <ButtonLink
-              href={`${prefix}/apps/${app_did}`}
+              href={callAddress(`/api/apps/${app_did}/${version}/bundle`)}
+              download
               look="primary"
               aria-label={t('completed.downloadOf', { name: localized(title, locale) })}
             >

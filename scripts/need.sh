@@ -1,9 +1,9 @@
 #!/bin/sh
-# need.sh NAME...: installs what is absent, with apt. Names: postgresql redis chromium fonts.
+# need.sh NAME...: installs what is absent, with apt. Names: postgresql redis chromium fonts poppler.
 # Services that come with a package are kept from starting by themselves.
 set -eu
 
-[ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|fonts ..." >&2; exit 64; }
+[ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|fonts|poppler ..." >&2; exit 64; }
 
 present() {
     case $1 in
@@ -11,7 +11,8 @@ present() {
         redis) command -v redis-server >/dev/null ;;
         chromium) command -v chromium >/dev/null ;;
         fonts) ls /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 ;;
-        *) echo "need.sh: what is $1? It knows postgresql, redis, chromium and fonts." >&2; exit 64 ;;
+        poppler) command -v pdftotext >/dev/null ;;
+        *) echo "need.sh: what is $1? It knows postgresql, redis, chromium, fonts and poppler." >&2; exit 64 ;;
     esac
 }
 
@@ -21,6 +22,7 @@ package() {
         redis) echo redis-server ;;
         chromium) echo chromium ;;
         fonts) echo fonts-noto-cjk ;;
+        poppler) echo poppler-utils ;;
     esac
 }
 

@@ -27,14 +27,15 @@ impl Endpoint for Pages {
             return Ok(StatusCode::METHOD_NOT_ALLOWED.into_response());
         }
         let path = request.uri().path().trim_start_matches('/');
-        let is_page = path.is_empty() || !path.rsplit('/').next().unwrap_or_default().contains('.');
-        if is_page {
-            return Ok(self.page(path, request.headers()));
-        }
-        // The entries are served at their addresses only, with their policies.
-        let mut response = match path.ends_with(".html") {
-            true => StatusCode::NOT_FOUND.into_response(),
-            false => file(path, request.headers()).unwrap_or_else(|| StatusCode::NOT_FOUND.into_response()),
+        // A page's path may end in what looks like a file (`/apps/{did}/1.4.0`): files are those of the build. The entries
+        // themselves are served at their addresses only, with their policies.
+        let found = if path.is_empty() || path.ends_with(".html") { None } else { file(path, request.headers()) };
+        let Some(mut response) = found else {
+            return Ok(if path.starts_with("assets/") {
+                StatusCode::NOT_FOUND.into_response()
+            } else {
+                self.page(path, request.headers())
+            });
         };
         // Vite names assets by their content.
         let lifetime = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" };

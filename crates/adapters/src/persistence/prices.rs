@@ -15,8 +15,13 @@ const INSERT: &str =
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
 
 const UPDATE: &str = "UPDATE prices SET active = $2, nickname = $3, lookup_key = $4, currency_id = $5, unit_amount = $6,
-    currency_options = $7, quantity_available = $8, quantity_limit_per_checkout = $9, metadata = $10, search_text = $11, updated_at = $12
-    WHERE id = $1 AND ($8 = 0 OR quantity_sold <= $8)";
+    currency_options = $7, quantity_limit_per_checkout = $8, metadata = $9, search_text = $10, updated_at = $11 WHERE id = $1";
+
+// $2 is the price's id as a JSON text, to be found among the items of links and sessions.
+const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM holds WHERE price_id = $1)
+    AND NOT EXISTS (SELECT 1 FROM products WHERE default_price_id = $1)
+    AND NOT EXISTS (SELECT 1 FROM payment_links WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')
+    AND NOT EXISTS (SELECT 1 FROM checkout_sessions WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')";
 
 const FIND_ALL: Sql = Sql {
     sqlite: "SELECT * FROM prices WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id",
@@ -66,6 +71,7 @@ const RELEASE: &str = "UPDATE holds SET state = 'released' WHERE session_id = $1
 const GIVE_BACK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2 WHERE id = $1";
 const SELL: &str = "UPDATE holds SET state = 'sold' WHERE session_id = $1 AND state = 'held'";
 
+const SET_STOCK: &str = "UPDATE prices SET quantity_available = $2, updated_at = $3 WHERE id = $1 AND ($2 = 0 OR quantity_sold <= $2)";
 // A stock that is counted stays counted: 0 would mean that it has no limit.
 const RESTOCK: &str = "UPDATE prices SET quantity_available = quantity_available + $2, updated_at = $3
     WHERE id = $1 AND quantity_available + $2 > 0 AND quantity_available + $2 >= quantity_sold";
@@ -139,11 +145,16 @@ impl Prices for SqlPrices<'_> {
         query.bind(price.created_at).bind(price.updated_at).execute().await.map(drop)
     }
 
-    async fn update(&mut self, price: &Price) -> Result<bool, StorageError> {
+    async fn update(&mut self, price: &Price) -> Result<(), StorageError> {
         let query = self.0.query(UPDATE).bind(&price.id).bind(price.active).bind(&price.nickname).bind(price.lookup_key.as_ref());
-        let query = query.bind(&price.currency_id).bind(price.unit_amount).bind(options_to_json(price)?).bind(price.quantity_available);
+        let query = query.bind(&price.currency_id).bind(price.unit_amount).bind(options_to_json(price)?);
         let query = query.bind(price.quantity_limit_per_checkout).bind(to_json(&price.metadata)?).bind(search_text(price));
-        Ok(query.bind(price.updated_at).execute().await? > 0)
+        query.bind(price.updated_at).execute().await.map(drop)
+    }
+
+    async fn delete(&mut self, id: &PriceId) -> Result<bool, StorageError> {
+        let quoted = containing(&format!("\"{id}\""));
+        Ok(self.0.query(DELETE).bind(id).bind(quoted).execute().await? > 0)
     }
 
     async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError> {
@@ -203,6 +214,10 @@ impl Prices for SqlPrices<'_> {
 
     async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError> {
         self.0.query(SELL).bind(session).execute().await.map(drop)
+    }
+
+    async fn set_stock(&mut self, id: &PriceId, available: u64, now: Timestamp) -> Result<bool, StorageError> {
+        Ok(self.0.query(SET_STOCK).bind(id).bind(available).bind(now).execute().await? > 0)
     }
 
     async fn restock(&mut self, id: &PriceId, step: i64, now: Timestamp) -> Result<bool, StorageError> {

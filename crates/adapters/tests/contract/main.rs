@@ -13,6 +13,7 @@ mod idempotency_keys;
 mod intents;
 mod invoices;
 mod journal;
+mod ledger;
 mod methods;
 mod parity;
 mod payment_links;

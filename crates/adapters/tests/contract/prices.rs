@@ -1,10 +1,11 @@
 //! Prices and their stock (invariant 8).
 
-use crate::catalogue::{at, price, stock};
+use crate::catalogue::{at, price, product, stock};
 use souk_adapters::on_both;
-use souk_adapters::persistence::{Database, SqlPrices};
-use souk_domain::pricing::{CatalogueFilter, CurrencyOption, Hold, Price, Prices};
-use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PriceId, ProductId, SessionId, StorageError};
+use souk_adapters::persistence::{Database, SqlPaymentLinks, SqlPrices, SqlProducts};
+use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, PaymentLinks};
+use souk_domain::pricing::{CatalogueFilter, CurrencyOption, Hold, Metadata, Price, Prices, Product, Products};
+use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PaymentLinkId, PriceId, ProductId, SessionId, StorageError, Text};
 
 fn id(text: &str) -> PriceId {
     PriceId::parse(text).expect("an id")
@@ -58,8 +59,8 @@ on_both! {
         assert_eq!(prices.find(&one.id).await.expect("reads"), Some(one.clone()));
         assert_eq!(prices.find_by_lookup_key(Mode::Test, "gold").await.expect("reads"), Some(one.clone()));
         assert_eq!(prices.find_by_lookup_key(Mode::Live, "gold").await.expect("reads"), None);
-        one = Price { active: false, nickname: "Silver".to_owned(), unit_amount: Amount::new(1), quantity_available: 3, updated_at: at(5), ..one };
-        assert!(prices.update(&one).await.expect("updates"));
+        one = Price { active: false, nickname: "Silver".to_owned(), unit_amount: Amount::new(1), updated_at: at(5), ..one };
+        prices.update(&Price { quantity_available: 3, quantity_sold: 2, ..one.clone() }).await.expect("updates");
         assert_eq!(prices.of_products(&[ProductId::parse("prod_1").expect("an id")]).await.expect("reads"), [one.clone()]);
         let page = Page::new(None, None);
         let filter = CatalogueFilter { query: "SILV".to_owned(), product: Some(one.product_id.clone()), ..CatalogueFilter::default() };
@@ -167,11 +168,39 @@ on_both! {
         assert!(!prices.restock(&id("price_9"), 1, at(3)).await.expect("answers"));
         let stored = prices.find(&id("price_1")).await.expect("reads").expect("stands");
         assert_eq!((stored.quantity_available, stored.quantity_sold, stored.updated_at), (7, 3, at(3)));
-        let too_few = Price { quantity_available: 2, ..stored.clone() };
-        assert!(!prices.update(&too_few).await.expect("answers"));
-        let moved = Price { quantity_available: 3, quantity_sold: 99, ..stored };
-        assert!(prices.update(&moved).await.expect("answers"));
-        assert_eq!(prices.find(&id("price_1")).await.expect("reads").expect("stands").quantity_sold, 3);
+        assert!(!prices.set_stock(&id("price_1"), 2, at(4)).await.expect("answers"));
+        assert!(prices.set_stock(&id("price_1"), 3, at(4)).await.expect("answers"));
+        assert!(prices.set_stock(&id("price_1"), 0, at(4)).await.expect("answers"));
+        assert!(!prices.set_stock(&id("price_9"), 9, at(4)).await.expect("answers"));
+    }
+
+    async fn a_price_is_deleted_only_while_nothing_refers_to_it(db: &TestDatabase) {
+        let names = ["price_1", "price_11", "price_held", "price_default"];
+        stock(db, &names.map(|name| price(name, 0))).await;
+        assert!(hold(db, &buyer(1), &of("price_held", 1)).await);
+        release(db, &buyer(1)).await;
+        let mut session = db.begin().await.expect("begins");
+        let default = Product { default_price_id: Some(id("price_default")), ..product("prod_1") };
+        SqlProducts(&mut session).update(&default).await.expect("updates");
+        let link = PaymentLink {
+            id: PaymentLinkId::parse("plink_1").expect("an id"),
+            mode: Mode::Test,
+            active: true,
+            name: String::new(),
+            items: vec![LineItem { price_id: id("price_11"), quantity: 1, adjustable: None }],
+            currency_id: CurrencyId::parse("pc_1").expect("an id"),
+            form: FormOptions::default(),
+            custom_message: Text::default(),
+            redirect_url: None,
+            metadata: Metadata::new(),
+            created_at: at(0),
+            updated_at: at(0),
+        };
+        SqlPaymentLinks(&mut session).insert(&link).await.expect("inserts");
+        let mut prices = SqlPrices(&mut session);
+        for (name, deleted) in [("price_1", true), ("price_1", false), ("price_11", false), ("price_held", false), ("price_default", false)] {
+            assert_eq!(prices.delete(&id(name)).await.expect("answers"), deleted, "{name}");
+        }
     }
 
     async fn the_database_itself_refuses_to_oversell(db: &TestDatabase) {

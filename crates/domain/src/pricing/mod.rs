@@ -1,18 +1,18 @@
 //! Products, prices, what a cart costs and how much of it there is.
 
 mod cart;
+mod manage;
 
 pub use cart::*;
+pub use manage::*;
 
 use crate::access::Did;
 use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
-/// Names and values an integrator attaches; at most [`METADATA_MAX`] of them.
+/// Names and values an integrator attaches; at most [`crate::shared::METADATA_MAX`] of them.
 pub type Metadata = BTreeMap<String, String>;
-/// The most entries of one metadata map.
-pub const METADATA_MAX: usize = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
@@ -112,9 +112,11 @@ pub trait Products: Send {
 #[async_trait]
 pub trait Prices: Send {
     async fn insert(&mut self, price: &Price) -> Result<(), StorageError>;
-    /// Writes all but `quantity_sold`, which only holds and sales move.
-    /// False: `quantity_available` would be less than what is sold (or there is no such price), and nothing changed.
-    async fn update(&mut self, price: &Price) -> Result<bool, StorageError>;
+    /// Writes all but the stock: `quantity_sold`, which only holds and sales move, and `quantity_available`.
+    /// [`StorageError::Duplicate`] when another price of the mode has its lookup key; the same for an insert.
+    async fn update(&mut self, price: &Price) -> Result<(), StorageError>;
+    /// False when a hold, a session, a link or a product refers to it.
+    async fn delete(&mut self, id: &PriceId) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError>;
     async fn find_by_lookup_key(&mut self, mode: Mode, key: &str) -> Result<Option<Price>, StorageError>;
     async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError>;
@@ -129,6 +131,8 @@ pub trait Prices: Send {
     async fn release(&mut self, session: &SessionId) -> Result<(), StorageError>;
     /// Turns what the session holds into sales: it can no longer be released.
     async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError>;
+    /// Sets `quantity_available`. False when more than that is sold already.
+    async fn set_stock(&mut self, id: &PriceId, available: u64, now: Timestamp) -> Result<bool, StorageError>;
     /// Changes `quantity_available` by a signed step, never below what is sold nor to 0, which would mean no limit.
     /// False when that is refused.
     async fn restock(&mut self, id: &PriceId, step: i64, now: Timestamp) -> Result<bool, StorageError>;

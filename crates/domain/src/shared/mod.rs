@@ -2,6 +2,7 @@
 
 mod amount;
 mod ids;
+mod input;
 mod page;
 mod storage_error;
 mod text;
@@ -9,6 +10,7 @@ mod timestamp;
 
 pub use amount::{Amount, AmountError, MAX_DECIMALS};
 pub use ids::*;
+pub use input::*;
 pub use page::{DEFAULT_PAGE_SIZE, Listed, MAX_PAGE_SIZE, Page};
 pub use storage_error::StorageError;
 pub use text::{Language, Text};

@@ -1,0 +1,41 @@
+# Thin: the work is in cargo, npm and scripts/. CARGO_TARGET_DIR is honoured where it is set.
+.PHONY: run test check build release bench crash e2e-all lighthouse openapi web
+
+SOUK := $(or $(CARGO_TARGET_DIR),target)/debug/souk
+
+run: build            ## the demo store, in one process, on http://127.0.0.1:8080
+	exec $(SOUK) serve --demo
+
+build: web            ## everything, not started: target/debug/souk
+	cargo build -p souk-server
+
+web:
+	scripts/web.sh build
+
+check: web            ## the quick inner loop
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	cargo test -q -p souk-domain
+	cd web && npm run -s lint && npm test --silent
+
+test:                 ## everything that CI runs
+	scripts/test.sh
+
+release: web          ## optimised and stripped: target/release/souk
+	cargo build --release -p souk-server
+
+bench: web            ## benches as a table and in target/bench.json; one set with SET=name
+	SERVICES_FSYNC=on scripts/services.sh cargo bench -p souk-server --bench purchase -- $(SET)
+
+crash: web            ## 100 rounds of SIGKILL in the middle of purchases, on both databases
+	SOUK_CRASH_ROUNDS=50 scripts/services.sh cargo test -p souk-server --test process -- crash --nocapture --test-threads=1
+
+e2e-all: build        ## the browser tests in every language, width and colour scheme
+	SOUK_E2E=all scripts/e2e.sh
+
+lighthouse: release   ## scores of store front and checkout
+	scripts/lighthouse.sh
+
+openapi: build        ## write openapi.json and the web client's types
+	$(SOUK) openapi > openapi.json
+	cd web && npm run -s api:types

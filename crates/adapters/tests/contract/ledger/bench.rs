@@ -1,0 +1,168 @@
+//! A ledger on a socket, a rail that speaks to it, and a customer with a wallet.
+
+use poem::listener::{Acceptor, Listener, TcpListener};
+use poem::{Endpoint, Route, Server};
+use serde_json::{Value, json};
+use souk_adapters::arcblock::{ArcblockRail, TestWallet};
+use souk_adapters::identity::AppKey;
+use souk_adapters::sandbox::ledger::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_SYMBOL, routes, token};
+use souk_adapters::sandbox::store::SandboxDb;
+use souk_adapters::testing::{FixedClock, TestDatabase};
+use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Outcome, SignedTransfer, TransferAsk, WalletRail};
+use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
+use std::path::Path;
+use std::sync::Arc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// One token of the ledger, in base units.
+pub const UNIT: u128 = 1_000_000_000_000_000_000;
+
+pub struct Bench {
+    pub rail: ArcblockRail,
+    pub method: Method,
+    pub currency: Currency,
+    pub clock: Arc<FixedClock>,
+    pub app: AppKey,
+    pub wallet: TestWallet,
+    /// Where the ledger's routes are mounted.
+    pub ledger: String,
+    http: reqwest::Client,
+    _stop: DropGuard,
+}
+
+async fn sandbox_db(db: &TestDatabase) -> SandboxDb {
+    match db.address().strip_prefix("sqlite://") {
+        Some(path) => SandboxDb::open_sqlite(&Path::new(path).with_file_name("sandbox.db")).await,
+        None => SandboxDb::open_postgres(db.address()).await,
+    }
+    .expect("opens")
+}
+
+/// Serves `app` until the guard is dropped; answers its address.
+pub async fn serve(app: impl Endpoint + 'static) -> (String, DropGuard) {
+    let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
+    let address = format!("http://{}", acceptor.local_addr()[0].as_socket_addr().expect("an address"));
+    let stop = CancellationToken::new();
+    tokio::spawn(stop.clone().run_until_cancelled_owned(Server::new_with_acceptor(acceptor).run(app)));
+    (address, stop.drop_guard())
+}
+
+impl Bench {
+    pub async fn open(db: &TestDatabase) -> Self {
+        Self::with(db, true).await
+    }
+
+    pub async fn with(db: &TestDatabase, faults: bool) -> Self {
+        let clock = Arc::new(FixedClock::default());
+        let app = AppKey::from_seed(&[2; 32]);
+        let ledger = Ledger::open(sandbox_db(db).await, clock.clone(), app.did(), faults).await.expect("opens");
+        let (address, stop) = serve(Route::new().nest("/sandbox/arcblock", routes(Arc::new(ledger)))).await;
+        let rail = ArcblockRail::new(app.clone(), clock.clone(), address.parse().expect("address")).expect("a rail");
+        Self {
+            rail,
+            method: method("/sandbox/arcblock/api/"),
+            currency: currency(),
+            clock,
+            app,
+            wallet: TestWallet::from_seed(&[1; 32]),
+            ledger: format!("{address}/sandbox/arcblock"),
+            http: reqwest::Client::builder().no_proxy().build().expect("a client"),
+            _stop: stop,
+        }
+    }
+
+    pub fn ask(&self, reference: &str, tokens: u128, nonce: u64) -> TransferAsk {
+        TransferAsk {
+            payer: self.wallet.did().clone(),
+            payer_key: self.wallet.public_key_base58(),
+            amount: Amount::new(tokens * UNIT),
+            reference: reference.to_owned(),
+            nonce,
+        }
+    }
+
+    /// Asks, lets the wallet sign, and checks.
+    pub fn signed(&self, reference: &str, tokens: u128, nonce: u64) -> SignedTransfer {
+        let ask = self.ask(reference, tokens, nonce);
+        let prepared = self.rail.prepare(&self.method, &self.currency, &ask).expect("prepares");
+        let signed = self.wallet.sign_transfer(&prepared.partial_tx, &prepared.token, ask.amount).expect("signs");
+        self.rail.check(&self.method, &self.currency, &ask, &signed).expect("passes")
+    }
+
+    pub async fn send(&self, signed: &SignedTransfer) -> Outcome {
+        self.rail.send(&self.method, &self.currency, signed).await
+    }
+
+    pub async fn find(&self, signed: &SignedTransfer) -> Outcome {
+        self.rail.find(&self.method, &self.currency, &signed.hash).await
+    }
+
+    /// What the customer has, in whole tokens.
+    pub async fn balance(&self) -> u128 {
+        let balance = self.rail.balance(&self.method, &self.currency, self.wallet.did()).await.expect("answers");
+        balance.base_units() / UNIT
+    }
+
+    pub async fn faucet(&self) -> u16 {
+        self.post("/faucet", &json!({"address": format!("did:abt:{}", self.wallet.did())})).await.0
+    }
+
+    /// Orders a fault for the next transaction.
+    pub async fn fault(&self, mode: &str) {
+        assert_eq!(self.post("/faults", &json!({"mode": mode})).await.0, 204);
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let answer = self.http.post(format!("{}{path}", self.ledger)).json(body).send().await.expect("answers");
+        (answer.status().as_u16(), answer.json().await.unwrap_or_default())
+    }
+
+    pub async fn query(&self, query: &str) -> Value {
+        self.post("/api", &json!({"query": query})).await.1
+    }
+
+    pub async fn get(&self, path: &str) -> (u16, String) {
+        let answer = self.http.get(format!("{}{path}", self.ledger)).send().await.expect("answers");
+        (answer.status().as_u16(), answer.text().await.expect("text"))
+    }
+
+    pub async fn transfers(&self) -> Vec<Value> {
+        serde_json::from_str(&self.get("/debug/transfers").await.1).expect("a list")
+    }
+}
+
+pub fn method(api_host: &str) -> Method {
+    let at = FixedClock::default().now();
+    Method {
+        id: MethodId::parse("pm_1").expect("id"),
+        mode: Mode::Test,
+        kind: MethodKind::Arcblock,
+        active: true,
+        name: "ArcBlock".to_owned(),
+        description: String::new(),
+        logo: String::new(),
+        settings: MethodSettings::Arcblock { chain_id: CHAIN_ID.to_owned(), api_host: api_host.to_owned(), explorer_host: String::new() },
+        default_currency_id: None,
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+pub fn currency() -> Currency {
+    let at: Timestamp = FixedClock::default().now();
+    Currency {
+        id: CurrencyId::parse("pc_1").expect("id"),
+        method_id: MethodId::parse("pm_1").expect("id"),
+        mode: Mode::Test,
+        active: true,
+        name: "Souk Test Token".to_owned(),
+        symbol: TOKEN_SYMBOL.to_owned(),
+        logo: String::new(),
+        decimals: TOKEN_DECIMALS,
+        maximum_precision: 6,
+        contract: token().to_string(),
+        is_base: true,
+        created_at: at,
+        updated_at: at,
+    }
+}

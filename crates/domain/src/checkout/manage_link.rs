@@ -1,0 +1,169 @@
+//! Running payment links and integrators' sessions.
+
+use super::start::check_items;
+use super::{FormOptions, LineItem, NewSession, PaymentLink, Session, StartError, create_session};
+use crate::context::Context;
+use crate::customer::PageInfo;
+use crate::pricing::{Metadata, QUANTITY_MAX};
+use crate::shared::{
+    CurrencyId, DESCRIPTION_MAX, InputError, Mode, PaymentLinkId, SessionId, StorageError, Text, check_address, check_metadata, check_name,
+    check_text,
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("line_items must name 1 to 20 different active prices of this mode, each with a quantity from 1 to 1000000")]
+    Items,
+    #[error("Currency not configured for price")]
+    CurrencyNotConfigured,
+    #[error("adjustable_quantity must have a minimum of at least 1 and a maximum that is 0 or not below it")]
+    Range,
+    #[error("expires_at must be between now and 30 days from now")]
+    BadExpiry,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl From<StartError> for LinkError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::NotFound => Self::NotFound,
+            StartError::Inactive | StartError::Misconfigured => Self::Items,
+            StartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
+            StartError::BadExpiry => Self::BadExpiry,
+            StartError::Storage(error) => Self::Storage(error),
+        }
+    }
+}
+
+/// Fields of a link; absent ones keep their value, or are empty in a new link.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LinkFields {
+    pub active: Option<bool>,
+    pub name: Option<String>,
+    pub items: Option<Vec<LineItem>>,
+    /// Absent in a new link: the first item's own currency.
+    pub currency_id: Option<CurrencyId>,
+    pub collect_phone: Option<bool>,
+    pub require_address: Option<bool>,
+    pub custom_message: Option<Text>,
+    /// `Some(None)`: the confirmation is shown instead.
+    pub redirect_url: Option<Option<String>>,
+    pub metadata: Option<Metadata>,
+    pub page_info: Option<PageInfo>,
+}
+
+pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Result<PaymentLinkId, LinkError> {
+    let now = ctx.now();
+    let items = fields.items.clone().ok_or(InputError::Required("line_items"))?;
+    let mut unit = ctx.store.begin().await?;
+    let currency_id = check_items(unit.as_mut(), mode, &items, fields.currency_id.clone()).await?;
+    let blank = PaymentLink {
+        id: PaymentLinkId::new(now, ctx.random.as_ref()),
+        mode,
+        active: true,
+        name: String::new(),
+        items,
+        currency_id,
+        form: FormOptions::default(),
+        custom_message: Text::default(),
+        redirect_url: None,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    let mut link = with_fields(blank, fields)?;
+    if link.name.is_empty() {
+        // As the reference kit does: a link without a name is called what it sells.
+        let prices = unit.prices().find_all(&[link.items[0].price_id.clone()]).await?;
+        let products: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
+        link.name = unit.products().find_all(&products).await?.first().map(|product| product.name.clone()).unwrap_or_default();
+    }
+    unit.links().insert(&link).await?;
+    unit.commit().await?;
+    Ok(link.id)
+}
+
+/// Changes a link. Sessions that were started from it stay as they are.
+pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: LinkFields) -> Result<(), LinkError> {
+    let mut unit = ctx.store.begin().await?;
+    let link = find_link(unit.as_mut(), mode, id).await?;
+    let sells_anew = fields.items.is_some() || fields.currency_id.is_some();
+    let link = with_fields(PaymentLink { updated_at: ctx.now(), ..link }, fields)?;
+    if sells_anew {
+        check_items(unit.as_mut(), mode, &link.items, Some(link.currency_id.clone())).await?;
+    }
+    unit.links().update(&link).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+pub async fn find_link(unit: &mut dyn crate::storage::UnitOfWork, mode: Mode, id: &PaymentLinkId) -> Result<PaymentLink, LinkError> {
+    unit.links().find(id).await?.filter(|link| link.mode == mode).ok_or(LinkError::NotFound)
+}
+
+/// Makes a session for an integrator, whose texts are checked first.
+pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, LinkError> {
+    check_ranges(&new.items)?;
+    check_metadata(&new.metadata)?;
+    let success_url = new.success_url.as_deref().map(|url| check_address("success_url", url)).transpose()?;
+    let cancel_url = new.cancel_url.as_deref().map(|url| check_address("cancel_url", url)).transpose()?;
+    Ok(create_session(ctx, NewSession { success_url, cancel_url, ..new }).await?)
+}
+
+/// Replaces what an integrator attached to a session; nothing else of a session can be changed from outside.
+pub async fn label_session(ctx: &Context, mode: Mode, id: &SessionId, metadata: Metadata) -> Result<(), LinkError> {
+    check_metadata(&metadata)?;
+    loop {
+        let mut unit = ctx.store.begin().await?;
+        let session = find_session(unit.as_mut(), mode, id).await?;
+        let labelled = Session { metadata: metadata.clone(), updated_at: ctx.now(), ..session };
+        if unit.sessions().update(&labelled).await? {
+            unit.commit().await?;
+            return Ok(());
+        }
+    }
+}
+
+pub async fn find_session(unit: &mut dyn crate::storage::UnitOfWork, mode: Mode, id: &SessionId) -> Result<Session, LinkError> {
+    unit.sessions().find(id).await?.filter(|session| session.mode == mode).ok_or(LinkError::NotFound)
+}
+
+fn with_fields(mut link: PaymentLink, fields: LinkFields) -> Result<PaymentLink, LinkError> {
+    link.active = fields.active.unwrap_or(link.active);
+    if let Some(name) = fields.name {
+        link.name = check_name("name", &name)?;
+    }
+    if let Some(items) = fields.items {
+        check_ranges(&items)?;
+        link.items = items;
+    }
+    link.currency_id = fields.currency_id.unwrap_or(link.currency_id);
+    link.form.collect_phone = fields.collect_phone.unwrap_or(link.form.collect_phone);
+    link.form.require_address = fields.require_address.unwrap_or(link.form.require_address);
+    link.form.page_info = fields.page_info.unwrap_or(link.form.page_info);
+    if let Some(message) = fields.custom_message {
+        let check = |text: &str| check_text("custom_message", text, DESCRIPTION_MAX);
+        link.custom_message = Text { en: check(&message.en)?, zh: check(&message.zh)? };
+    }
+    if let Some(url) = fields.redirect_url {
+        link.redirect_url = url.map(|url| check_address("redirect.url", &url)).transpose()?;
+    }
+    if let Some(metadata) = fields.metadata {
+        check_metadata(&metadata)?;
+        link.metadata = metadata;
+    }
+    Ok(link)
+}
+
+fn check_ranges(items: &[LineItem]) -> Result<(), LinkError> {
+    let sound = items.iter().filter_map(|item| item.adjustable).all(|range| {
+        let maximum = if range.maximum == 0 { QUANTITY_MAX } else { range.maximum };
+        (1..=maximum).contains(&range.minimum) && maximum <= QUANTITY_MAX
+    });
+    if sound { Ok(()) } else { Err(LinkError::Range) }
+}

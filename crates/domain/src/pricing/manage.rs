@@ -1,0 +1,349 @@
+//! Running the catalogue: products and prices made, changed, archived, deleted.
+
+use super::{CurrencyOption, Metadata, Price, Product};
+use crate::access::Did;
+use crate::context::Context;
+use crate::payment::Currency;
+use crate::shared::{
+    Amount, AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, PriceId, ProductId, StorageError, check_address, check_count,
+    check_list, check_metadata, check_name, check_text,
+};
+use crate::storage::UnitOfWork;
+
+/// The most pictures or features of a product, prices made with it, and further currencies of a price.
+pub const LIST_MAX: usize = 20;
+/// The most pieces of a stock or a limit.
+pub const STOCK_MAX: u64 = 1_000_000_000;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("product_id does not name a product of this mode")]
+    NoSuchProduct,
+    #[error("currency_id does not name a currency of this mode")]
+    NoSuchCurrency,
+    #[error("currency_options name a currency twice")]
+    CurrencyTwice,
+    #[error("unit_amount is not valid: {0}")]
+    Amount(#[from] AmountError),
+    #[error("app_did does not name an app")]
+    NoSuchApp,
+    #[error("default_price_id does not name a price of this product")]
+    NoSuchPrice,
+    #[error("lookup_key belongs to another price")]
+    LookupKeyTaken,
+    #[error("lookup_key may not look like the id of a price")]
+    LookupKeyIsId,
+    #[error("quantity_available must stay above 0 and cannot be less than what is sold")]
+    Stock,
+    #[error("It is in use and can only be archived")]
+    InUse,
+    #[error(transparent)]
+    Storage(StorageError),
+}
+
+impl From<StorageError> for CatalogueError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Duplicate(_) => Self::LookupKeyTaken,
+            other => Self::Storage(other),
+        }
+    }
+}
+
+/// Fields of a product; absent ones keep their value, or are empty in a new product. An empty text clears.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProductFields {
+    pub active: Option<bool>,
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub images: Option<Vec<String>>,
+    pub features: Option<Vec<String>>,
+    pub unit_label: Option<String>,
+    pub statement_descriptor: Option<String>,
+    pub default_price_id: Option<PriceId>,
+    pub app: Option<Did>,
+    pub metadata: Option<Metadata>,
+}
+
+/// Fields of a price, in the same manner. Amounts are human decimals (`"0.01"`), read against their currency.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PriceFields {
+    pub active: Option<bool>,
+    pub nickname: Option<String>,
+    pub lookup_key: Option<String>,
+    /// Absent in a new price: the store's base currency.
+    pub currency_id: Option<CurrencyId>,
+    pub unit_amount: Option<String>,
+    pub currency_options: Option<Vec<(CurrencyId, String)>>,
+    pub quantity_available: Option<u64>,
+    pub quantity_limit_per_checkout: Option<u64>,
+    pub metadata: Option<Metadata>,
+}
+
+/// Makes a product and the prices that come with it. The first of them becomes its default.
+pub async fn create_product(
+    ctx: &Context,
+    mode: Mode,
+    fields: ProductFields,
+    prices: Vec<PriceFields>,
+) -> Result<ProductId, CatalogueError> {
+    check_count("prices", prices.len() as u64, LIST_MAX as u64)?;
+    if fields.name.is_none() {
+        return Err(InputError::Required("name").into());
+    }
+    let now = ctx.now();
+    let blank = Product {
+        id: ProductId::new(now, ctx.random.as_ref()),
+        mode,
+        active: true,
+        name: String::new(),
+        description: String::new(),
+        images: Vec::new(),
+        features: Vec::new(),
+        unit_label: None,
+        statement_descriptor: None,
+        default_price_id: None,
+        app: None,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    let mut unit = ctx.store.begin().await?;
+    let mut product = with_product_fields(unit.as_mut(), blank, ProductFields { default_price_id: None, ..fields }).await?;
+    unit.products().insert(&product).await?;
+    for fields in prices {
+        let price = new_price(ctx, unit.as_mut(), &product, fields).await?;
+        product.default_price_id.get_or_insert(price.id);
+    }
+    if product.default_price_id.is_some() {
+        unit.products().update(&product).await?;
+    }
+    unit.commit().await?;
+    Ok(product.id)
+}
+
+pub async fn change_product(ctx: &Context, mode: Mode, id: &ProductId, fields: ProductFields) -> Result<(), CatalogueError> {
+    let mut unit = ctx.store.begin().await?;
+    let product = find_product(unit.as_mut(), mode, id).await?;
+    let product = with_product_fields(unit.as_mut(), Product { updated_at: ctx.now(), ..product }, fields).await?;
+    unit.products().update(&product).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+/// Takes a product and its prices off sale. What was sold stays readable.
+pub async fn archive_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result<(), CatalogueError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let product = find_product(unit.as_mut(), mode, id).await?;
+    let prices = unit.prices().of_products(std::slice::from_ref(id)).await?;
+    for price in prices.into_iter().filter(|price| price.active) {
+        unit.prices().update(&Price { active: false, updated_at: now, ..price }).await?;
+    }
+    unit.products().update(&Product { active: false, updated_at: now, ..product }).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+/// Deletes a product that has no prices.
+pub async fn delete_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result<(), CatalogueError> {
+    let mut unit = ctx.store.begin().await?;
+    find_product(unit.as_mut(), mode, id).await?;
+    if !unit.products().delete(id).await? {
+        return Err(CatalogueError::InUse);
+    }
+    unit.commit().await?;
+    Ok(())
+}
+
+pub async fn create_price(ctx: &Context, mode: Mode, product: &ProductId, fields: PriceFields) -> Result<PriceId, CatalogueError> {
+    let mut unit = ctx.store.begin().await?;
+    let product = unit.products().find(product).await?.filter(|product| product.mode == mode).ok_or(CatalogueError::NoSuchProduct)?;
+    let price = new_price(ctx, unit.as_mut(), &product, fields).await?;
+    unit.commit().await?;
+    Ok(price.id)
+}
+
+pub async fn change_price(ctx: &Context, mode: Mode, name: &str, fields: PriceFields) -> Result<PriceId, CatalogueError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let price = find_price(unit.as_mut(), mode, name).await?;
+    let stock = fields.quantity_available;
+    let price = with_price_fields(unit.as_mut(), Price { updated_at: now, ..price }, fields).await?;
+    unit.prices().update(&price).await?;
+    if let Some(available) = stock
+        && !unit.prices().set_stock(&price.id, available, now).await?
+    {
+        return Err(CatalogueError::Stock);
+    }
+    unit.commit().await?;
+    Ok(price.id)
+}
+
+pub async fn archive_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
+    change_price(ctx, mode, name, PriceFields { active: Some(false), ..PriceFields::default() }).await
+}
+
+/// Deletes a price that nobody has ever bought, held or linked to.
+pub async fn delete_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
+    let mut unit = ctx.store.begin().await?;
+    let price = find_price(unit.as_mut(), mode, name).await?;
+    if !unit.prices().delete(&price.id).await? {
+        return Err(CatalogueError::InUse);
+    }
+    unit.commit().await?;
+    Ok(price.id)
+}
+
+/// Adds to a stock, or takes from it (`step` below 0).
+pub async fn restock(ctx: &Context, mode: Mode, name: &str, step: i64) -> Result<PriceId, CatalogueError> {
+    check_count("quantity", step.unsigned_abs(), STOCK_MAX)?;
+    let mut unit = ctx.store.begin().await?;
+    let price = find_price(unit.as_mut(), mode, name).await?;
+    if !unit.prices().restock(&price.id, step, ctx.now()).await? {
+        return Err(CatalogueError::Stock);
+    }
+    unit.commit().await?;
+    Ok(price.id)
+}
+
+pub async fn find_product(unit: &mut dyn UnitOfWork, mode: Mode, id: &ProductId) -> Result<Product, CatalogueError> {
+    unit.products().find(id).await?.filter(|product| product.mode == mode).ok_or(CatalogueError::NotFound)
+}
+
+/// A price of this mode, by its id or its lookup key.
+pub async fn find_price(unit: &mut dyn UnitOfWork, mode: Mode, name: &str) -> Result<Price, CatalogueError> {
+    let found = match PriceId::parse(name) {
+        Ok(id) => unit.prices().find(&id).await?,
+        Err(_) if check_name("lookup_key", name).is_ok() => unit.prices().find_by_lookup_key(mode, name).await?,
+        Err(_) => None,
+    };
+    found.filter(|price| price.mode == mode).ok_or(CatalogueError::NotFound)
+}
+
+async fn new_price(ctx: &Context, unit: &mut dyn UnitOfWork, product: &Product, fields: PriceFields) -> Result<Price, CatalogueError> {
+    let now = ctx.now();
+    if fields.unit_amount.is_none() {
+        return Err(InputError::Required("unit_amount").into());
+    }
+    let currencies = unit.methods().currencies(product.mode).await?;
+    let base = currencies.iter().find(|currency| currency.is_base).or(currencies.first());
+    let currency_id =
+        fields.currency_id.clone().or_else(|| base.map(|currency| currency.id.clone())).ok_or(CatalogueError::NoSuchCurrency)?;
+    let blank = Price {
+        id: PriceId::new(now, ctx.random.as_ref()),
+        mode: product.mode,
+        product_id: product.id.clone(),
+        active: true,
+        nickname: String::new(),
+        lookup_key: None,
+        currency_id,
+        unit_amount: Amount::ZERO,
+        currency_options: Vec::new(),
+        quantity_available: 0,
+        quantity_sold: 0,
+        quantity_limit_per_checkout: 0,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    let price = with_price_fields(unit, blank, fields).await?;
+    unit.prices().insert(&price).await?;
+    Ok(price)
+}
+
+async fn with_product_fields(unit: &mut dyn UnitOfWork, mut product: Product, fields: ProductFields) -> Result<Product, CatalogueError> {
+    product.active = fields.active.unwrap_or(product.active);
+    if let Some(name) = fields.name {
+        product.name = check_name("name", &name)?;
+    }
+    if let Some(description) = fields.description {
+        product.description = check_text("description", &description, DESCRIPTION_MAX)?;
+    }
+    if let Some(images) = fields.images {
+        check_count("images", images.len() as u64, LIST_MAX as u64)?;
+        product.images = images.iter().map(|image| check_address("images", image)).collect::<Result<_, _>>()?;
+    }
+    if let Some(features) = fields.features {
+        product.features = check_list("features", &features, LIST_MAX)?;
+    }
+    if let Some(label) = fields.unit_label {
+        product.unit_label = Some(check_text("unit_label", &label, 12)?).filter(|label| !label.is_empty());
+    }
+    if let Some(descriptor) = fields.statement_descriptor {
+        product.statement_descriptor = Some(check_text("statement_descriptor", &descriptor, 22)?).filter(|text| !text.is_empty());
+    }
+    if let Some(price_id) = fields.default_price_id {
+        let own = unit.prices().find(&price_id).await?.filter(|price| price.product_id == product.id);
+        product.default_price_id = Some(own.ok_or(CatalogueError::NoSuchPrice)?.id);
+    }
+    if let Some(app) = fields.app {
+        product.app = Some(unit.apps().find(&app).await?.ok_or(CatalogueError::NoSuchApp)?.did);
+    }
+    if let Some(metadata) = fields.metadata {
+        product.metadata = sound(metadata)?;
+    }
+    Ok(product)
+}
+
+/// Lays the fields over a price. The stock of one that is stored already is set apart from this.
+async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: PriceFields) -> Result<Price, CatalogueError> {
+    let currencies = unit.methods().currencies(price.mode).await?;
+    price.active = fields.active.unwrap_or(price.active);
+    if let Some(nickname) = fields.nickname {
+        price.nickname = check_text("nickname", &nickname, crate::shared::NAME_MAX)?;
+    }
+    if let Some(key) = fields.lookup_key {
+        let key = check_text("lookup_key", &key, crate::shared::NAME_MAX)?;
+        if PriceId::parse(&key).is_ok() {
+            return Err(CatalogueError::LookupKeyIsId);
+        }
+        price.lookup_key = Some(key).filter(|key| !key.is_empty());
+    }
+    if let Some(currency_id) = fields.currency_id {
+        // An amount is of its currency: a change of the one needs the other.
+        if currency_id != price.currency_id && fields.unit_amount.is_none() {
+            return Err(InputError::Required("unit_amount").into());
+        }
+        price.currency_id = currency_id;
+    }
+    if let Some(amount) = fields.unit_amount {
+        price.unit_amount = read_amount(&currencies, &price.currency_id, &amount)?;
+    }
+    if let Some(options) = fields.currency_options {
+        check_count("currency_options", options.len() as u64, LIST_MAX as u64)?;
+        let mut read: Vec<CurrencyOption> = Vec::with_capacity(options.len());
+        for (currency_id, amount) in options {
+            if read.iter().any(|option| option.currency_id == currency_id) {
+                return Err(CatalogueError::CurrencyTwice);
+            }
+            let unit_amount = read_amount(&currencies, &currency_id, &amount)?;
+            read.push(CurrencyOption { currency_id, unit_amount });
+        }
+        price.currency_options = read;
+    }
+    if let Some(available) = fields.quantity_available {
+        price.quantity_available = check_count("quantity_available", available, STOCK_MAX)?;
+    }
+    if let Some(limit) = fields.quantity_limit_per_checkout {
+        price.quantity_limit_per_checkout = check_count("quantity_limit_per_checkout", limit, STOCK_MAX)?;
+    }
+    if let Some(metadata) = fields.metadata {
+        price.metadata = sound(metadata)?;
+    }
+    Ok(price)
+}
+
+/// Invariant 9: `currencies` are those of the price's own mode.
+fn read_amount(currencies: &[Currency], id: &CurrencyId, text: &str) -> Result<Amount, CatalogueError> {
+    let currency = currencies.iter().find(|currency| currency.id == *id).ok_or(CatalogueError::NoSuchCurrency)?;
+    Ok(Amount::parse_decimal(text, currency.decimals, currency.maximum_precision)?)
+}
+
+fn sound(metadata: Metadata) -> Result<Metadata, InputError> {
+    check_metadata(&metadata).map(|()| metadata)
+}

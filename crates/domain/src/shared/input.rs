@@ -1,0 +1,119 @@
+//! What an integrator's texts must be before they are kept.
+
+/// The longest name of a product, a price, a link, a method or a currency.
+pub const NAME_MAX: usize = 200;
+/// The longest description.
+pub const DESCRIPTION_MAX: usize = 5_000;
+/// The longest address.
+pub const ADDRESS_MAX: usize = 2_000;
+/// The most entries of one metadata map.
+pub const METADATA_MAX: usize = 50;
+/// The longest name and value of a metadata entry.
+pub const METADATA_NAME_MAX: usize = 64;
+pub const METADATA_VALUE_MAX: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    #[error("{0} is required")]
+    Required(&'static str),
+    #[error("{field} may have at most {max} characters")]
+    TooLong { field: &'static str, max: usize },
+    #[error("{0} may not have control characters")]
+    Control(&'static str),
+    #[error("{field} may have at most {max} entries")]
+    TooMany { field: &'static str, max: usize },
+    #[error("{0} must be an address that begins with http:// or https://")]
+    Address(&'static str),
+    #[error("{field} may be at most {max}")]
+    TooLarge { field: &'static str, max: u64 },
+}
+
+/// Text of at most `max` characters, trimmed. Line breaks and tabs are the only control characters it may have.
+pub fn check_text(field: &'static str, text: &str, max: usize) -> Result<String, InputError> {
+    let text = text.trim();
+    if text.chars().count() > max {
+        return Err(InputError::TooLong { field, max });
+    }
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(InputError::Control(field));
+    }
+    Ok(text.to_owned())
+}
+
+/// [`check_text`] of at most [`NAME_MAX`] characters that is not empty.
+pub fn check_name(field: &'static str, text: &str) -> Result<String, InputError> {
+    let name = check_text(field, text, NAME_MAX)?;
+    if name.is_empty() { Err(InputError::Required(field)) } else { Ok(name) }
+}
+
+/// An absolute web address. Other schemes (`javascript:`) have no place in a link.
+pub fn check_address(field: &'static str, text: &str) -> Result<String, InputError> {
+    let text = check_text(field, text, ADDRESS_MAX)?;
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let sound = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !text.contains(char::is_whitespace);
+    if sound { Ok(text) } else { Err(InputError::Address(field)) }
+}
+
+/// At most `max` texts of at most [`NAME_MAX`] characters; empty ones are left out.
+pub fn check_list(field: &'static str, texts: &[String], max: usize) -> Result<Vec<String>, InputError> {
+    if texts.len() > max {
+        return Err(InputError::TooMany { field, max });
+    }
+    let texts = texts.iter().map(|text| check_text(field, text, NAME_MAX)).collect::<Result<Vec<_>, _>>()?;
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
+}
+
+/// Names and values that an integrator attaches.
+pub fn check_metadata<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Result<(), InputError> {
+    let mut count = 0;
+    for (name, value) in entries {
+        count += 1;
+        if count > METADATA_MAX {
+            return Err(InputError::TooMany { field: "metadata", max: METADATA_MAX });
+        }
+        if check_text("metadata", name, METADATA_NAME_MAX)?.is_empty() {
+            return Err(InputError::Required("metadata"));
+        }
+        check_text("metadata", value, METADATA_VALUE_MAX)?;
+    }
+    Ok(())
+}
+
+/// A count that is not above `max`.
+pub const fn check_count(field: &'static str, count: u64, max: u64) -> Result<u64, InputError> {
+    if count > max { Err(InputError::TooLarge { field, max }) } else { Ok(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_name_is_trimmed_and_bounded_in_characters_not_bytes() {
+        assert_eq!(check_name("name", "  a  "), Ok("a".to_owned()));
+        assert!(check_name("name", &"好".repeat(200)).is_ok());
+        assert_eq!(check_name("name", &"a".repeat(201)), Err(InputError::TooLong { field: "name", max: 200 }));
+        assert_eq!(check_name("name", " \n"), Err(InputError::Required("name")));
+        assert_eq!(check_name("name", "a\0"), Err(InputError::Control("name")));
+    }
+
+    #[test]
+    fn only_web_addresses_are_addresses() {
+        for text in ["https://a.example/x?y=1", "http://127.0.0.1:8080"] {
+            assert_eq!(check_address("url", text).as_deref(), Ok(text));
+        }
+        for text in ["", "javascript:alert(1)", "https://", "//a.example", "https://a b", "https:///x"] {
+            assert_eq!(check_address("url", text), Err(InputError::Address("url")), "{text}");
+        }
+    }
+
+    #[test]
+    fn metadata_has_at_most_fifty_entries() {
+        let entries = |count: usize| (0..count).map(|n| (n.to_string(), "v".to_owned())).collect::<BTreeMap<_, _>>();
+        assert_eq!(check_metadata(&entries(50)), Ok(()));
+        assert_eq!(check_metadata(&entries(51)), Err(InputError::TooMany { field: "metadata", max: 50 }));
+        let odd = BTreeMap::from([("a".to_owned(), "\0".to_owned())]);
+        assert_eq!(check_metadata(&odd), Err(InputError::Control("metadata")));
+    }
+}

@@ -1,0 +1,34 @@
+#!/bin/bash
+# e2e.sh [ARGUMENTS OF PLAYWRIGHT...]: the browser tests against the real binary, with demo data in a folder of its own.
+# SOUK_E2E=all takes every language, width and colour scheme.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/need.sh chromium fonts
+scripts/web.sh build
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/souk-e2e.XXXXXX")
+server=
+clean() {
+    status=$?
+    trap - EXIT
+    [ -z "$server" ] || { kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; }
+    [ "$status" = 0 ] || tail -n 40 "$folder/log" >&2 || true
+    rm -rf "$folder"
+    exit "$status"
+}
+trap clean EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+"${CARGO_TARGET_DIR:-target}/debug/souk" serve --demo --data "$folder/data" --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &
+server=$!
+for _ in $(seq 300); do
+    SOUK_URL=$(sed -n 's/^Souk is open: \(.*\)\/$/\1/p' "$folder/out")
+    [ -z "$SOUK_URL" ] || break
+    kill -0 "$server" 2>/dev/null || { echo "e2e.sh: the store did not start" >&2; exit 1; }
+    sleep 0.1
+done
+[ -n "$SOUK_URL" ] || { echo "e2e.sh: the store did not say where it listens" >&2; exit 1; }
+export SOUK_URL
+export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes it: \(.*\)$/\1/p' "$folder/out")
+(cd web && npx playwright test "$@")

@@ -1,20 +1,25 @@
 //! The schema, embedded in the binary: the files of both folders are reviewed as pairs.
 
 use super::Database;
-use super::database::Engine;
+use super::database::{Engine, storage};
 use souk_domain::shared::StorageError;
 use sqlx::migrate::Migrator;
 
 static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
 
-/// Brings the schema up to date. Safe to run from several processes at once.
+/// Brings the schema up to date. Safe to run from several processes at once: on SQLite all of it is one transaction that
+/// takes the write lock first, on PostgreSQL the migrator holds a lock of its own.
 pub async fn migrate(database: &Database) -> Result<(), StorageError> {
+    let failed = |error: sqlx::migrate::MigrateError| StorageError::Driver(Box::new(error));
     match &database.engine {
-        Engine::Sqlite { writer, .. } => SQLITE.run(writer).await,
-        Engine::Postgres(pool) => POSTGRES.run(pool).await,
+        Engine::Sqlite { writer, .. } => {
+            let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await.map_err(storage)?;
+            SQLITE.run(&mut *transaction).await.map_err(failed)?;
+            transaction.commit().await.map_err(storage)
+        }
+        Engine::Postgres(pool) => POSTGRES.run(pool).await.map_err(failed),
     }
-    .map_err(|error| StorageError::Driver(Box::new(error)))
 }
 
 /// Differs between any two PostgreSQL schemas: names the template that test databases are copied from.

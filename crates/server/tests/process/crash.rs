@@ -122,8 +122,11 @@ async fn shop(front: Arc<Front>, seed: u64, closing: Arc<AtomicBool>) -> Vec<End
     let buyer = Buyer::arrive(Arc::clone(&front), seed).await;
     let links = links(&front).await;
     let mut ends = Vec::new();
+    // In turn, because two starts of one link within 3 s are one session.
+    let mut turn = usize::try_from(seed % 100).expect("small");
     loop {
-        let link = &links[below(buyer.random(), u32::try_from(links.len()).expect("few")) as usize];
+        turn += 1;
+        let link = &links[turn % links.len()];
         let plan = Plan::any(buyer.random());
         ends.push(tokio::time::timeout(PATIENCE, buyer.buy(link, plan)).await.unwrap_or(End::Left));
         if closing.load(Ordering::Relaxed) {

@@ -1,0 +1,18 @@
+//! The API as its callers see it, in the tree of its addresses.
+
+#[path = "../app/mod.rs"]
+mod app;
+
+mod api_keys;
+mod apps;
+mod checkout_sessions;
+mod connect;
+mod customers;
+mod idempotency;
+mod invoices;
+mod openapi;
+mod outer;
+mod realtime;
+mod session;
+mod webhooks;
+mod wire;

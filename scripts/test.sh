@@ -30,4 +30,4 @@ cargo build -p souk-server
 scripts/e2e.sh
 
 step "the API under strange input"
-scripts/schemathesis.sh
+[ ! -x scripts/schemathesis.sh ] || scripts/schemathesis.sh

@@ -11,6 +11,7 @@
 import { Route as rootRouteImport } from './routes/__root'
 import { Route as IndexRouteImport } from './routes/index'
 import { Route as GuardedRouteImport } from './routes/_guarded'
+import { Route as ClaimOwnerRouteImport } from './routes/claim-owner'
 import { Route as ProfileRouteImport } from './routes/profile'
 import { Route as SearchRouteImport } from './routes/search'
 import { Route as AppDidRouteImport } from './routes/app.$did'
@@ -26,6 +27,11 @@ const IndexRoute = IndexRouteImport.update({
 } as any)
 const GuardedRoute = GuardedRouteImport.update({
   id: '/_guarded',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const ClaimOwnerRoute = ClaimOwnerRouteImport.update({
+  id: '/claim-owner',
+  path: '/claim-owner',
   getParentRoute: () => rootRouteImport,
 } as any)
 const ProfileRoute = ProfileRouteImport.update({
@@ -68,6 +74,7 @@ const GuardedCustomerInvoiceIdRoute =
 
 export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
+  '/claim-owner': typeof ClaimOwnerRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
@@ -78,6 +85,7 @@ export interface FileRoutesByFullPath {
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
+  '/claim-owner': typeof ClaimOwnerRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
@@ -90,6 +98,7 @@ export interface FileRoutesById {
   __root__: typeof rootRouteImport
   '/': typeof IndexRoute
   '/_guarded': typeof GuardedRouteWithChildren
+  '/claim-owner': typeof ClaimOwnerRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
@@ -102,6 +111,7 @@ export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
   fullPaths:
     | '/'
+    | '/claim-owner'
     | '/profile'
     | '/search'
     | '/app/$did'
@@ -112,6 +122,7 @@ export interface FileRouteTypes {
   fileRoutesByTo: FileRoutesByTo
   to:
     | '/'
+    | '/claim-owner'
     | '/profile'
     | '/search'
     | '/app/$did'
@@ -123,6 +134,7 @@ export interface FileRouteTypes {
     | '__root__'
     | '/'
     | '/_guarded'
+    | '/claim-owner'
     | '/profile'
     | '/search'
     | '/app/$did'
@@ -135,6 +147,7 @@ export interface FileRouteTypes {
 export interface RootRouteChildren {
   IndexRoute: typeof IndexRoute
   GuardedRoute: typeof GuardedRouteWithChildren
+  ClaimOwnerRoute: typeof ClaimOwnerRoute
   ProfileRoute: typeof ProfileRoute
   SearchRoute: typeof SearchRoute
   AppDidRoute: typeof AppDidRoute
@@ -156,6 +169,13 @@ declare module '@tanstack/react-router' {
       path: ''
       fullPath: '/'
       preLoaderRoute: typeof GuardedRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/claim-owner': {
+      id: '/claim-owner'
+      path: '/claim-owner'
+      fullPath: '/claim-owner'
+      preLoaderRoute: typeof ClaimOwnerRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/profile': {
@@ -226,6 +246,7 @@ const GuardedRouteWithChildren =
 const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
   GuardedRoute: GuardedRouteWithChildren,
+  ClaimOwnerRoute: ClaimOwnerRoute,
   ProfileRoute: ProfileRoute,
   SearchRoute: SearchRoute,
   AppDidRoute: AppDidRoute,

@@ -7,11 +7,11 @@ use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::billing::PrintError;
-use souk_domain::checkout::{AmendError, ExpireError, SettleError, StartError, SubmitError, TransferError};
+use souk_domain::checkout::{AmendError, ExpireError, LinkError, SettleError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
-use souk_domain::payment::RailError;
-use souk_domain::pricing::QuantityError;
-use souk_domain::shared::{IdError, Language, StorageError};
+use souk_domain::payment::{MethodError, RailError};
+use souk_domain::pricing::{CatalogueError, QuantityError};
+use souk_domain::shared::{IdError, InputError, Language, StorageError};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -246,6 +246,45 @@ impl From<TransferError> for Problem {
         match error {
             TransferError::Storage(error) => error.into(),
             TransferError::NotFound => Self::not_found(),
+            other => Self::bad(other.to_string()),
+        }
+    }
+}
+
+impl From<InputError> for Problem {
+    fn from(error: InputError) -> Self {
+        Self::bad(error.to_string())
+    }
+}
+
+impl From<CatalogueError> for Problem {
+    fn from(error: CatalogueError) -> Self {
+        match error {
+            CatalogueError::NotFound => Self::not_found(),
+            CatalogueError::LookupKeyTaken | CatalogueError::InUse => Self::new(StatusCode::CONFLICT, error.to_string()),
+            CatalogueError::Storage(error) => error.into(),
+            other => Self::bad(other.to_string()),
+        }
+    }
+}
+
+impl From<LinkError> for Problem {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::NotFound => Self::not_found(),
+            LinkError::Storage(error) => error.into(),
+            other => Self::bad(other.to_string()),
+        }
+    }
+}
+
+impl From<MethodError> for Problem {
+    fn from(error: MethodError) -> Self {
+        match error {
+            MethodError::NotFound => Self::not_found(),
+            MethodError::CurrencyTwice => Self::new(StatusCode::CONFLICT, error.to_string()),
+            MethodError::Rail(error) => error.into(),
+            MethodError::Storage(error) => error.into(),
             other => Self::bad(other.to_string()),
         }
     }

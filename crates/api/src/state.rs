@@ -61,6 +61,7 @@ pub struct App {
     pub files: Arc<dyn Files>,
     pub printer: Arc<dyn InvoicePrinter>,
     pub realtime: Arc<dyn Realtime>,
+    pub limits: crate::Limits,
     /// The queue.
     pub probe: Arc<dyn Probe>,
 }

@@ -8,7 +8,7 @@ use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, QuantityRange};
 use souk_domain::customer::{Field, FieldPattern, PageInfo};
 use souk_domain::payment::{Currency, MethodKind};
 use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
-use souk_domain::shared::{Amount, CategoryId, Mode, PaymentLinkId, PriceId, ProductId, Timestamp, VersionId};
+use souk_domain::shared::{Amount, CategoryId, Mode, PaymentLinkId, PriceId, ProductId, StorageError, Timestamp, VersionId};
 use souk_domain::storage::UnitOfWork;
 use souk_domain::store::{App, AppVersion, Category, Developer, Files, Screenshot};
 use std::time::Duration;
@@ -23,11 +23,18 @@ struct Kept {
     bundles: Vec<(String, u64)>,
 }
 
-/// True when it was loaded now.
-pub async fn load(parts: &Parts) -> Result<bool, Failure> {
+/// Of several processes that start together, one loads it; the others wait for it, and are refused as duplicates.
+pub async fn load(parts: &Parts) -> Result<(), Failure> {
     if !parts.ctx.store.read().await?.apps().categories().await?.is_empty() {
-        return Ok(false);
+        return Ok(());
     }
+    match insert(parts).await {
+        Err(failure) if matches!(failure.downcast_ref(), Some(StorageError::Duplicate(_))) => Ok(()),
+        ended => ended,
+    }
+}
+
+async fn insert(parts: &Parts) -> Result<(), Failure> {
     let store = demo::catalogue();
     let mut kept = Vec::new();
     for app in &store.apps {
@@ -36,7 +43,7 @@ pub async fn load(parts: &Parts) -> Result<bool, Failure> {
     let now = parts.clock.now();
     let mut unit = parts.ctx.store.begin().await?;
     if !unit.apps().categories().await?.is_empty() {
-        return Ok(false);
+        return Ok(());
     }
     let mut categories = Vec::new();
     for (position, category) in store.categories.iter().enumerate() {
@@ -66,7 +73,7 @@ pub async fn load(parts: &Parts) -> Result<bool, Failure> {
         insert_app(parts, unit.as_mut(), app, kept, Placed { did, category, verified, link }, now).await?;
     }
     unit.commit().await?;
-    Ok(true)
+    Ok(())
 }
 
 /// An identity that is the same in every demo store. Nobody holds its key: it is the hash of a name.

@@ -7,6 +7,7 @@ use souk_adapters::system::SystemRandom;
 use souk_domain::shared::Random;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 /// A key derived for one use; uses do not share keys, and none tells the seed.
 #[must_use]
@@ -23,19 +24,32 @@ pub fn seed(common: &Common) -> Result<SecretSeed, String> {
         return Ok(seed.clone());
     }
     let path = common.data.join("secret.key");
-    let mut seed = [0; 32];
-    SystemRandom.fill(&mut seed);
-    // Of two processes that start together, one creates the file and both read it.
-    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => {
-            let text: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
-            file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| format!("{}: {error}", path.display()))?;
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(format!("{}: {error}", path.display())),
+    if !path.exists() {
+        create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     parse_secret(&text).map_err(|expected| format!("{}: {expected}", path.display()))
+}
+
+/// Writes a new seed beside `path`, then names it `path` unless there is one by now: whoever reads the file, also after a
+/// crash in the middle, finds all of it or none.
+fn create(path: &Path) -> std::io::Result<()> {
+    let (mut seed, mut name) = ([0; 32], [0; 8]);
+    SystemRandom.fill(&mut seed);
+    SystemRandom.fill(&mut name);
+    let draft = path.with_extension(format!("key.{}", hex(&name)));
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    file.write_all(hex(&seed).as_bytes()).and_then(|()| file.sync_all())?;
+    let linked = std::fs::hard_link(&draft, path);
+    std::fs::remove_file(&draft)?;
+    match linked {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -31,7 +31,11 @@ impl Endpoint for Pages {
         // themselves are served at their addresses only, with their policies.
         let found = if path.is_empty() || path.ends_with(".html") { None } else { file(path, request.headers()) };
         let Some(mut response) = found else {
-            return Ok(if path.starts_with("assets/") { StatusCode::NOT_FOUND.into_response() } else { self.page(path, request.headers()) });
+            return Ok(if path.starts_with("assets/") {
+                StatusCode::NOT_FOUND.into_response()
+            } else {
+                self.page(path, request.headers())
+            });
         };
         // Vite names assets by their content.
         let lifetime = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" };

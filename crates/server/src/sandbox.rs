@@ -8,7 +8,7 @@ use souk_adapters::sandbox::cards::{self, CardProcessor, CardProcessorConfig, We
 use souk_adapters::sandbox::ledger::{self, CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
 use souk_adapters::sandbox::store::SandboxDb;
 use souk_domain::payment::{Currency, DEFAULT_MAXIMUM_PRECISION, Method, MethodKind, MethodSettings, Secret};
-use souk_domain::shared::{CurrencyId, MethodId, Mode, StorageError};
+use souk_domain::shared::{CurrencyId, IdError, MethodId, Mode, StorageError};
 use std::sync::Arc;
 use url::Url;
 
@@ -59,13 +59,20 @@ fn is_sandbox(method: &Method) -> bool {
     matches!(&method.settings, MethodSettings::Stripe { api_host, .. } if api_host.starts_with('/'))
 }
 
-/// Gives a store without methods those of the sandbox. Of several processes that start together, one does.
-pub async fn install_methods(parts: &Parts) -> Result<(), StorageError> {
+/// Gives a store without methods those of the sandbox. Of several processes that start together, one does: the ids are
+/// the same in every store, so that the others are refused as duplicates.
+pub async fn install_methods(parts: &Parts) -> Result<(), Failure> {
+    match insert(parts, methods(parts)?).await {
+        Err(StorageError::Duplicate(_)) => Ok(()),
+        ended => Ok(ended?),
+    }
+}
+
+async fn insert(parts: &Parts, SandboxMethods { wallet, token, card, dollar }: SandboxMethods) -> Result<(), StorageError> {
     let mut unit = parts.ctx.store.begin().await?;
     if !unit.methods().list(Mode::Test).await?.is_empty() {
         return Ok(());
     }
-    let SandboxMethods { wallet, token, card, dollar } = methods(parts);
     unit.methods().insert(&wallet).await?;
     unit.methods().insert_currency(&token).await?;
     unit.methods().insert(&card).await?;
@@ -73,10 +80,10 @@ pub async fn install_methods(parts: &Parts) -> Result<(), StorageError> {
     unit.commit().await
 }
 
-fn methods(parts: &Parts) -> SandboxMethods {
-    let (now, random) = (parts.clock.now(), parts.random.as_ref());
-    let method = |kind, name: &str, description: &str, logo: &str, settings| Method {
-        id: MethodId::new(now, random),
+fn methods(parts: &Parts) -> Result<SandboxMethods, IdError> {
+    let now = parts.clock.now();
+    let method = |id, kind, name: &str, description: &str, logo: &str, settings| Method {
+        id,
         mode: Mode::Test,
         kind,
         active: true,
@@ -93,8 +100,9 @@ fn methods(parts: &Parts) -> SandboxMethods {
         api_host: "/sandbox/arcblock/api/".to_owned(),
         explorer_host: "/sandbox/arcblock/explorer".to_owned(),
     };
+    let id = MethodId::parse("pm_sandbox_1_wallet")?;
     let mut wallet =
-        method(MethodKind::Arcblock, "Wallet", "Pay with test tokens from the sandbox wallet", "/methods/arcblock.svg", settings);
+        method(id, MethodKind::Arcblock, "Wallet", "Pay with test tokens from the sandbox wallet", "/methods/arcblock.svg", settings);
     let settings = MethodSettings::Stripe {
         api_host: "/sandbox/stripe".to_owned(),
         dashboard: "/sandbox/stripe/dashboard".to_owned(),
@@ -102,9 +110,10 @@ fn methods(parts: &Parts) -> SandboxMethods {
         secret_key: Secret::new(key(parts, "sk_sandbox_")),
         webhook_signing_secret: Secret::new(key(parts, "whsec_sandbox_")),
     };
-    let mut card = method(MethodKind::Stripe, "Card", "Pay with a test card", "/methods/card.svg", settings);
-    let currency = |method: &Method, name: &str, symbol: &str, decimals, contract: String, is_base| Currency {
-        id: CurrencyId::new(now, random),
+    let mut card =
+        method(MethodId::parse("pm_sandbox_2_card")?, MethodKind::Stripe, "Card", "Pay with a test card", "/methods/card.svg", settings);
+    let currency = |id, method: &Method, name: &str, symbol: &str, decimals, contract: String, is_base| Currency {
+        id,
         method_id: method.id.clone(),
         mode: Mode::Test,
         active: true,
@@ -118,9 +127,17 @@ fn methods(parts: &Parts) -> SandboxMethods {
         created_at: now,
         updated_at: now,
     };
-    let token = currency(&wallet, TOKEN_NAME, TOKEN_SYMBOL, TOKEN_DECIMALS, ledger::token().to_string(), true);
-    let dollar = currency(&card, "US Dollar", "USD", 2, "usd".to_owned(), false);
+    let token = currency(
+        CurrencyId::parse("pc_sandbox_1_token")?,
+        &wallet,
+        TOKEN_NAME,
+        TOKEN_SYMBOL,
+        TOKEN_DECIMALS,
+        ledger::token().to_string(),
+        true,
+    );
+    let dollar = currency(CurrencyId::parse("pc_sandbox_2_dollar")?, &card, "US Dollar", "USD", 2, "usd".to_owned(), false);
     wallet.default_currency_id = Some(token.id.clone());
     card.default_currency_id = Some(dollar.id.clone());
-    SandboxMethods { wallet, token, card, dollar }
+    Ok(SandboxMethods { wallet, token, card, dollar })
 }

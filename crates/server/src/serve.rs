@@ -8,6 +8,7 @@ use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::{Route, Server};
 use souk_adapters::identity::AppEnvelopes;
 use souk_adapters::queue::Queue;
+use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Site};
 use souk_domain::access;
@@ -19,6 +20,8 @@ use url::Url;
 
 /// Requests and jobs in hand have this long to finish after SIGTERM; the process ends within 10 s.
 const GRACE: Duration = Duration::from_secs(8);
+/// Workers stop at the signal too; this is what they get beyond the last request.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 struct QueueProbe(Queue);
 
@@ -92,6 +95,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
         files: Arc::new(parts.files.clone()),
         printer: Arc::new(parts.printer.clone()),
         realtime: Arc::clone(&parts.realtime),
+        limits: Limits::default(),
         probe: Arc::new(QueueProbe(parts.queue.clone())),
     }
 }
@@ -144,7 +148,7 @@ async fn terminated() {
 }
 
 async fn finish(mut background: tokio::task::JoinSet<()>) {
-    let finished = tokio::time::timeout(GRACE, async { while background.join_next().await.is_some() {} }).await;
+    let finished = tokio::time::timeout(LAST_MOMENT, async { while background.join_next().await.is_some() {} }).await;
     if finished.is_err() {
         tracing::warn!("some work did not finish in time; it is repeated after the next start");
     }

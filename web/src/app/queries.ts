@@ -1,9 +1,16 @@
-import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { QueryCache, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { fetchStore } from '@/api/client';
 import { ApiError } from '@/api/error';
 import { fetchSession } from '@/api/session';
 
 export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    // A session that ended meanwhile: ask who is there, and what is guarded asks to connect.
+    onError: (error) => {
+      if (error instanceof ApiError && error.status === 401)
+        void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 30_000,

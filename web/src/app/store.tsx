@@ -1,15 +1,17 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { createRouter, RouterProvider } from '@tanstack/react-router';
 import { createRoot } from 'react-dom/client';
+import { mountPrefix } from '@/api/client';
 import { Appearance } from '@/app/appearance';
 import { queryClient } from '@/app/queries';
 import { parseSearch, stringifySearch } from '@/app/search-params';
-import { startTracking } from '@/app/tracking';
+import { report, startTracking } from '@/app/tracking';
 import { routeTree } from '@/routeTree.gen';
 import '@/app/i18n';
 
 const router = createRouter({
   routeTree,
+  basepath: mountPrefix() || '/',
   context: { queryClient },
   defaultPreload: 'intent',
   // Freshness is the query cache's business alone.
@@ -30,7 +32,7 @@ void startTracking().catch(() => undefined);
 
 const root = document.getElementById('root');
 if (root) {
-  createRoot(root).render(
+  createRoot(root, { onCaughtError: (error) => void report(error).catch(() => undefined) }).render(
     <QueryClientProvider client={queryClient}>
       <Appearance>
         <RouterProvider router={router} />

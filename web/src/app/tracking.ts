@@ -22,8 +22,10 @@ let reported = 0;
 /** A page that fails in a loop must not become a flood. */
 const MOST_REPORTS = 10;
 
-function report(address: string, rate: number, error: unknown): void {
-  if (reported >= MOST_REPORTS || Math.random() >= rate) return;
+/** Errors go where the store says, at its sample rate; nowhere when it says nothing. */
+export async function report(error: unknown): Promise<void> {
+  const { url: address, sample_rate: rate } = (await fetchStore()).errors;
+  if (!address || reported >= MOST_REPORTS || Math.random() >= rate) return;
   reported += 1;
   const { message = String(error), stack = '' } = (error ?? {}) as Error;
   const body = JSON.stringify({ message, stack, path: window.location.pathname });
@@ -32,18 +34,16 @@ function report(address: string, rate: number, error: unknown): void {
   );
 }
 
-/** Loads the store's analytics script and reports errors at the configured sample rate; both only where configured. */
+/** Loads the store's analytics script where one is configured, and reports what nobody caught. */
 export async function startTracking(): Promise<void> {
-  const { analytics, errors } = await fetchStore();
+  const said = (error: unknown) => void report(error).catch(() => undefined);
+  window.addEventListener('error', (event) => said(event.error ?? event.message));
+  window.addEventListener('unhandledrejection', (event) => said(event.reason));
+  const { analytics } = await fetchStore();
   if (analytics.script) {
     const script = document.createElement('script');
     script.src = analytics.script;
     script.async = true;
     document.head.append(script);
-  }
-  const { url, sample_rate: rate } = errors;
-  if (url && rate > 0) {
-    window.addEventListener('error', (event) => report(url, rate, event.error ?? event.message));
-    window.addEventListener('unhandledrejection', (event) => report(url, rate, event.reason));
   }
 }

@@ -31,18 +31,24 @@ export function Dialog({ title, closeLabel, onClose, locked = false, children }:
     };
   }, []);
 
+  // A second Esc would close the dialog over our head, and the key may arrive anywhere: it is answered here alone.
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return;
+      event.preventDefault();
+      if (!locked) onClose();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [locked, onClose]);
+
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the click is the backdrop's; Esc is the same by key.
     <dialog
       ref={ref}
       className="k-dialog"
       aria-labelledby={titleId}
       onCancel={(event) => {
-        event.preventDefault();
-        if (!locked) onClose();
-      }}
-      onKeyDown={(event) => {
-        // A second Esc would close the dialog over our head; the key is answered here instead.
-        if (event.key !== 'Escape') return;
         event.preventDefault();
         if (!locked) onClose();
       }}

@@ -95,7 +95,10 @@ async fn keep(work: &Work, held: &Held) {
 async fn record(work: &Work, held: &Held, outcome: Result<(), JobError>) -> Result<(), StorageError> {
     let now = work.clock.now();
     let (message, again_at) = match outcome {
-        Ok(()) => return claims::finish(&work.database, held).await.map(|_| ()),
+        Ok(()) => {
+            tracing::debug!(event = %held.id, topic = held.topic, "a job is done");
+            return claims::finish(&work.database, held).await.map(|_| ());
+        }
         Err(JobError::Retry(message)) => {
             // Counted from its revival, if it had one.
             let attempt = held.attempts.saturating_sub(held.max_attempts.saturating_sub(MAX_ATTEMPTS));

@@ -1,10 +1,11 @@
 //! Prices and their stock (invariant 8).
 
-use crate::catalogue::{at, price, stock};
+use crate::catalogue::{at, price, product, stock};
 use souk_adapters::on_both;
-use souk_adapters::persistence::{Database, SqlPrices};
-use souk_domain::pricing::{CatalogueFilter, CurrencyOption, Hold, Price, Prices};
-use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PriceId, ProductId, SessionId, StorageError};
+use souk_adapters::persistence::{Database, SqlPaymentLinks, SqlPrices, SqlProducts};
+use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, PaymentLinks};
+use souk_domain::pricing::{CatalogueFilter, CurrencyOption, Hold, Metadata, Price, Prices, Product, Products};
+use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PaymentLinkId, PriceId, ProductId, SessionId, StorageError, Text};
 
 fn id(text: &str) -> PriceId {
     PriceId::parse(text).expect("an id")
@@ -171,6 +172,35 @@ on_both! {
         assert!(prices.set_stock(&id("price_1"), 3, at(4)).await.expect("answers"));
         assert!(prices.set_stock(&id("price_1"), 0, at(4)).await.expect("answers"));
         assert!(!prices.set_stock(&id("price_9"), 9, at(4)).await.expect("answers"));
+    }
+
+    async fn a_price_is_deleted_only_while_nothing_refers_to_it(db: &TestDatabase) {
+        let names = ["price_1", "price_11", "price_held", "price_default"];
+        stock(db, &names.map(|name| price(name, 0))).await;
+        assert!(hold(db, &buyer(1), &of("price_held", 1)).await);
+        release(db, &buyer(1)).await;
+        let mut session = db.begin().await.expect("begins");
+        let default = Product { default_price_id: Some(id("price_default")), ..product("prod_1") };
+        SqlProducts(&mut session).update(&default).await.expect("updates");
+        let link = PaymentLink {
+            id: PaymentLinkId::parse("plink_1").expect("an id"),
+            mode: Mode::Test,
+            active: true,
+            name: String::new(),
+            items: vec![LineItem { price_id: id("price_11"), quantity: 1, adjustable: None }],
+            currency_id: CurrencyId::parse("pc_1").expect("an id"),
+            form: FormOptions::default(),
+            custom_message: Text::default(),
+            redirect_url: None,
+            metadata: Metadata::new(),
+            created_at: at(0),
+            updated_at: at(0),
+        };
+        SqlPaymentLinks(&mut session).insert(&link).await.expect("inserts");
+        let mut prices = SqlPrices(&mut session);
+        for (name, deleted) in [("price_1", true), ("price_1", false), ("price_11", false), ("price_held", false), ("price_default", false)] {
+            assert_eq!(prices.delete(&id(name)).await.expect("answers"), deleted, "{name}");
+        }
     }
 
     async fn the_database_itself_refuses_to_oversell(db: &TestDatabase) {

@@ -26,6 +26,7 @@ use souk_adapters::queue::{QueueConfig, Work, drain};
 use souk_adapters::realtime::LocalRealtime;
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
+use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Site};
 use souk_domain::access::{self, Wallet};
@@ -131,6 +132,7 @@ impl TestApp {
             files: Arc::new(files),
             printer: Arc::new(printer),
             realtime: Arc::clone(&realtime),
+            limits: Limits::default(),
             probe: Arc::new(NoQueue),
         };
         let service = Arc::new(souk_api::service(Arc::new(app), Route::new()).boxed());

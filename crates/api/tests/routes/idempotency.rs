@@ -77,6 +77,22 @@ async fn odd_keys_are_refused() {
     app.finish().await;
 }
 
+#[tokio::test]
+async fn a_stranger_cannot_fill_the_table_with_keys() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let stranger = app.browser();
+    stranger.set_cookie("login_token", "guessed");
+    for header in [("x-nothing", ""), ("authorization", "Bearer souk_test_guessed"), ("authorization", "Bearer guessed")] {
+        let call = stranger.call(Method::PUT, &format!("/api/checkout-sessions/{session}/submit")).header(header.0, header.1);
+        let answer = call.header("idempotency-key", "k").json(&form(&app.shop, "x", false)).send().await;
+        assert_eq!((answer.refused(401)["code"].as_str(), answer.header("idempotent-replayed")), (Some("forbidden"), None));
+    }
+    assert_eq!(app.count("SELECT count(*) AS n FROM idempotency_keys").await, 0);
+    app.finish().await;
+}
+
 on_both! {
     async fn of_two_at_once_one_works_and_the_other_is_told_to_wait_or_sees_the_same(db: &TestDatabase) {
         let app = TestApp::on(db).await;

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
 import { Alert } from '@/kit/alert';
 import { ButtonLink } from '@/kit/button';
@@ -12,7 +12,6 @@ import { useNow } from './hooks/use-now';
 import { useOnline } from './hooks/use-online';
 import { paysByCard, useOrder } from './hooks/use-order';
 import { usePayment } from './hooks/use-payment';
-import { CardDialog } from './parts/card-dialog';
 import { Completed } from './parts/completed';
 import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
@@ -25,6 +24,10 @@ import { t } from './text';
 import type { Checkout } from './wire';
 import './checkout.css';
 
+/** Loaded once a card is chosen; the payment then finds it there. */
+const loadCardDialog = () => import('./parts/card-dialog');
+const CardDialog = lazy(loadCardDialog);
+
 const EXPIRY_TICK_MS = 1000;
 /** From here on the page says how long it still holds. */
 const EXPIRY_WARNING_S = 300;
@@ -36,8 +39,9 @@ export function CheckoutPage() {
   const mode = modeOf(new URLSearchParams(window.location.search));
   const standalone = mode.startsWith('standalone');
   const minimal = mode.endsWith('-minimal');
-  // A browser that is known to be in test mode shows the bar at once, so that nothing moves later.
-  const testing = state.name === 'ready' ? !state.checkout.checkoutSession.livemode : keptLivemode() === false;
+  const testing = state.name === 'ready' && !state.checkout.checkoutSession.livemode;
+  // Unless it is known that this browser pays for real, the bar has its place from the start: nothing moves later.
+  const [reserved] = useState(() => keptLivemode() !== true);
 
   useEffect(() => {
     document.documentElement.lang = locale;
@@ -45,7 +49,7 @@ export function CheckoutPage() {
 
   return (
     <div className="checkout" data-mode={mode} data-minimal={minimal || undefined}>
-      {testing && <TestBar />}
+      {(testing || reserved) && <TestBar shown={testing} />}
       {standalone && <Header store={state.name === 'ready' ? state.store : null} />}
       <div role="status" className="checkout-offline">
         {(!online || (state.name === 'loading' && state.lost)) && <Alert tone="warn">{t('state.offline')}</Alert>}
@@ -145,6 +149,10 @@ function Buying({
   const left = session.expires_at - now;
   const settings = bought.option?.method.settings.stripe;
 
+  useEffect(() => {
+    if (card) loadCardDialog().catch(() => undefined);
+  }, [card]);
+
   if (bought.options.length === 0) {
     return <Notice title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
   }
@@ -183,14 +191,16 @@ function Buying({
         </div>
       </div>
       {phase.name === 'card' && settings && (
-        <CardDialog
-          amount={bought.totalText}
-          settings={settings}
-          context={phase.context}
-          contact={form.values}
-          onAccepted={() => payment.watch('card')}
-          onClose={payment.leaveCard}
-        />
+        <Suspense fallback={null}>
+          <CardDialog
+            amount={bought.totalText}
+            settings={settings}
+            context={phase.context}
+            contact={form.values}
+            onAccepted={() => payment.watch('card')}
+            onClose={payment.leaveCard}
+          />
+        </Suspense>
       )}
     </div>
   );

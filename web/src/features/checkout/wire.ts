@@ -58,6 +58,8 @@ export interface Product {
   images?: string[];
   unit_label?: string | null;
   statement_descriptor?: string | null;
+  /** The app that this product sells. */
+  app_did?: string | null;
 }
 
 export interface Price {
@@ -114,6 +116,8 @@ export interface CheckoutSession {
   cancel_url?: string | null;
   success_url?: string | null;
   invoice_id?: string | null;
+  /** Once complete: what the buyer may now download. */
+  entitlements?: Entitlement[];
   customer_id?: string | null;
   cross_sell_behavior?: string | null;
   phone_number_collection?: { enabled: boolean } | null;
@@ -153,6 +157,7 @@ export interface Entitlement {
   app_did: string;
   title: Localized;
   version: string;
+  logo?: string | null;
 }
 
 export interface Checkout {
@@ -161,10 +166,11 @@ export interface Checkout {
   paymentIntent?: PaymentIntent | null;
   paymentLink?: {
     id: string;
-    after_completion?: { hosted_confirmation?: { custom_message?: string | null } | null } | null;
+    after_completion?: {
+      hosted_confirmation?: { custom_message?: string | null; custom_messages?: Localized | null } | null;
+    } | null;
   } | null;
   customer?: Customer | null;
-  entitlements?: Entitlement[];
 }
 
 export interface StripeContext {

@@ -1,5 +1,5 @@
+import { translator } from '@/i18n/light';
 import { toast } from '@/kit/toast';
-import { t } from './text';
 
 export interface ConnectOptions {
   /** Connect action: `login`, `payment`, … */
@@ -13,6 +13,9 @@ export interface ConnectOptions {
   /** Closed without success, by the visitor or because the dialog could not be loaded. */
   onClose?: () => void;
 }
+
+/** The dialog brings its own words; until it is there the common ones must do. */
+const t = translator({ en: {}, zh: {} });
 
 let open = false;
 
@@ -29,7 +32,7 @@ export function openConnect(options: ConnectOptions): void {
       }),
     () => {
       open = false;
-      toast(t('network.text'));
+      toast(t('error.500'));
       options.onClose?.();
     },
   );

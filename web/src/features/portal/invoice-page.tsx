@@ -14,7 +14,7 @@ import { transactionLink } from '@/lib/explorer';
 import { countryName, dayText, momentText } from '@/lib/format';
 import type { Locale } from '@/lib/locale';
 import styles from './invoice-page.module.css';
-import { reasonText } from './invoice-text';
+import { methodText, reasonText } from './invoice-text';
 import { invoiceQuery } from './queries';
 import { InvoiceBadge } from './status';
 
@@ -119,7 +119,7 @@ function Parties({ invoice }: { invoice: InvoiceDetail }) {
       {invoice.paymentMethod ? (
         <div>
           <dt>{t('invoice.method')}</dt>
-          <dd>{invoice.paymentMethod.name}</dd>
+          <dd>{methodText(invoice.paymentMethod, { t })}</dd>
         </div>
       ) : null}
       {link ? (

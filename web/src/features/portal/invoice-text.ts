@@ -1,4 +1,4 @@
-import type { Invoice } from '@/api/types';
+import type { Invoice, PaymentMethod } from '@/api/types';
 import type { useTexts } from '@/app/i18n';
 import { formatMoney } from '@/lib/amount';
 
@@ -47,4 +47,12 @@ export function byDay<T extends { created_at: string }>(list: T[], dayOf: (iso: 
     days.set(day, [...(days.get(day) ?? []), each]);
   }
   return [...days];
+}
+
+const METHODS = ['arcblock', 'ethereum', 'base', 'bitcoin', 'stripe'] as const;
+
+/** How it was paid, in the reader's language; a method of another kind keeps the name the store gave it. */
+export function methodText(method: Pick<PaymentMethod, 'type' | 'name'>, { t }: Pick<Texts, 't'>): string {
+  const known = METHODS.find((each) => each === method.type);
+  return known ? t(`portal.method.${known}`) : method.name;
 }

@@ -7,6 +7,7 @@ import { Failed, Notice } from '@/app/notice';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { momentText } from '@/lib/format';
+import { methodText } from './invoice-text';
 import styles from './payments.module.css';
 import { paymentsQuery } from './queries';
 import { PaymentBadge } from './status';
@@ -54,7 +55,7 @@ function Payment({ payment }: { payment: PaymentIntent }) {
       <PaymentBadge status={payment.status} />
       <span className={styles.when}>
         <time dateTime={payment.created_at}>{momentText(payment.created_at, language)}</time>
-        {method ? ` · ${method.name}` : ''}
+        {method ? ` · ${methodText(method, { t })}` : ''}
         {link ? (
           <>
             {' · '}

@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { SelectField } from '@/kit/field';
 import { formatMoney } from '@/lib/amount';
@@ -72,7 +71,6 @@ function Faucet({ address, onFilled }: { address: string; onFilled: () => void }
     try {
       await askFaucet(address);
       setMessage(t('faucetDone'));
-      announce(t('faucetDone'));
       onFilled();
     } catch (error) {
       setMessage(t('faucetFailed', { message: error instanceof Error ? error.message : String(error) }));

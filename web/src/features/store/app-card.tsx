@@ -22,7 +22,7 @@ export function AppCard({ app }: { app: App }) {
           </Link>
         </h3>
         <p className={styles.developer}>
-          {t('card.by', { developer: app.developer.name })}
+          <span>{t('card.by', { developer: app.developer.name })}</span>
           {app.developer.verified ? (
             <CheckCircleFilled className={styles.verified} aria-label={t('card.verified')} role="img" />
           ) : null}
@@ -35,7 +35,7 @@ export function AppCard({ app }: { app: App }) {
             <CheckCircleFilled aria-hidden="true" /> {t('card.owned')}
           </strong>
         ) : (
-          <strong className="money">{app.pricing === 'free' || !first ? t('price.free') : first}</strong>
+          <strong className="money">{app.pricing === 'free' ? t('price.free') : (first ?? t('price.paid'))}</strong>
         )}
         <span className="figures">
           <DownloadOutlined aria-hidden="true" />{' '}

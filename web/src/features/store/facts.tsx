@@ -12,17 +12,17 @@ import { pricesOf } from './price';
 export function Facts({ app }: { app: AppDetail }) {
   const { t, text, language } = useTexts();
   const { first, others } = pricesOf(app, language);
-  const price =
-    app.pricing === 'free' || !first
-      ? t('price.free')
-      : [first, ...others.map((other) => t('price.or', { price: other }))].join(' ');
+  const paid = [first ?? t('price.paid'), ...others.map((other) => t('price.or', { price: other }))].join(' ');
+  const price = app.pricing === 'free' ? t('price.free') : paid;
   const digest = app.versions.find((each) => each.version === app.version)?.sha256;
   const facts: [string, ReactNode][] = [
     [t('app.price'), price],
     [t('app.published'), dayText(app.created_at, language)],
-    [t('app.downloads'), t('app.downloadsMonth', { number: countText(app.downloads_month, language) })],
   ];
-  if (app.license) facts.push([t('app.license'), app.license]);
+  if (app.downloads_month > 0) {
+    facts.push([t('app.downloads'), t('app.downloadsMonth', { number: countText(app.downloads_month, language) })]);
+  }
+  if (app.license) facts.push([t('app.license'), app.license.replace(/^LicenseRef-/, '')]);
   if (app.category) {
     facts.push([
       t('app.category'),

@@ -1,8 +1,11 @@
 import { Link } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import { dayText, sizeText } from '@/lib/format';
 import styles from './versions.module.css';
+
+const Readme = lazy(() => import('./readme'));
 
 /** The time line of versions, newest first, each with what changed. */
 export function Versions({ app }: { app: AppDetail }) {
@@ -34,7 +37,11 @@ export function Versions({ app }: { app: AppDetail }) {
               <time dateTime={each.published_at}>{dayText(each.published_at, language)}</time> ·{' '}
               {sizeText(each.size, language)}
             </p>
-            <p className={styles.changes}>{text(each.changelog)}</p>
+            <div className={styles.changes}>
+              <Suspense fallback={<p>{text(each.changelog)}</p>}>
+                <Readme source={text(each.changelog)} />
+              </Suspense>
+            </div>
           </li>
         ))}
       </ol>

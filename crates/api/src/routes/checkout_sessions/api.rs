@@ -38,6 +38,7 @@ impl CheckoutApi {
         link: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
         let link = PaymentLinkId::parse(&link).map_err(|_| Problem::bad(EITHER_ID))?;
+        app.limits.admit_start(request.remote_addr())?;
         let id = checkout::start(&app.ctx, &link, &visitor(request, &guest)).await?;
         view(&app, &id, guest.0.as_ref(), call.language).await
     }

@@ -46,6 +46,7 @@ fn action_of(name: &str) -> Result<ConnectAction, Problem> {
 #[handler]
 async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, guest: Guest) -> Result<Response, Problem> {
     let action = action_of(&action)?;
+    app.limits.admit_connect(request.remote_addr())?;
     let query = request.uri().query().unwrap_or_default();
     let params: BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes())
         .filter(|(name, value)| name.len() <= PARAM_MAX && value.len() <= PARAM_MAX)

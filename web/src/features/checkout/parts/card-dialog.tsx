@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import en from '@/i18n/en/checkout.json';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
@@ -42,7 +42,7 @@ function refusalText({ code, decline_code, message }: CardRefusal): string {
 }
 
 /** The card is asked for here and goes from the browser to its processor; our server never sees it. */
-export function CardDialog(props: CardDialogProps) {
+export default function CardDialog(props: CardDialogProps) {
   const { amount, settings, context, contact, onAccepted, onClose } = props;
   const [step, setStep] = useState<Step>({ name: 'form', refusal: null });
   const [values, setValues] = useState<CardValues>({ number: '', expiry: '', cvc: '', name: contact.customer_name });
@@ -114,8 +114,10 @@ function Asking({ onWatch }: { onWatch: () => void }) {
     return () => timers.forEach(clearTimeout);
   }, []);
   useEffect(() => announce(t(text)), [text]);
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.focus(), []);
   return (
-    <div className="checkout-asking" aria-busy="true">
+    <div ref={place} tabIndex={-1} className="checkout-asking" aria-busy="true">
       <Spinner />
       <p>{t(text)}</p>
       {text === 'card.longWorking' && <Button onClick={onWatch}>{t('card.watch')}</Button>}

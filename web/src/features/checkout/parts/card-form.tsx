@@ -1,4 +1,4 @@
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { TextField } from '@/kit/field';
@@ -36,6 +36,10 @@ export function CardForm({ amount, initial, refusal, onConfirm }: CardFormProps)
   const [values, setValues] = useState(initial);
   const [errors, setErrors] = useState<Partial<Record<CardField, Key>>>({});
   const dirty = useRef(new Set<CardField>());
+  // Back from the bank with a refusal: the card is what has to change.
+  useEffect(() => {
+    if (refusal) document.getElementById('card_number')?.focus();
+  }, [refusal]);
   const check = (field: CardField, of: CardValues) => cardError(field, of, new Date()) ?? undefined;
 
   const change = (field: CardField, element: HTMLInputElement) => {

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { callAddress } from '@/api/client';
 import { useLocale } from '@/i18n/light';
 import { ButtonLink } from '@/kit/button';
 import { Download } from '@/kit/icons';
@@ -8,6 +9,7 @@ import { payeeOf, pricedAs } from '../rules/price';
 import { mountPrefix, safeUrl } from '../rules/view';
 import { t } from '../text';
 import type { Checkout } from '../wire';
+import { Picture } from './picture';
 
 /** What was paid in all: base units of the session's currency, as the server settled it. */
 export function paidAmount(
@@ -37,11 +39,13 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
   const prefix = mountPrefix(window.location.pathname);
   const amount = paidAmount(checkout, locale);
   const free = session.payment_status === 'no_payment_required';
+  const confirmation = paymentLink?.after_completion?.hosted_confirmation;
   const message =
-    paymentLink?.after_completion?.hosted_confirmation?.custom_message ||
+    localized(confirmation?.custom_messages ?? undefined, locale) ||
+    confirmation?.custom_message ||
     t('completed.message', { payee: payeeOf(session.line_items, storeName) });
   const next = safeUrl(session.success_url, window.location.origin);
-  const entitlements = checkout.entitlements ?? [];
+  const entitlements = session.entitlements ?? [];
 
   return (
     <section className="checkout-completed">
@@ -63,14 +67,18 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
       <p className="checkout-reason">{message}</p>
       <h2>{t('completed.bought')}</h2>
       <ul className="checkout-bought">
-        {entitlements.map(({ app_did, title, version }) => (
+        {entitlements.map(({ app_did, title, version, logo }) => (
           <li key={app_did}>
+            <Picture src={logo} name={localized(title, locale)} />
             <div>
-              <p className="checkout-item-name">{localized(title, locale)}</p>
+              <a className="checkout-item-name" href={`${prefix}/apps/${app_did}`}>
+                {localized(title, locale)}
+              </a>
               <p className="checkout-detail">{t('completed.version', { version })}</p>
             </div>
             <ButtonLink
-              href={`${prefix}/apps/${app_did}`}
+              href={callAddress(`/api/apps/${app_did}/${version}/bundle`)}
+              download
               look="primary"
               aria-label={t('completed.downloadOf', { name: localized(title, locale) })}
             >

@@ -1,11 +1,11 @@
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { openConnect } from '@/features/connect';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import type { Form } from '../hooks/use-form';
 import { type Order, paysByCard } from '../hooks/use-order';
 import type { Payment, Phase } from '../hooks/use-payment';
-import { type FieldErrors, type FieldName, shownFields } from '../rules/fields';
+import { type FieldName, shownFields } from '../rules/fields';
 import { mountPrefix } from '../rules/view';
 import { type Key, t } from '../text';
 import type { SessionUser } from '../wire';
@@ -23,20 +23,18 @@ interface OrderFormProps {
 
 /** Right, on surface: contact, method, what happens next, and the button with the amount. */
 export function OrderForm({ order, form, payment, user, storeName, onSignedIn }: OrderFormProps) {
-  const [summarised, setSummarised] = useState(false);
+  const [pointing, setPointing] = useState<{ at: FieldName[] } | null>(null);
   const summary = useRef<HTMLDivElement>(null);
   const sending =
     payment.phase.name === 'submitting' || payment.phase.name === 'wallet' || payment.phase.name === 'card';
   const card = paysByCard(order.option);
 
-  /** One wrong field is focused; several are listed first. */
-  const point = (errors: FieldErrors) => {
-    const wrong = shownFields(form.context).filter((name) => errors[name]);
-    const many = wrong.length > 1;
-    setSummarised(many);
-    if (wrong.length === 0) return;
-    requestAnimationFrame(() => (many ? summary.current?.focus() : focusField(wrong[0])));
-  };
+  // One wrong field is focused; several are listed first.
+  useEffect(() => {
+    if (!pointing) return;
+    if (pointing.at.length > 1) summary.current?.focus();
+    else focusField(pointing.at[0]);
+  }, [pointing]);
 
   const onSubmit = async (event: FormEvent) => {
     event.preventDefault();
@@ -45,13 +43,14 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
       return;
     }
     if (order.blocked || sending) return;
-    point(await payment.pay());
+    const errors = await payment.pay();
+    setPointing({ at: shownFields(form.context).filter((name) => errors[name]) });
   };
 
   return (
     <form className="checkout-order-form" noValidate onSubmit={onSubmit} aria-label={t('form.heading')}>
       <ProblemBanner payment={payment} />
-      {summarised && <ErrorSummary ref={summary} form={form} />}
+      {pointing && pointing.at.length > 1 && <ErrorSummary ref={summary} form={form} />}
       {user && <Fields form={form} />}
       <Methods order={order} free={order.total === '0'} />
       <p className="checkout-detail">{user ? t(card ? 'form.cardNote' : 'form.walletNote') : t('form.connectHint')}</p>

@@ -39,6 +39,9 @@ export function Header({ store }: { store: StoreInfo | null }) {
   );
 }
 
-export function TestBar() {
-  return <p className="checkout-test">{t('mode.bar')}</p>;
+/** `shown` false keeps its place while nobody knows yet. */
+export function TestBar({ shown }: { shown: boolean }) {
+  return (
+    <p className={shown ? 'checkout-test' : 'checkout-test checkout-test-place'}>{shown ? t('mode.bar') : null}</p>
+  );
 }

@@ -10,15 +10,22 @@ import { t } from '../text';
 const nameOf = ({ currency, method }: PayOption) =>
   t(isCard(method.type) ? 'method.cardOf' : 'method.walletOf', { symbol: currency.symbol });
 
-/** How to pay: currencies and methods in one choice, wallets first. A single way is told, not asked. */
+/** The network is only worth a word when there is a choice of them. */
+const detailOf = ({ method }: PayOption, named: boolean) =>
+  isCard(method.type)
+    ? t('method.cardDetail')
+    : [named && method.name, t('method.walletDetail')].filter(Boolean).join(' · ');
+
+/** How to pay: currencies and methods in one choice, wallets first. */
 export function Methods({ order, free }: { order: Order; free: boolean }) {
   const locale = useLocale();
   const amountOf = ({ currency }: PayOption) =>
     free ? undefined : formatMoney(orderAmount(order.items, currency.id, false).total, currency, locale);
+  const wallets = order.options.filter((option) => !isCard(option.method.type)).length;
   const cards = order.options.map((option) => ({
     value: option.currency.id,
     title: nameOf(option),
-    detail: option.method.description || option.currency.name,
+    detail: detailOf(option, wallets > 1),
     icon: isCard(option.method.type) ? <Card /> : <Wallet />,
     aside: amountOf(option),
   }));

@@ -3,12 +3,14 @@ import { useLocale } from '@/i18n/light';
 import { Chevron } from '@/kit/icons';
 import { Stepper } from '@/kit/stepper';
 import { formatAmount, formatMoney, isNational } from '@/lib/amount';
+import { useAppTexts } from '../hooks/use-app-texts';
 import { useNarrow } from '../hooks/use-narrow';
 import type { Order } from '../hooks/use-order';
 import { lineAmount, pricedAs, priceText } from '../rules/price';
 import { parseQuantity, type QuantityError, quantityRange } from '../rules/quantity';
 import { say, t } from '../text';
 import type { Currency, LineItem } from '../wire';
+import { Picture } from './picture';
 
 /** SPEC.md 9: on a phone the list folds from this many items on. */
 const FOLDED_FROM = 3;
@@ -85,7 +87,9 @@ function quantityText(error: QuantityError, item: LineItem): string {
 function Item({ item, order, currency }: { item: LineItem; order: Order; currency: Currency }) {
   const locale = useLocale();
   const price = pricedAs(item);
-  const name = price.product?.name ?? item.price_id;
+  const texts = useAppTexts(price.product?.app_did);
+  const name = texts?.title ?? price.product?.name ?? item.price_id;
+  const description = texts?.description ?? price.product?.description;
   const range = quantityRange(item);
   const refused = order.quantityErrors[item.price_id];
   const [unreadable, setUnreadable] = useState(false);
@@ -106,7 +110,7 @@ function Item({ item, order, currency }: { item: LineItem; order: Order; currenc
       <Picture src={price.product?.images?.[0]} name={name} />
       <div className="checkout-item-text">
         <p className="checkout-item-name">{name}</p>
-        {price.product?.description && <p className="checkout-detail checkout-clamp">{price.product.description}</p>}
+        {description && <p className="checkout-detail checkout-clamp">{description}</p>}
         {item.quantity > 1 && (
           <p className="checkout-detail money">{t('order.each', { price: priceText(price, currency, 1, locale) })}</p>
         )}
@@ -142,16 +146,4 @@ function Item({ item, order, currency }: { item: LineItem; order: Order; currenc
       <p className="checkout-item-amount money">{formatMoney(lineAmount(item, currency.id), currency, locale)}</p>
     </li>
   );
-}
-
-function Picture({ src, name }: { src: string | undefined; name: string }) {
-  const [broken, setBroken] = useState(false);
-  if (!src || broken) {
-    return (
-      <span className="checkout-picture" aria-hidden="true">
-        {name.slice(0, 1)}
-      </span>
-    );
-  }
-  return <img className="checkout-picture" src={src} alt="" width={44} height={44} onError={() => setBroken(true)} />;
 }

@@ -1,0 +1,183 @@
+//! What integrators do with sessions: make, list, read, label and expire them.
+
+use super::api::load;
+use super::model::{PhoneCollectionModel, SessionModel};
+use crate::auth::{Reads, Writes, resources};
+use crate::problem::Problem;
+use crate::routes::input::{metadata_filter, page, read_metadata};
+use crate::routes::payment_links::{AddressCollection, LineItemInputModel};
+use crate::state::App;
+use poem::Request;
+use poem::web::Data;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use souk_domain::checkout::{self, Expanded, FormOptions, NewSession, Session, SessionFilter, SessionStatus};
+use souk_domain::shared::{CurrencyId, Mode, PaymentLinkId, SessionId, Timestamp};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CheckoutSessionInput")]
+pub struct NewSessionModel {
+    /// `payment`.
+    pub mode: Option<String>,
+    pub line_items: Vec<LineItemInputModel>,
+    /// Absent: the first item's own currency.
+    pub currency_id: Option<String>,
+    pub success_url: Option<String>,
+    pub cancel_url: Option<String>,
+    /// Unix seconds, at most 30 days ahead. Absent: one day.
+    pub expires_at: Option<i64>,
+    pub phone_number_collection: Option<PhoneCollectionModel>,
+    pub billing_address_collection: Option<AddressCollection>,
+    /// Texts, and `page_info`.
+    pub metadata: Option<serde_json::Value>,
+}
+
+impl NewSessionModel {
+    fn read(self, mode: Mode) -> Result<NewSession, Problem> {
+        if self.mode.is_some_and(|mode| mode != "payment") {
+            return Err(Problem::bad("mode must be payment"));
+        }
+        let (metadata, page_info) = self.metadata.map(read_metadata).transpose()?.unwrap_or_default();
+        let currency_id = self.currency_id.map(|id| CurrencyId::parse(&id)).transpose();
+        Ok(NewSession {
+            mode,
+            items: self.line_items.into_iter().map(LineItemInputModel::read).collect::<Result<_, _>>()?,
+            currency_id: currency_id.map_err(|_| Problem::bad("currency_id is not the id of a currency"))?,
+            form: FormOptions {
+                collect_phone: self.phone_number_collection.is_some_and(|collection| collection.enabled),
+                require_address: self.billing_address_collection == Some(AddressCollection::Required),
+                page_info: page_info.unwrap_or_default(),
+            },
+            success_url: self.success_url,
+            cancel_url: self.cancel_url,
+            metadata,
+            expires_at: self.expires_at.map(Timestamp::from_seconds),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CheckoutSessionUpdate")]
+pub struct LabelModel {
+    /// Takes the place of what was attached before.
+    pub metadata: serde_json::Value,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CheckoutSessionList")]
+pub struct SessionListModel {
+    pub count: u64,
+    pub list: Vec<SessionModel>,
+}
+
+pub struct ManageSessionsApi;
+
+#[OpenApi(prefix_path = "/api/checkout-sessions")]
+impl ManageSessionsApi {
+    /// Make a session for items of one's own choice; `url` is where the buyer pays.
+    #[oai(path = "/", method = "post")]
+    async fn create(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::CheckoutSessions>,
+        session: Json<NewSessionModel>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let id = checkout::open_session(&app.ctx, session.0.read(writes.mode)?).await?;
+        show(&app, writes.mode, &id).await
+    }
+
+    /// The store's sessions, newest first. `status` takes several, separated by commas; `metadata.{name}={value}` narrows the list.
+    #[oai(path = "/", method = "get")]
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of the call")]
+    async fn list(
+        &self,
+        app: Data<&Arc<App>>,
+        request: &Request,
+        reads: Reads<resources::CheckoutSessions>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        limit: Query<Option<u32>>,
+        starting_after: Query<Option<String>>,
+        status: Query<Option<String>>,
+        payment_link_id: Query<Option<String>>,
+    ) -> Result<Json<SessionListModel>, Problem> {
+        let page = page::<SessionId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
+        let statuses = status.0.as_deref().unwrap_or_default().split(',').map(str::trim).filter(|status| !status.is_empty());
+        let statuses = statuses.map(|name| SessionStatus::from_name(name).ok_or_else(|| Problem::bad("status is not known")));
+        let link = payment_link_id.0.map(|id| PaymentLinkId::parse(&id)).transpose();
+        let filter = SessionFilter {
+            statuses: statuses.collect::<Result<_, _>>()?,
+            link: link.map_err(|_| Problem::bad("payment_link_id is not the id of a payment link"))?,
+            metadata: metadata_filter(request)?,
+        };
+        let found = app.ctx.store.read().await?.sessions().list(reads.mode, &filter, &page).await?;
+        let list = found.list.into_iter().map(|session| SessionModel::new(&alone(session), &app.site, true)).collect();
+        Ok(Json(SessionListModel { count: found.count, list }))
+    }
+
+    /// One session with its items.
+    #[oai(path = "/:id", method = "get")]
+    async fn read(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::CheckoutSessions>,
+        id: Path<String>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        show(&app, reads.mode, &SessionId::parse(&id)?).await
+    }
+
+    /// Attach other metadata to a session. Nothing else of it can be changed.
+    #[oai(path = "/:id", method = "put")]
+    async fn label(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::CheckoutSessions>,
+        id: Path<String>,
+        label: Json<LabelModel>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let id = SessionId::parse(&id)?;
+        let (metadata, _) = read_metadata(label.0.metadata)?;
+        checkout::label_session(&app.ctx, writes.mode, &id, metadata).await?;
+        show(&app, writes.mode, &id).await
+    }
+
+    /// End an open session: it can no longer be paid, and its stock is given back.
+    #[oai(path = "/:id/expire", method = "put")]
+    async fn expire(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::CheckoutSessions>,
+        id: Path<String>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let id = SessionId::parse(&id)?;
+        checkout::find_session(app.ctx.store.read().await?.as_mut(), writes.mode, &id).await?;
+        checkout::expire_session(&app.ctx, &id).await?;
+        show(&app, writes.mode, &id).await
+    }
+}
+
+async fn show(app: &App, mode: Mode, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
+    let expanded = load(app, id).await?;
+    if expanded.session.mode != mode {
+        return Err(Problem::not_found());
+    }
+    Ok(Json(SessionModel::new(&expanded, &app.site, true)))
+}
+
+/// A session without what it refers to: a list does not expand.
+fn alone(session: Session) -> Expanded {
+    Expanded {
+        session,
+        link: None,
+        items: Vec::new(),
+        methods: Vec::new(),
+        currencies: Vec::new(),
+        intent: None,
+        attempt: None,
+        invoice: None,
+        customer: None,
+        entitlements: Vec::new(),
+    }
+}

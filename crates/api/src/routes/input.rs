@@ -1,0 +1,105 @@
+//! What the lists and bodies of several resources have in common.
+
+use crate::problem::Problem;
+use crate::routes::checkout_sessions::{PageInfoModel, TextModel};
+use poem::Request;
+use poem_openapi::types::ParseFromJSON;
+use serde_json::Value;
+use souk_domain::customer::{Field, FieldPattern, PageInfo};
+use souk_domain::pricing::Metadata;
+use souk_domain::shared::{Id, Page, check_metadata};
+
+/// A text that is searched for is cut to this many characters.
+const QUERY_MAX: usize = 200;
+/// The name under which `metadata` carries what a form asks for and says.
+const PAGE_INFO: &str = "page_info";
+
+/// A page by number, or by the last id of the page before.
+pub fn page<I: Id>(number: Option<u32>, size: Option<u32>, starting_after: Option<String>) -> Result<Page, Problem> {
+    let after = starting_after.map(|id| I::parse(&id)).transpose().map_err(|_| Problem::bad("starting_after is not valid"))?;
+    Ok(Page { starting_after: after.map(|id| id.to_string()), ..Page::new(number, size) })
+}
+
+/// The text of a search, cut to what is sensible.
+#[must_use]
+pub fn words(query: Option<String>) -> String {
+    query.unwrap_or_default().chars().take(QUERY_MAX).collect()
+}
+
+/// The filters `metadata.{name}={value}` of a list's address.
+pub fn metadata_filter(request: &Request) -> Result<Metadata, Problem> {
+    let query = request.uri().query().unwrap_or_default();
+    let pairs = url::form_urlencoded::parse(query.as_bytes());
+    let filter: Metadata =
+        pairs.filter_map(|(name, value)| Some((name.strip_prefix("metadata.")?.to_owned(), value.into_owned()))).collect();
+    check_metadata(&filter)?;
+    Ok(filter)
+}
+
+/// `metadata` of a body: texts, numbers and truths, kept as texts; `null` leaves an entry out. `page_info` is taken apart.
+pub fn read_metadata(value: Value) -> Result<(Metadata, Option<PageInfo>), Problem> {
+    let Value::Object(entries) = value else { return Err(Problem::bad("metadata must be an object")) };
+    let (mut metadata, mut page_info) = (Metadata::new(), None);
+    for (name, value) in entries {
+        match value {
+            Value::Null => {}
+            Value::Object(_) if name == PAGE_INFO => page_info = Some(read_page_info(value)?),
+            Value::String(text) => drop(metadata.insert(name, text)),
+            Value::Number(_) | Value::Bool(_) => drop(metadata.insert(name, value.to_string())),
+            Value::Array(_) | Value::Object(_) => return Err(Problem::bad("metadata may hold texts, numbers and truths only")),
+        }
+    }
+    Ok((metadata, page_info))
+}
+
+fn read_page_info(value: Value) -> Result<PageInfo, Problem> {
+    let model = PageInfoModel::parse_from_json(Some(value)).map_err(|error| Problem::bad(error.into_message()))?;
+    let mut info = PageInfo { purpose: text(model.form_purpose_description)?, ..PageInfo::default() };
+    for (name, validation) in model.field_validation {
+        let bad = |what: &str| Problem::bad(format!("page_info.field_validation: {what}"));
+        let field = Field::from_name(&name).ok_or_else(|| bad("this field is not known"))?;
+        let pattern = FieldPattern::new(&validation.pattern, text(validation.pattern_message)?);
+        info.patterns.insert(field, pattern.ok_or_else(|| bad("this pattern is not valid"))?);
+    }
+    Ok(info)
+}
+
+fn text(model: TextModel) -> Result<souk_domain::shared::Text, Problem> {
+    let check = |text: &str| souk_domain::shared::check_text("page_info", text, souk_domain::shared::DESCRIPTION_MAX);
+    Ok(souk_domain::shared::Text { en: check(&model.en)?, zh: check(&model.zh)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn metadata_is_kept_as_texts_and_page_info_taken_apart() {
+        let body = json!({"a": "x", "n": 5, "t": true, "gone": null, "page_info": {
+            "field_validation": {"customer_name": {"pattern": "^[a-z]+$", "pattern_message": {"en": "letters"}}},
+            "form_purpose_description": {"en": "Why", "zh": "为何"}}});
+        let (metadata, info) = read_metadata(body).expect("reads");
+        assert_eq!(metadata, [("a", "x"), ("n", "5"), ("t", "true")].map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        let info = info.expect("is there");
+        assert_eq!(info.purpose.zh, "为何");
+        assert_eq!(info.patterns[&Field::Name].message.en, "letters");
+    }
+
+    #[test]
+    fn patterns_that_do_not_compile_and_unknown_fields_are_refused() {
+        let with = |name: &str, pattern: &str| json!({"page_info": {"field_validation": {name: {"pattern": pattern}}}});
+        assert!(read_metadata(with("customer_name", "(")).is_err());
+        assert!(read_metadata(with("shoe_size", "1")).is_err());
+        assert!(read_metadata(json!({"a": {"b": 1}})).is_err());
+        assert!(read_metadata(json!([])).is_err());
+    }
+
+    #[test]
+    fn filters_are_found_among_other_parameters() {
+        let uri = "/api/products?livemode=false&metadata.team=a%20b&metadata.x.y=1".parse().expect("an address");
+        let request = Request::builder().uri(uri).finish();
+        let filter = metadata_filter(&request).expect("reads");
+        assert_eq!(filter, [("team", "a b"), ("x.y", "1")].map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    }
+}

@@ -1,0 +1,7 @@
+//! Payment links.
+
+mod api;
+mod model;
+
+pub use api::PaymentLinksApi;
+pub use model::*;

@@ -1,0 +1,72 @@
+use super::model::MethodInputModel;
+use crate::auth::{Reads, Writes, resources};
+use crate::problem::Problem;
+use crate::routes::payments::MethodModel;
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::OpenApi;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use souk_domain::payment;
+use souk_domain::shared::{MethodId, Mode};
+use std::sync::Arc;
+
+pub struct PaymentMethodsApi;
+
+#[OpenApi(prefix_path = "/api/payment-methods")]
+impl PaymentMethodsApi {
+    /// Make a payment method. Its settings are checked against its network first.
+    #[oai(path = "/", method = "post")]
+    async fn create(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::PaymentMethods>,
+        method: Json<MethodInputModel>,
+    ) -> Result<Json<MethodModel>, Problem> {
+        let kind = method.kind()?;
+        let id = payment::create_method(&app.ctx, writes.mode, kind, method.0.read(kind)?).await?;
+        show(&app, writes.mode, &id).await
+    }
+
+    /// All payment methods of the mode, with their currencies.
+    #[oai(path = "/", method = "get")]
+    async fn list(&self, app: Data<&Arc<App>>, reads: Reads<resources::PaymentMethods>) -> Result<Json<Vec<MethodModel>>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let methods = unit.methods().list(reads.mode).await?;
+        let currencies = unit.methods().currencies(reads.mode).await?;
+        Ok(Json(methods.iter().map(|method| MethodModel::new(method, &currencies, &app.site)).collect()))
+    }
+
+    /// One payment method, without its secrets.
+    #[oai(path = "/:id", method = "get")]
+    async fn read(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::PaymentMethods>,
+        id: Path<String>,
+    ) -> Result<Json<MethodModel>, Problem> {
+        show(&app, reads.mode, &MethodId::parse(&id)?).await
+    }
+
+    /// Change a payment method. A secret that is not sent stays.
+    #[oai(path = "/:id", method = "put")]
+    async fn update(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::PaymentMethods>,
+        id: Path<String>,
+        method: Json<MethodInputModel>,
+    ) -> Result<Json<MethodModel>, Problem> {
+        let id = MethodId::parse(&id)?;
+        let kind = payment::find_method(app.ctx.store.read().await?.as_mut(), writes.mode, &id).await?.kind;
+        payment::change_method(&app.ctx, writes.mode, &id, method.0.read(kind)?).await?;
+        show(&app, writes.mode, &id).await
+    }
+}
+
+async fn show(app: &App, mode: Mode, id: &MethodId) -> Result<Json<MethodModel>, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    let method = payment::find_method(unit.as_mut(), mode, id).await?;
+    let currencies = unit.methods().currencies(mode).await?;
+    Ok(Json(MethodModel::new(&method, &currencies, &app.site)))
+}

@@ -1,0 +1,7 @@
+//! Payment methods.
+
+mod api;
+mod model;
+
+pub use api::PaymentMethodsApi;
+pub use model::*;

@@ -1,0 +1,7 @@
+//! Prices.
+
+mod api;
+mod model;
+
+pub use api::PricesApi;
+pub use model::*;

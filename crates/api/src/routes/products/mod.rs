@@ -1,0 +1,7 @@
+//! Products.
+
+mod api;
+mod model;
+
+pub use api::ProductsApi;
+pub use model::*;

@@ -1,0 +1,57 @@
+//! What is typed into a product.
+
+use crate::problem::Problem;
+use crate::routes::checkout_sessions::{FeatureModel, ProductModel};
+use crate::routes::input::read_metadata;
+use crate::routes::prices::PriceInputModel;
+use crate::state::App;
+use poem_openapi::Object;
+use souk_domain::pricing::{PriceFields, ProductFields};
+use souk_domain::shared::PriceId;
+
+/// Fields of a product. In an update an absent field keeps its value, and an empty text clears it.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ProductInput")]
+pub struct ProductInputModel {
+    pub active: Option<bool>,
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub images: Option<Vec<String>>,
+    pub features: Option<Vec<FeatureModel>>,
+    pub unit_label: Option<String>,
+    pub statement_descriptor: Option<String>,
+    pub default_price_id: Option<String>,
+    /// The app that a purchase entitles to.
+    pub app_did: Option<String>,
+    pub metadata: Option<serde_json::Value>,
+    /// Made together with a new product; an update leaves prices alone.
+    pub prices: Option<Vec<PriceInputModel>>,
+}
+
+impl ProductInputModel {
+    pub fn read(self, app: &App) -> Result<(ProductFields, Vec<PriceFields>), Problem> {
+        let price_id = self.default_price_id.map(|id| PriceId::parse(&id)).transpose();
+        let did = self.app_did.map(|did| app.envelopes.parse_did(&did).ok_or_else(|| Problem::bad("app_did is not an address")));
+        let fields = ProductFields {
+            active: self.active,
+            name: self.name,
+            description: self.description,
+            images: self.images,
+            features: self.features.map(|features| features.into_iter().map(|feature| feature.name).collect()),
+            unit_label: self.unit_label,
+            statement_descriptor: self.statement_descriptor,
+            default_price_id: price_id.map_err(|_| Problem::bad("default_price_id is not the id of a price"))?,
+            app: did.transpose()?,
+            metadata: self.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata),
+        };
+        let prices = self.prices.unwrap_or_default().into_iter().map(PriceInputModel::read).collect::<Result<_, _>>()?;
+        Ok((fields, prices))
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ProductList")]
+pub struct ProductListModel {
+    pub count: u64,
+    pub list: Vec<ProductModel>,
+}

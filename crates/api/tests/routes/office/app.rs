@@ -1,0 +1,272 @@
+//! A store for one test: SQLite in a scratch folder, a clock that stands still, networks that know one address.
+
+use async_trait::async_trait;
+use poem::endpoint::{BoxEndpoint, make_sync};
+use poem::http::Method as Verb;
+use poem::test::TestClient;
+use poem::{EndpointExt, Response};
+use serde_json::{Value, json};
+use souk_adapters::files::FileStore;
+use souk_adapters::identity::{AppEnvelopes, AppKey};
+use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
+use souk_adapters::persistence::{SecretBox, SqlStore};
+use souk_adapters::realtime::LocalRealtime;
+use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
+use souk_api::auth::{NewKey, create_key, token_hash};
+use souk_api::state::{App, Probe, Site};
+use souk_api::{Limits, service};
+use souk_domain::access::{self, Did, Passport, Role, Scope, User};
+use souk_domain::context::{Context, Networks};
+use souk_domain::payment::*;
+use souk_domain::shared::*;
+use std::sync::Arc;
+
+/// The only host that the networks of these tests know. Whatever else is saved is misconfigured.
+pub const HOST: &str = "https://network.example/api/";
+
+pub struct TestApp {
+    client: TestClient<BoxEndpoint<'static, Response>>,
+    pub ctx: Context,
+    _database: TestDatabase,
+    _files: tempfile::TempDir,
+}
+
+/// Who makes a call.
+#[derive(Debug, Clone)]
+pub enum Who {
+    Nobody,
+    /// By the token of a login.
+    Cookie(String),
+    /// By an API key.
+    Key(String),
+}
+
+struct Ready;
+
+#[async_trait]
+impl Probe for Ready {
+    async fn ping(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl TestApp {
+    pub async fn open() -> Self {
+        let database = TestDatabase::sqlite().await;
+        let files = tempfile::tempdir().expect("a scratch folder");
+        let store = SqlStore::new(souk_adapters::persistence::Database::clone(&database), Arc::new(SecretBox::new(&[7; 32])));
+        let network = Arc::new(Network);
+        let networks = Networks::default().with_wallet(MethodKind::Arcblock, network.clone()).with_card(MethodKind::Stripe, network);
+        let ctx =
+            Context { store: Arc::new(store), clock: Arc::new(FixedClock::default()), random: Arc::new(SeededRandom::new(1)), networks };
+        let printer = PdfPrinter {
+            seller: Party { name: "Souk".to_owned(), details: Vec::new() },
+            public_url: "https://store.example".to_owned(),
+            fonts: InvoiceFonts::default(),
+        };
+        let app = App {
+            ctx: ctx.clone(),
+            site: Site {
+                name: "Souk".to_owned(),
+                description: Text::default(),
+                public_url: "https://store.example".parse().expect("an address"),
+                demo: false,
+                analytics_script: None,
+                errors_url: None,
+                errors_sample_rate: 0.0,
+            },
+            envelopes: Arc::new(AppEnvelopes::new(AppKey::from_seed(&[1; 32]))),
+            files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
+            printer: Arc::new(printer),
+            realtime: Arc::new(LocalRealtime::default()),
+            limits: Limits::default(),
+            probe: Arc::new(Ready),
+        };
+        let client = TestClient::new(service(Arc::new(app), make_sync(|_| "a page")).boxed());
+        Self { client, ctx, _database: database, _files: files }
+    }
+
+    /// Somebody who is signed in, with a passport or without.
+    pub async fn person(&self, role: Option<Role>) -> Who {
+        let did = Did::from_verified(format!("z{}", role.map_or("guest", Role::name)));
+        let now = self.ctx.now();
+        let user = User {
+            did: did.clone(),
+            public_key: "z1".to_owned(),
+            full_name: "Ada".to_owned(),
+            email: String::new(),
+            phone: String::new(),
+            address: None,
+            language: Language::English,
+            created_at: now,
+            updated_at: now,
+        };
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        unit.users().upsert(&user).await.expect("writes");
+        if let Some(role) = role {
+            let id = PassportId::new(now, self.ctx.random.as_ref());
+            let passport = Passport { id, holder: did.clone(), role, issued_at: now, revoked_at: None };
+            unit.users().issue_passport(&passport).await.expect("writes");
+        }
+        unit.commit().await.expect("commits");
+        let token = format!("token-of-{did}");
+        access::open_login(&self.ctx, &did, &token_hash(&token)).await.expect("signs in");
+        Who::Cookie(token)
+    }
+
+    pub async fn owner(&self) -> Who {
+        self.person(Some(Role::Owner)).await
+    }
+
+    pub async fn key(&self, mode: Mode, scopes: &[&str]) -> Who {
+        let scopes = scopes.iter().map(|scope| Scope::parse(scope).expect("a scope")).collect();
+        let (_, secret) = create_key(&self.ctx, NewKey { name: "test".to_owned(), mode, scopes }).await.expect("makes a key");
+        Who::Key(secret)
+    }
+
+    /// Calls in test mode, unless the path says otherwise. Answers the status and the body.
+    pub async fn call(&self, who: &Who, verb: Verb, path: &str, body: &Value) -> (u16, Value) {
+        self.send(who, verb, path, if body.is_null() { String::new() } else { body.to_string() }).await
+    }
+
+    /// The same with a body as it is.
+    pub async fn send(&self, who: &Who, verb: Verb, path: &str, body: String) -> (u16, Value) {
+        let mode = if path.contains("livemode") {
+            ""
+        } else if path.contains('?') {
+            "&livemode=false"
+        } else {
+            "?livemode=false"
+        };
+        let mut request = self.client.request(verb, format!("{path}{mode}"));
+        match who {
+            Who::Nobody => {}
+            Who::Cookie(token) => request = request.header("cookie", format!("login_token={token}")),
+            Who::Key(secret) => request = request.header("authorization", format!("Bearer {secret}")),
+        }
+        if !body.is_empty() {
+            request = request.content_type("application/json").body(body);
+        }
+        let mut response = request.send().await.0;
+        let status = response.status().as_u16();
+        let text = response.take_body().into_string().await.expect("a text");
+        (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+
+    pub async fn get(&self, who: &Who, path: &str) -> Value {
+        let (status, answer) = self.call(who, Verb::GET, path, &Value::Null).await;
+        assert_eq!(status, 200, "{answer}");
+        answer
+    }
+
+    pub async fn post(&self, who: &Who, path: &str, body: Value) -> Value {
+        let (status, answer) = self.call(who, Verb::POST, path, &body).await;
+        assert_eq!(status, 200, "{answer}");
+        answer
+    }
+
+    pub async fn put(&self, who: &Who, path: &str, body: Value) -> Value {
+        let (status, answer) = self.call(who, Verb::PUT, path, &body).await;
+        assert_eq!(status, 200, "{answer}");
+        answer
+    }
+
+    /// A call that must be refused. Answers the status and `error`.
+    pub async fn refused(&self, who: &Who, verb: Verb, path: &str, body: Value) -> (u16, String) {
+        let (status, answer) = self.call(who, verb, path, &body).await;
+        assert!(status >= 400, "{answer}");
+        (status, answer["error"].as_str().expect("every refusal has a text").to_owned())
+    }
+
+    /// A wallet method with a token of 18 decimals, and a card method with dollars. Answers the ids of both currencies.
+    pub async fn currencies(&self, who: &Who) -> (String, String) {
+        let wallet = json!({"type": "arcblock", "name": "Wallet", "settings": {"arcblock":
+            {"chain_id": "sandbox", "api_host": HOST, "explorer_host": "/sandbox/explorer"}}});
+        let card = json!({"type": "stripe", "name": "Card", "settings": {"stripe":
+            {"api_host": HOST, "publishable_key": "pk_1", "secret_key": "sk_secret", "webhook_signing_secret": "whsec_secret"}}});
+        let wallet = self.post(who, "/api/payment-methods", wallet).await;
+        let card = self.post(who, "/api/payment-methods", card).await;
+        let token = json!({"payment_method_id": wallet["id"], "symbol": "TBA", "contract": "z35token", "is_base_currency": true});
+        let dollar = json!({"payment_method_id": card["id"], "symbol": "USD", "contract": "USD"});
+        let token = self.post(who, "/api/payment-currencies", token).await;
+        let dollar = self.post(who, "/api/payment-currencies", dollar).await;
+        (text(&token["id"]), text(&dollar["id"]))
+    }
+
+    /// A product with one price. Answers the id of the price.
+    pub async fn price(&self, who: &Who, price: Value) -> String {
+        let product = self.post(who, "/api/products", json!({"name": "Keeper", "prices": [price]})).await;
+        text(&product["prices"][0]["id"])
+    }
+}
+
+pub fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+/// Knows [`HOST`], and contracts that do not begin with `bad`. Moves no money.
+struct Network;
+
+fn verified(method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+    let (MethodSettings::Arcblock { api_host, .. } | MethodSettings::Stripe { api_host, .. }) = &method.settings else {
+        return Err(RailError::Misconfigured("not of this network".to_owned()));
+    };
+    if api_host != HOST || currencies.iter().any(|currency| currency.contract.starts_with("bad")) {
+        return Err(RailError::Misconfigured("nobody is there".to_owned()));
+    }
+    Ok(())
+}
+
+fn nothing_moves() -> RailError {
+    RailError::Unreachable("no money moves in these tests".to_owned())
+}
+
+#[async_trait]
+impl WalletRail for Network {
+    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+        verified(method, currencies)
+    }
+
+    fn prepare(&self, _: &Method, _: &Currency, _: &TransferAsk) -> Result<PreparedTransfer, RailError> {
+        Err(nothing_moves())
+    }
+
+    fn check(&self, _: &Method, _: &Currency, _: &TransferAsk, _: &str) -> Result<SignedTransfer, CheckError> {
+        Err(CheckError::Malformed)
+    }
+
+    async fn send(&self, _: &Method, _: &Currency, _: &SignedTransfer) -> Outcome {
+        Outcome::Absent
+    }
+
+    async fn find(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
+        Outcome::Absent
+    }
+
+    async fn balance(&self, _: &Method, _: &Currency, _: &Did) -> Result<Amount, RailError> {
+        Err(nothing_moves())
+    }
+}
+
+#[async_trait]
+impl CardRail for Network {
+    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+        verified(method, currencies)
+    }
+
+    async fn open(&self, _: &Method, _: &Currency, _: &CardAsk) -> Result<CardIntent, RailError> {
+        Err(nothing_moves())
+    }
+
+    async fn find(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
+        Outcome::Absent
+    }
+
+    async fn cancel(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
+        Outcome::Absent
+    }
+
+    fn read_event(&self, _: &Method, _: &[u8], _: &str, _: Timestamp) -> Result<CardEvent, EventError> {
+        Err(EventError::Malformed)
+    }
+}

@@ -1,0 +1,351 @@
+//! What is counted when all is over: our tables against the networks' own books (DESIGN.md 2).
+
+use crate::front::Front;
+use serde_json::Value;
+use souk_adapters::persistence::{Database, Row};
+use souk_domain::shared::Amount;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// One line of the table. `wrong` must be 0.
+#[derive(Debug)]
+pub struct Count {
+    pub what: &'static str,
+    pub of: usize,
+    pub wrong: usize,
+    /// The first few, for the message.
+    pub examples: Vec<String>,
+}
+
+fn count(what: &'static str, of: usize, wrong: Vec<String>) -> Count {
+    Count { what, of, wrong: wrong.len(), examples: wrong.into_iter().take(3).collect() }
+}
+
+/// What a network says that it moved for an attempt or a session.
+#[derive(Debug, Default, Clone)]
+struct Moved {
+    times: usize,
+    amount: Amount,
+}
+
+struct SessionRow {
+    id: String,
+    status: String,
+    payment_status: String,
+    amount_total: Amount,
+    items: Value,
+}
+
+struct Books<'a> {
+    database: &'a Database,
+    /// By session: transfers carry the session as their reference.
+    transfers: BTreeMap<String, Moved>,
+    /// By attempt.
+    charges: BTreeMap<String, Moved>,
+    sessions: Vec<SessionRow>,
+    /// Attempt to session and currency.
+    attempts: BTreeMap<String, (String, String)>,
+}
+
+/// Reads everything and counts what does not fit.
+pub async fn audit(front: &Front, database: &Database) -> Vec<Count> {
+    let books = Books::read(front, database).await;
+    let mut counts = vec![books.states(), books.charged_twice(), books.money_and_sessions()];
+    counts.push(books.sums().await);
+    counts.push(books.entries().await);
+    counts.push(books.stock().await);
+    counts.push(books.numbers().await);
+    counts.push(books.invoices().await);
+    counts.push(books.entitlements().await);
+    counts.push(books.outbox().await);
+    counts
+}
+
+/// Every paid invoice has its receipt among the mails that were written to the data folder.
+pub async fn receipts(database: &Database, mails: &Path) -> Count {
+    let written: BTreeSet<String> = std::fs::read_dir(mails)
+        .map(|files| files.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    let paid = all(database, "SELECT id FROM invoices WHERE status = 'paid' AND total > $1", Amount::ZERO).await;
+    let ids: Vec<String> = paid.iter().map(|row| row.get("id").expect("an id")).collect();
+    let missing = ids.iter().filter(|id| !written.iter().any(|name| name.contains(id.as_str()))).cloned().collect();
+    count("receipts not written", ids.len(), missing)
+}
+
+/// Prints the table; answers what is wrong, as text.
+pub fn report(title: &str, counts: &[Count]) -> String {
+    println!("\n{title}");
+    for Count { what, of, wrong, .. } in counts {
+        println!("  {what:<58} {wrong:>4}  of {of}");
+    }
+    let told = |count: &&Count| count.wrong > 0;
+    counts.iter().filter(told).map(|count| format!("{}: {} ({})\n", count.what, count.wrong, count.examples.join("; "))).collect()
+}
+
+async fn all(database: &Database, sql: &'static str, bound: Amount) -> Vec<Row> {
+    database.read().await.expect("reads").query(sql).bind(bound).all().await.expect("reads")
+}
+
+async fn rows(database: &Database, sql: &'static str) -> Vec<Row> {
+    database.read().await.expect("reads").query(sql).all().await.expect("reads")
+}
+
+fn text(row: &Row, column: &'static str) -> String {
+    row.get(column).expect("a text")
+}
+
+fn optional(row: &Row, column: &'static str) -> Option<String> {
+    row.get(column).expect("a text or none")
+}
+
+fn number(row: &Row, column: &'static str) -> i64 {
+    row.get(column).expect("a number")
+}
+
+fn amount(row: &Row, column: &'static str) -> Amount {
+    row.get(column).expect("an amount")
+}
+
+fn plus(sum: Amount, amount: Amount) -> Amount {
+    sum.plus(amount).expect("no overflow")
+}
+
+impl<'a> Books<'a> {
+    async fn read(front: &Front, database: &'a Database) -> Self {
+        let mut transfers: BTreeMap<String, Moved> = BTreeMap::new();
+        let listed = front.get("sandbox/arcblock/debug/transfers", None).await.expect("the ledger tells");
+        for transfer in listed.as_array().expect("a list") {
+            let amount = Amount::parse_base_units(transfer["amount"].as_str().unwrap_or_default()).expect("an amount");
+            let moved = transfers.entry(transfer["reference"].as_str().unwrap_or_default().to_owned()).or_default();
+            *moved = Moved { times: moved.times + 1, amount: plus(moved.amount, amount) };
+        }
+        let mut charges: BTreeMap<String, Moved> = BTreeMap::new();
+        let listed = front.get("sandbox/stripe/debug/charges", None).await.expect("the processor tells");
+        for charge in listed.as_array().expect("a list") {
+            let amount = Amount::parse_base_units(&charge["amount"].to_string()).expect("an amount");
+            let moved = charges.entry(charge["attempt"].as_str().unwrap_or_default().to_owned()).or_default();
+            *moved = Moved { times: moved.times + 1, amount: plus(moved.amount, amount) };
+        }
+        let sessions = rows(database, "SELECT id, status, payment_status, amount_total, items FROM checkout_sessions").await;
+        let session = |row: &Row| SessionRow {
+            id: text(row, "id"),
+            status: text(row, "status"),
+            payment_status: text(row, "payment_status"),
+            amount_total: amount(row, "amount_total"),
+            items: row.get("items").expect("items"),
+        };
+        let attempts = "SELECT a.id, i.session_id, a.currency_id FROM attempts a JOIN payment_intents i ON i.id = a.intent_id";
+        let attempts = rows(database, attempts).await;
+        let attempt = |row: &Row| (text(row, "id"), (text(row, "session_id"), text(row, "currency_id")));
+        Self {
+            database,
+            transfers,
+            charges,
+            sessions: sessions.iter().map(session).collect(),
+            attempts: attempts.iter().map(attempt).collect(),
+        }
+    }
+
+    fn complete(&self) -> impl Iterator<Item = &SessionRow> {
+        self.sessions.iter().filter(|session| session.status == "complete")
+    }
+
+    /// Invariant 3, and that nothing is in between.
+    fn states(&self) -> Count {
+        let sound = |session: &&SessionRow| match session.status.as_str() {
+            "complete" => session.payment_status == "paid",
+            "open" | "expired" => session.payment_status == "unpaid",
+            _ => false,
+        };
+        let wrong = self.sessions.iter().filter(|session| !sound(session));
+        let wrong = wrong.map(|session| format!("{} is {} and {}", session.id, session.status, session.payment_status)).collect();
+        count("sessions neither complete, open nor expired", self.sessions.len(), wrong)
+    }
+
+    /// Invariant 1, counted at the networks.
+    fn charged_twice(&self) -> Count {
+        let twice = self.transfers.iter().chain(&self.charges).filter(|(_, moved)| moved.times != 1);
+        let wrong = twice.map(|(reference, moved)| format!("{reference} {} times", moved.times)).collect();
+        count("attempts charged twice (at the networks)", self.transfers.len() + self.charges.len(), wrong)
+    }
+
+    /// What the networks moved for each session, over both rails.
+    fn moved(&self) -> (BTreeMap<&str, Moved>, Vec<String>) {
+        let mut moved: BTreeMap<&str, Moved> = BTreeMap::new();
+        let mut strangers = Vec::new();
+        let mut add = |session: &'_ str, more: &Moved| {
+            let Some(known) = self.sessions.iter().find(|known| known.id == session) else { return false };
+            let sum = moved.entry(&known.id).or_default();
+            *sum = Moved { times: sum.times + more.times, amount: plus(sum.amount, more.amount) };
+            true
+        };
+        for (session, more) in &self.transfers {
+            if !add(session, more) {
+                strangers.push(format!("a transfer for {session}, which does not exist"));
+            }
+        }
+        for (attempt, more) in &self.charges {
+            match self.attempts.get(attempt) {
+                Some((session, _)) => drop(add(session, more)),
+                None => strangers.push(format!("a charge for {attempt}, which does not exist")),
+            }
+        }
+        (moved, strangers)
+    }
+
+    /// Invariants 3 and 10: complete exactly when its money moved, once, and as much as was asked.
+    fn money_and_sessions(&self) -> Count {
+        let (moved, mut wrong) = self.moved();
+        for session in &self.sessions {
+            match (session.status == "complete", moved.get(session.id.as_str())) {
+                (true, Some(moved)) if moved.times == 1 && moved.amount == session.amount_total => {}
+                (false, None) => {}
+                (_, moved) => wrong.push(format!("{} is {}, total {}, moved {moved:?}", session.id, session.status, session.amount_total)),
+            }
+        }
+        count("sessions whose money and state differ", self.complete().count(), wrong)
+    }
+
+    /// Invariant 5: what the networks took is what the journal says.
+    async fn sums(&self) -> Count {
+        let mut wrong = Vec::new();
+        let mut booked: BTreeMap<String, Amount> = BTreeMap::new();
+        let postings = "SELECT amount, currency_id FROM journal_postings WHERE side = 'debit' AND account LIKE 'assets:network:%'";
+        for row in rows(self.database, postings).await {
+            let sum = booked.entry(text(&row, "currency_id")).or_default();
+            *sum = plus(*sum, amount(&row, "amount"));
+        }
+        let currencies = "SELECT c.id, m.kind FROM currencies c JOIN payment_methods m ON m.id = c.method_id";
+        for row in rows(self.database, currencies).await {
+            let taken = if text(&row, "kind") == "stripe" { &self.charges } else { &self.transfers };
+            let taken = taken.values().fold(Amount::ZERO, |sum, moved| plus(sum, moved.amount));
+            let booked = booked.remove(&text(&row, "id")).unwrap_or_default();
+            println!("  {:<10} at the network {taken}, in the journal {booked}", text(&row, "kind"));
+            if taken != booked {
+                wrong.push(format!("{}: the network took {taken}, the journal says {booked}", text(&row, "kind")));
+            }
+        }
+        count("currencies whose sums differ from the journal", 2, wrong)
+    }
+
+    /// Invariant 5: each entry sums to zero, and each settled attempt has one.
+    async fn entries(&self) -> Count {
+        let mut sums: BTreeMap<(String, String), (Amount, Amount)> = BTreeMap::new();
+        for row in rows(self.database, "SELECT entry_id, side, amount, currency_id FROM journal_postings").await {
+            let (debit, credit) = sums.entry((text(&row, "entry_id"), text(&row, "currency_id"))).or_default();
+            let side = if text(&row, "side") == "debit" { debit } else { credit };
+            *side = plus(*side, amount(&row, "amount"));
+        }
+        let mut wrong: Vec<_> = sums.iter().filter(|(_, (debit, credit))| debit != credit).map(|((entry, _), _)| entry.clone()).collect();
+        let unbooked = "SELECT a.id FROM attempts a WHERE a.status = 'settled'
+                        AND NOT EXISTS (SELECT 1 FROM journal_entries e WHERE e.subject = a.id AND e.reason = 'payment')";
+        wrong.extend(rows(self.database, unbooked).await.iter().map(|row| format!("{} is settled and not booked", text(row, "id"))));
+        count("journal entries unbalanced or missing", sums.len(), wrong)
+    }
+
+    /// Invariant 8: what is sold or held is what was taken from the stock, and never more than there was.
+    async fn stock(&self) -> Count {
+        let mut held: BTreeMap<String, i64> = BTreeMap::new();
+        let mut sold: BTreeMap<(String, String), i64> = BTreeMap::new();
+        let mut wrong = Vec::new();
+        for row in rows(self.database, "SELECT session_id, price_id, quantity, state FROM holds").await {
+            let (session, price, quantity) = (text(&row, "session_id"), text(&row, "price_id"), number(&row, "quantity"));
+            match text(&row, "state").as_str() {
+                "released" => {}
+                "sold" => {
+                    *held.entry(price.clone()).or_default() += quantity;
+                    sold.insert((session, price), quantity);
+                }
+                _ => *held.entry(price).or_default() += quantity,
+            }
+        }
+        let prices = rows(self.database, "SELECT id, quantity_sold, quantity_available FROM prices").await;
+        for row in &prices {
+            let (id, taken, available) = (text(row, "id"), number(row, "quantity_sold"), number(row, "quantity_available"));
+            let held = held.get(&id).copied().unwrap_or_default();
+            if taken != held || (available > 0 && taken > available) {
+                wrong.push(format!("{id}: taken {taken}, held {held}, available {available}"));
+            }
+        }
+        for session in self.complete() {
+            for item in session.items.as_array().into_iter().flatten() {
+                let price = item["price_id"].as_str().unwrap_or_default().to_owned();
+                if sold.remove(&(session.id.clone(), price.clone())) != item["quantity"].as_i64() {
+                    wrong.push(format!("{}: {price} is not marked as sold", session.id));
+                }
+            }
+        }
+        wrong.extend(sold.into_keys().map(|(session, price)| format!("{price} is sold by {session}, which is not complete")));
+        count("prices or sales whose stock is wrong", prices.len(), wrong)
+    }
+
+    /// Invariant 11: one series, from 1, without gaps, and its counter at the end.
+    async fn numbers(&self) -> Count {
+        let mut wrong = Vec::new();
+        let numbered = rows(self.database, "SELECT number FROM invoices WHERE number IS NOT NULL ORDER BY number").await;
+        for (row, expected) in numbered.iter().zip(1..) {
+            if number(row, "number") != expected {
+                wrong.push(format!("{} stands where {expected} belongs", number(row, "number")));
+                break;
+            }
+        }
+        let last = rows(self.database, "SELECT sum(last_number) AS n FROM invoice_series").await;
+        let last = last.first().map_or(0, |row| number(row, "n"));
+        if last != i64::try_from(numbered.len()).expect("few invoices") {
+            wrong.push(format!("the series is at {last}, there are {} invoices", numbered.len()));
+        }
+        count("gaps in invoice numbers", numbered.len(), wrong)
+    }
+
+    /// A complete session has a paid invoice with a number, an expired one none.
+    async fn invoices(&self) -> Count {
+        let status: BTreeMap<_, _> = self.sessions.iter().map(|session| (session.id.as_str(), session.status.as_str())).collect();
+        let invoices = rows(self.database, "SELECT id, session_id, status, coalesce(number, 0) AS n FROM invoices").await;
+        let sound = |row: &&Row| {
+            let session = optional(row, "session_id").unwrap_or_default();
+            match (text(row, "status").as_str(), number(row, "n")) {
+                ("paid", number) => number > 0 && status.get(session.as_str()) == Some(&"complete"),
+                ("draft", number) => number == 0 && status.get(session.as_str()) == Some(&"open"),
+                ("void", number) => number == 0 && status.get(session.as_str()) == Some(&"expired"),
+                _ => false,
+            }
+        };
+        let wrong = invoices.iter().filter(|row| !sound(row)).map(|row| format!("{} is {}", text(row, "id"), text(row, "status")));
+        let mut wrong: Vec<_> = wrong.collect();
+        let paid = invoices.iter().filter(|row| text(row, "status") == "paid").count();
+        if paid != self.complete().count() {
+            wrong.push(format!("{paid} invoices are paid, {} sessions complete", self.complete().count()));
+        }
+        count("invoices whose state is not their session's", invoices.len(), wrong)
+    }
+
+    /// One right for each app of each complete session, and no other.
+    async fn entitlements(&self) -> Count {
+        let apps = "SELECT p.id, pr.app FROM prices p JOIN products pr ON pr.id = p.product_id WHERE pr.app IS NOT NULL";
+        let apps: BTreeMap<String, String> =
+            rows(self.database, apps).await.iter().map(|row| (text(row, "id"), text(row, "app"))).collect();
+        let granted = rows(self.database, "SELECT session_id, app FROM entitlements").await;
+        let granted: Vec<_> = granted.iter().map(|row| (text(row, "session_id"), text(row, "app"))).collect();
+        let bought = self.complete().flat_map(|session| {
+            let prices = session.items.as_array().into_iter().flatten().filter_map(|item| apps.get(item["price_id"].as_str()?));
+            prices.map(|app| (session.id.clone(), app.clone()))
+        });
+        let bought: BTreeSet<_> = bought.collect();
+        let had: BTreeSet<_> = granted.iter().cloned().collect();
+        let mut wrong: Vec<_> = bought.symmetric_difference(&had).map(|(session, app)| format!("{session} and {app}")).collect();
+        if had.len() != granted.len() {
+            wrong.push("a right was granted twice".to_owned());
+        }
+        count("entitlements missing or too many", bought.len(), wrong)
+    }
+
+    /// Invariant 6: what was committed was delivered; nothing was given up.
+    async fn outbox(&self) -> Count {
+        let left = rows(self.database, "SELECT id, topic, attempts, last_error FROM outbox").await;
+        let told = |row: &Row| {
+            let (topic, error) = (text(row, "topic"), optional(row, "last_error").unwrap_or_default());
+            format!("{topic} after {} attempts: {error}", number(row, "attempts"))
+        };
+        count("outbox rows left", left.len(), left.iter().map(told).collect())
+    }
+}

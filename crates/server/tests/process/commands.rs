@@ -1,0 +1,235 @@
+//! What an operator does with the binary: start, stop, keys, migrations, dead letters, wrong values.
+
+use crate::buyer::{Buyer, End, Plan};
+use crate::crash::links;
+use crate::drain::drain;
+use crate::front::Front;
+use crate::souk::Settings;
+use souk_adapters::arcblock::TestWallet;
+use souk_adapters::persistence::Database;
+use souk_adapters::testing::TestDatabase;
+use souk_domain::events::{Message, Outbox, Topic};
+use souk_domain::shared::EventId;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// How long the process has after SIGTERM.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+async fn run(settings: &Settings, words: &[&str]) -> Output {
+    settings.command(words).output().await.expect("souk runs")
+}
+
+/// What a command printed; it must have ended well.
+async fn printed(settings: &Settings, words: &[&str]) -> String {
+    let output = run(settings, words).await;
+    assert!(output.status.success(), "souk {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+async fn status(front: &Front, path: &str) -> u16 {
+    let url = front.address().await.join(path).expect("a path");
+    let client = reqwest::Client::builder().timeout(Duration::from_secs(30)).no_proxy().build().expect("a client");
+    client.get(url).send().await.expect("answers").status().as_u16()
+}
+
+#[tokio::test]
+async fn a_wrong_option_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path());
+    for (words, said) in [
+        (["serve", "--listen", "8080"], "expected an address and a port, such as 127.0.0.1:8080"),
+        (["serve", "--secret-key", "abc"], "expected 64 hex digits (32 random bytes)"),
+        (["serve", "--database-url", "mysql://x"], "expected postgres://user@host/name, or sqlite://path/to/file"),
+        (["serve", "--errors-sample-rate", "2"], "expected a number from 0 to 1"),
+        (["key", "revoke", "ak_1"], "key"),
+    ] {
+        let output = run(&settings, &words).await;
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{words:?} was accepted");
+        assert!(error.contains(said), "{words:?}: {error}");
+    }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let output = run(&settings, &["serve", "--listen", &address]).await;
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && error.contains(&format!("cannot listen on {address}")), "{error}");
+}
+
+#[tokio::test]
+async fn a_spoiled_secret_is_refused_and_nothing_is_overwritten() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let secret = folder.path().join("secret.key");
+    std::fs::write(&secret, "not a key").expect("writes");
+    let output = run(&Settings::sqlite(folder.path()), &["migrate"]).await;
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("expected 64 hex digits"));
+    assert_eq!(std::fs::read_to_string(&secret).expect("reads"), "not a key");
+}
+
+#[tokio::test]
+async fn many_first_starts_at_once_agree_on_one_secret() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path());
+    let starts = (0..8).map(|_| {
+        let settings = settings.clone();
+        tokio::spawn(async move { run(&settings, &["migrate"]).await })
+    });
+    for start in starts.collect::<Vec<_>>() {
+        let output = start.await.expect("runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let mode = std::fs::metadata(folder.path().join("secret.key")).expect("a secret").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let kept = std::fs::read_dir(folder.path()).expect("lists").flatten();
+    let secrets = kept.filter(|file| file.file_name().to_string_lossy().contains("secret")).count();
+    assert_eq!(secrets, 1, "drafts of the secret were left behind");
+}
+
+#[tokio::test]
+async fn keys_are_made_listed_and_revoked() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path());
+    assert_eq!(printed(&settings, &["migrate"]).await, "The database is up to date.\n");
+    let made = printed(&settings, &["key", "create", "--name", "shop", "--scope", "products:write,invoices:read"]).await;
+    let (id, secret) = made.lines().next().and_then(|line| line.split_once("  ")).expect("an id and a secret");
+    assert!(secret.starts_with("souk_test_"), "{made}");
+    let listed = printed(&settings, &["key", "list"]).await;
+    assert!(listed.contains(id) && listed.contains("shop") && listed.contains("valid") && !listed.contains(secret), "{listed}");
+    printed(&settings, &["key", "revoke", id]).await;
+    assert!(printed(&settings, &["key", "list"]).await.contains("revoked"));
+    assert!(!run(&settings, &["key", "revoke", id]).await.status.success(), "a key was revoked twice");
+    let unknown = run(&settings, &["key", "create", "--name", "x", "--scope", "moon:read"]).await;
+    assert!(!unknown.status.success() && String::from_utf8_lossy(&unknown.stderr).contains("unknown scope moon:read"));
+}
+
+#[tokio::test]
+async fn dead_letters_are_listed_and_revived() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path());
+    printed(&settings, &["migrate"]).await;
+    assert_eq!(printed(&settings, &["dead-letters"]).await, "");
+    let database = Database::open_file(&folder.path().join("souk.db")).await.expect("opens");
+    let now = souk_domain::shared::Timestamp::from_seconds(1_800_000_000);
+    let id = EventId::parse("evt_dead").expect("an id");
+    let mut session = database.begin().await.expect("begins");
+    let message = Message::new(Topic::ReceiptMail, now).with("invoice", "in_1");
+    souk_adapters::persistence::SqlOutbox(&mut session).publish(&id, &message, now).await.expect("publishes");
+    let bury = "UPDATE outbox SET dead_at = $1, attempts = 10, last_error = 'no such mailbox'";
+    session.query(bury).bind(now).execute().await.expect("buries");
+    session.commit().await.expect("commits");
+    database.close().await;
+    let listed = printed(&settings, &["dead-letters"]).await;
+    assert!(listed.contains("evt_dead") && listed.contains("receipt_mail") && listed.contains("no such mailbox"), "{listed}");
+    printed(&settings, &["dead-letters", "--revive", "evt_dead"]).await;
+    assert_eq!(printed(&settings, &["dead-letters"]).await, "");
+    assert!(!run(&settings, &["dead-letters", "--revive", "evt_dead"]).await.status.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sigterm_finishes_what_is_in_hand_and_the_next_start_finds_everything() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path());
+    let mut souk = settings.start().await;
+    let front = Arc::new(Front::new());
+    front.move_to(vec![souk.address.clone()]);
+    assert_eq!(status(&front, "healthz").await, 200);
+    assert_eq!(status(&front, "readyz").await, 200);
+    let buyer = Buyer::arrive(Arc::clone(&front), 1).await;
+    let link = links(&front).await.remove(0);
+    let End::Complete(session) = buyer.buy(&link, Plan::Wallet).await else { panic!("not bought: {}", souk.log()) };
+
+    // A request whose head was sent and whose body is still under way is in hand.
+    let address = souk.address.socket_addrs(|| None).expect("an address")[0];
+    let mut slow = half_a_request(address).await;
+    souk.terminate().await;
+    slow.write_all(b"}").await.expect("sends the rest");
+    let mut answer = String::new();
+    let read = tokio::time::timeout(FAREWELL, slow.read_to_string(&mut answer)).await;
+    read.expect("within 10 s").expect("reads");
+    assert!(answer.starts_with("HTTP/1.1 200"), "the request in hand was not finished: {answer}");
+    let ended = souk.ended(FAREWELL).await.expect("it ends within 10 s");
+    assert!(ended.success(), "{ended}");
+    assert!(TcpStream::connect(address).await.is_err(), "the port is still served");
+
+    let again = settings.start().await;
+    front.move_to(vec![again.address.clone()]);
+    let body = front.get(&format!("api/checkout-sessions/retrieve/{session}?livemode=false"), None).await.expect("reads");
+    assert_eq!(body["checkoutSession"]["status"], "complete");
+    let database = Database::open_file(&folder.path().join("souk.db")).await.expect("opens");
+    assert_eq!(drain(&database).await, Vec::<String>::new());
+    let again_bought = buyer.buy(&link, Plan::Card(crate::buyer::GOOD)).await;
+    assert!(matches!(again_bought, End::Complete(_)), "the login of before is not known: {again_bought:?}");
+    again.kill().await;
+}
+
+/// The faucet's answer takes a body; its last byte is kept back.
+async fn half_a_request(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.expect("connects");
+    let body = format!(r#"{{"address": "{}""#, TestWallet::from_seed(&[1; 32]).did());
+    let head = format!(
+        "POST /sandbox/arcblock/faucet HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len() + 1
+    );
+    stream.write_all(head.as_bytes()).await.expect("sends");
+    stream.flush().await.expect("sends");
+    // Answered on another connection after ours was sent: ours has been taken.
+    let mut other = TcpStream::connect(address).await.expect("connects");
+    other.write_all(format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").as_bytes()).await.expect("asks");
+    let mut seen = String::new();
+    other.read_to_string(&mut seen).await.expect("answers");
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_whose_redis_is_gone_is_alive_and_not_ready() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let database = TestDatabase::postgres().await;
+    let redis = Redis::start(folder.path());
+    let settings =
+        Settings { database: Some(database.address().to_owned()), redis: Some(redis.address.clone()), ..Settings::sqlite(folder.path()) };
+    let mut souk = settings.start().await;
+    let front = Front::new();
+    front.move_to(vec![souk.address.clone()]);
+    assert_eq!(status(&front, "readyz").await, 200);
+    drop(redis);
+    assert_eq!(status(&front, "readyz").await, 503);
+    assert_eq!(status(&front, "healthz").await, 200);
+    souk.terminate().await;
+    assert!(souk.ended(FAREWELL).await.is_some(), "without Redis it did not end within 10 s");
+}
+
+/// A Redis of this test alone.
+struct Redis {
+    process: std::process::Child,
+    address: String,
+}
+
+impl Redis {
+    fn start(folder: &std::path::Path) -> Self {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        let words = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no", "--port", &port.to_string()];
+        let mut command = std::process::Command::new("redis-server");
+        command.args(words).current_dir(folder).stdout(std::process::Stdio::null());
+        let process = command.spawn().expect("redis-server is installed: scripts/need.sh redis");
+        let redis = Self { process, address: format!("redis://127.0.0.1:{port}") };
+        let begun = std::time::Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "Redis did not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        redis
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,143 @@
+//! Killed at random moments while people buy; afterwards everything is counted (invariants 1, 3, 4, 5, 6, 8, 11).
+
+use crate::books::{audit, receipts, report};
+use crate::buyer::{Buyer, End, Plan, any_number, below};
+use crate::drain::drain;
+use crate::front::Front;
+use crate::souk::Settings;
+use serde_json::json;
+use souk_adapters::persistence::Database;
+use souk_adapters::system::SystemRandom;
+use souk_adapters::testing::{SeededRandom, TestDatabase};
+use souk_domain::shared::Random;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const BUYERS: u64 = 6;
+/// How long after its opening a process may live.
+const LIFE_MS: u32 = 1_600;
+/// How long after its spawn a process may live that is killed while it starts.
+const START_MS: u32 = 700;
+/// A visitor's patience with one purchase.
+const PATIENCE: Duration = Duration::from_secs(25);
+const ROUNDS: &str = "SOUK_CRASH_ROUNDS";
+const SEED: &str = "SOUK_CRASH_SEED";
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text}")))
+}
+
+/// `SOUK_CRASH_SEED` repeats a run; without it, each run is another.
+fn seed() -> u64 {
+    setting(SEED).unwrap_or_else(|| any_number(&SystemRandom))
+}
+
+/// `SOUK_CRASH_ROUNDS` is for both databases together: half of them on each.
+fn rounds() -> u64 {
+    setting(ROUNDS).unwrap_or(4).div_ceil(2)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_while_people_buy_nobody_pays_twice_and_nothing_is_lost_on_sqlite() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path());
+    let database = format!("sqlite://{}", folder.path().join("souk.db").display());
+    run("SQLite", &settings, &database).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_while_people_buy_nobody_pays_twice_and_nothing_is_lost_on_postgres() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let database = TestDatabase::postgres().await;
+    let settings = Settings { database: Some(database.address().to_owned()), ..Settings::sqlite(folder.path()) };
+    run("PostgreSQL", &settings, database.address()).await;
+}
+
+async fn run(name: &str, settings: &Settings, address: &str) {
+    let (seed, rounds) = (seed(), rounds());
+    println!("crash test on {name}: {rounds} rounds, {SEED}={seed}");
+    let begun = Instant::now();
+    let random = SeededRandom::new(seed);
+    let front = Arc::new(Front::new());
+    let closing = Arc::new(AtomicBool::new(false));
+    let buyers: Vec<_> = (1..=BUYERS).map(|number| tokio::spawn(shop(Arc::clone(&front), seed ^ number, Arc::clone(&closing)))).collect();
+
+    for _ in 0..rounds {
+        kill_once(settings, &front, &random).await;
+    }
+    let souk = settings.start().await;
+    front.move_to(vec![souk.address.clone()]);
+    closing.store(true, Ordering::Relaxed);
+    let mut bought = Vec::new();
+    for buyer in buyers {
+        bought.extend(buyer.await.expect("a visitor's own code does not fail"));
+    }
+
+    let database = Database::open(address).await.expect("opens");
+    let (shopped, drained) = (begun.elapsed(), Instant::now());
+    let left = drain(&database).await;
+    let drained = drained.elapsed();
+    let mut counts = audit(&front, &database).await;
+    counts.push(receipts(&database, &settings.data.join("mail")).await);
+    let complete = bought.iter().filter(|end| matches!(end, End::Complete(_))).count();
+    let title = format!(
+        "{name}: killed {rounds} times in {} s, drained in {} s; {} purchases begun, {complete} seen complete by their visitors",
+        shopped.as_secs(),
+        drained.as_secs(),
+        bought.len()
+    );
+    let wrong = report(&title, &counts);
+    let failures = front.failures.lock().expect("no panic").clone();
+    database.close().await;
+    assert!(left.is_empty(), "after the drain there were {left:?}; {SEED}={seed}; {wrong}; the log ends:\n{}", souk.log());
+    assert_eq!(wrong, "", "{SEED}={seed} repeats it; the log ends:\n{}", souk.log());
+    assert!(failures.is_empty(), "the store answered 500: {failures:?}; {SEED}={seed}");
+    assert!(complete > 0, "nobody could buy anything; {SEED}={seed}");
+    souk.kill().await;
+}
+
+/// One life of the process: open for a random time, or killed while it starts. Now and then a network loses answers.
+async fn kill_once(settings: &Settings, front: &Front, random: &dyn Random) {
+    let starting = settings.spawn();
+    if below(random, 8) == 0 {
+        tokio::time::sleep(Duration::from_millis(below(random, START_MS).into())).await;
+        return starting.kill().await;
+    }
+    let souk = starting.opened().await;
+    front.move_to(vec![souk.address.clone()]);
+    for network in ["sandbox/arcblock/faults", "sandbox/stripe/faults"] {
+        if below(random, 3) == 0 {
+            let order = json!({ "mode": "drop_answer", "count": 1 + below(random, 2) });
+            front.post(network, None, order).await.expect("the sandbox takes orders");
+        }
+    }
+    tokio::time::sleep(Duration::from_millis(below(random, LIFE_MS).into())).await;
+    front.move_to(Vec::new());
+    souk.kill().await;
+}
+
+/// Buys one thing after another until the store closes.
+async fn shop(front: Arc<Front>, seed: u64, closing: Arc<AtomicBool>) -> Vec<End> {
+    let buyer = Buyer::arrive(Arc::clone(&front), seed).await;
+    let links = links(&front).await;
+    let mut ends = Vec::new();
+    loop {
+        let link = &links[below(buyer.random(), u32::try_from(links.len()).expect("few")) as usize];
+        let plan = Plan::any(buyer.random());
+        ends.push(tokio::time::timeout(PATIENCE, buyer.buy(link, plan)).await.unwrap_or(End::Left));
+        if closing.load(Ordering::Relaxed) {
+            return ends;
+        }
+    }
+}
+
+/// The links of what costs something.
+pub async fn links(front: &Front) -> Vec<String> {
+    loop {
+        if let Ok(body) = front.get("api/apps?livemode=false&price=paid&pageSize=100", None).await {
+            let links = body["list"].as_array().into_iter().flatten().filter_map(|app| app["payment_link_id"].as_str());
+            return links.map(ToOwned::to_owned).collect();
+        }
+    }
+}

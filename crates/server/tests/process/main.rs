@@ -1,0 +1,10 @@
+//! The real binary: started, bought from, killed, and counted.
+
+mod books;
+mod buyer;
+mod commands;
+mod crash;
+mod drain;
+mod front;
+mod scale;
+mod souk;

@@ -1,0 +1,145 @@
+//! A `souk serve` of a test's own.
+
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use url::Url;
+
+/// A start that takes longer has gone wrong.
+const START: Duration = Duration::from_secs(60);
+
+/// How to start one; the same settings start it again on the same data.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub data: PathBuf,
+    /// `None`: SQLite in the data folder.
+    pub database: Option<String>,
+    /// `None`: the embedded queue.
+    pub redis: Option<String>,
+    pub listen: String,
+    pub options: Vec<String>,
+    /// The file in the data folder that it logs to.
+    pub log: String,
+}
+
+impl Settings {
+    pub fn sqlite(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            database: None,
+            redis: None,
+            listen: "127.0.0.1:0".to_owned(),
+            options: Vec::new(),
+            log: "souk.log".to_owned(),
+        }
+    }
+
+    /// `souk` with these settings, in an environment without any of its variables.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_souk"));
+        for variable in ["SOUK_LISTEN", "SOUK_PUBLIC_URL", "SOUK_SECRET_KEY", "SMTP_URL", "DATABASE_URL", "REDIS_URL"] {
+            command.env_remove(variable);
+        }
+        command
+            .env("NO_COLOR", "1")
+            .env("SOUK_LOG", "warn,souk=debug")
+            .env("SOUK_DATA", &self.data)
+            .args(words)
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        if let Some(address) = &self.database {
+            command.env("DATABASE_URL", address);
+        }
+        if let Some(address) = &self.redis {
+            command.env("REDIS_URL", address);
+        }
+        command
+    }
+
+    /// Starts the demo store on a free port, without waiting until it is open.
+    pub fn spawn(&self) -> Starting {
+        std::fs::create_dir_all(&self.data).expect("a data folder");
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.data.join(&self.log)).expect("a log");
+        let mut command = self.command(&["serve", "--demo", "--sandbox-faults", "--listen", &self.listen]);
+        command.args(&self.options).stdout(Stdio::piped()).stderr(log);
+        let mut child = command.spawn().expect("souk starts");
+        let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        Starting { child, lines, log: self.data.join(&self.log) }
+    }
+
+    pub async fn start(&self) -> Souk {
+        self.spawn().opened().await
+    }
+}
+
+/// Started, and not open yet.
+pub struct Starting {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    log: PathBuf,
+}
+
+impl Starting {
+    /// Waits until it says where it is.
+    pub async fn opened(mut self) -> Souk {
+        let said = tokio::time::timeout(START, async {
+            while let Some(line) = self.lines.next_line().await.expect("reads") {
+                if let Some(address) = line.strip_prefix("Souk is open: ") {
+                    return Some(Url::parse(address).expect("an address"));
+                }
+            }
+            None
+        });
+        let Ok(Some(address)) = said.await else { panic!("souk did not open:\n{}", tail(&self.log)) };
+        // Read on, so that it never waits for us.
+        tokio::spawn(async move { while let Ok(Some(_)) = self.lines.next_line().await {} });
+        Souk { child: self.child, address, log: self.log }
+    }
+
+    /// SIGKILL, wherever it is.
+    pub async fn kill(mut self) {
+        self.child.kill().await.expect("kills");
+    }
+}
+
+/// Open for customers.
+pub struct Souk {
+    child: Child,
+    pub address: Url,
+    log: PathBuf,
+}
+
+impl Souk {
+    /// SIGKILL: nothing is finished.
+    pub async fn kill(mut self) {
+        self.child.kill().await.expect("kills");
+    }
+
+    /// SIGTERM: what is in hand is finished.
+    pub async fn terminate(&mut self) {
+        let pid = self.child.id().expect("it runs").to_string();
+        let sent = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &pid]).status().await.expect("sends a signal");
+        assert!(sent.success(), "the signal was not sent");
+    }
+
+    pub async fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
+        tokio::time::timeout(within, self.child.wait()).await.ok().map(|status| status.expect("waits"))
+    }
+
+    pub fn whole_log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// The end of its log.
+    pub fn log(&self) -> String {
+        tail(&self.log)
+    }
+}
+
+fn tail(log: &std::path::Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(40)..].join("\n")
+}

@@ -1,0 +1,988 @@
+import { expect, type Page, test } from '@playwright/test';
+import { expectAccessible } from './fixtures/axe';
+import { type Backend, cardSubmit, checkout, completed, lineItem, serve } from './fixtures/checkout';
+
+/** Every state of the checkout against answers of our own: what is shown, in both languages, and that it is accessible. */
+
+/** Contrast is measured of what stands still. */
+const accessible = async (page: Page) => {
+  await page.waitForFunction(() =>
+    document
+      .getAnimations()
+      .every((it) => it.playState !== 'running' || it.effect?.getTiming().iterations === Number.POSITIVE_INFINITY),
+  );
+  await expectAccessible(page);
+};
+const go = (page: Page, query = '', id = 'cs_1') => page.goto(`/checkout/pay/${id}${query}`);
+const submit = (page: Page) => page.locator('.checkout-pay button');
+const required = () =>
+  checkout(
+    { customer: null },
+    {
+      billing_address_collection: 'required',
+      phone_number_collection: { enabled: true },
+      line_items: [
+        lineItem(
+          1,
+          { quantity: 2, adjustable_quantity: { enabled: true, minimum: 1, maximum: 99 } },
+          { quantity_available: 5, quantity_sold: 2 },
+        ),
+        lineItem(2),
+        lineItem(3),
+      ],
+      metadata: { page_info: { form_purpose_description: { en: 'Needed for the tax office.', zh: '税务需要。' } } },
+    },
+  );
+const linkOf = (address: string) =>
+  `https://abtwallet.io/i/?${new URLSearchParams({ action: 'requestAuth', url: encodeURIComponent(address) })}`;
+async function serveConnect(page: Page, status = 'created') {
+  const state = { status, timeouts: 0, tokens: [] as URLSearchParams[], error: undefined as string | undefined };
+  await page.route('**/api/did/*/token?*', (route) => {
+    state.tokens.push(new URL(route.request().url()).searchParams);
+    return route.fulfill({ json: { token: 't1', url: linkOf('http://127.0.0.1/api/did/payment/auth?_t_=t1') } });
+  });
+  await page.route('**/api/did/*/status?*', (route) =>
+    route.fulfill({ json: { status: state.status, error: state.error, did: 'z1abc' } }),
+  );
+  await page.route('**/api/did/*/timeout?*', (route) => {
+    state.timeouts++;
+    return route.fulfill({ json: { token: 't1' } });
+  });
+  return state;
+}
+
+interface State {
+  backend?: Partial<Backend>;
+  query?: string;
+  id?: string;
+  act?: (page: Page) => Promise<unknown>;
+  /** The sentence that tells the state, in both languages. */
+  says: { en: string | RegExp; zh: string | RegExp };
+  /** Lists every country of the world: nothing to compare word by word. */
+  long?: true;
+}
+
+const fillCard = async (page: Page, number = '4242 4242 4242 4242') => {
+  await page.locator('#card_number').fill(number);
+  await page.locator('#card_expiry').fill('12/34');
+  await page.locator('#card_cvc').fill('123');
+};
+const payByCard = async (page: Page) => {
+  await submit(page).click();
+  await fillCard(page);
+  await page.locator('dialog button[type=submit]').click();
+};
+
+const STATES: Record<string, State> = {
+  loading: { backend: { delayMs: 4000 }, says: { en: 'Loading your order…', zh: '正在加载订单…' } },
+  form: { says: { en: 'Pay 5 SKT', zh: '支付 5 SKT' } },
+  'form with everything asked for': {
+    backend: { checkout: required() },
+    query: '?currencyId=pc_usd',
+    long: true,
+    says: { en: 'Needed for the tax office.', zh: '税务需要。' },
+  },
+  'form with errors': {
+    backend: { checkout: required() },
+    act: (page) => submit(page).click(),
+    long: true,
+    says: { en: 'Please check these entries', zh: '请检查以下内容' },
+  },
+  'signed out': {
+    backend: { user: null, checkout: checkout({ customer: null }) },
+    says: { en: 'Connect to pay', zh: '登录后付款' },
+  },
+  oops: {
+    backend: { checkout: { refused: 404, body: { error: 'Checkout session cs_1 was not found' } } },
+    says: { en: 'Oops', zh: '糟糕' },
+  },
+  'wrong id': {
+    id: 'in_1',
+    says: { en: 'Either a checkoutSession or a paymentLink id is required.', zh: '缺少结账会话或支付链接的 ID。' },
+  },
+  expired: {
+    backend: { checkout: checkout({}, { expires_at: 1000 }) },
+    says: { en: /^This link has expired\. /, zh: /^此链接已过期/ },
+  },
+  empty: {
+    backend: { checkout: checkout({}, { line_items: [] }) },
+    says: { en: /Seems this checkoutSession is not configured properly/, zh: /这个收银台似乎没有正确配置/ },
+  },
+  'no method': {
+    backend: { checkout: checkout({ paymentMethods: [] }) },
+    says: { en: 'There is no way to pay yet', zh: '暂无可用的支付方式' },
+  },
+  'customer limited': {
+    backend: { submit: { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } } },
+    act: (page) => submit(page).click(),
+    says: { en: 'You have unpaid invoices', zh: '你有未付清的账单' },
+  },
+  wallet: {
+    act: async (page) => {
+      await serveConnect(page);
+      await submit(page).click();
+    },
+    says: { en: 'Open the sandbox wallet', zh: '打开沙盒钱包' },
+  },
+  card: {
+    backend: { submit: cardSubmit },
+    query: '?currencyId=pc_usd',
+    act: (page) => submit(page).click(),
+    says: { en: 'Card number', zh: '卡号' },
+  },
+  'card declined': {
+    backend: {
+      submit: cardSubmit,
+      card: { status: 402, body: { error: { decline_code: 'insufficient_funds', message: 'x' } } },
+    },
+    query: '?currencyId=pc_usd',
+    act: payByCard,
+    says: { en: 'The card was declined: Your card has insufficient funds.', zh: '银行卡被拒绝：银行卡余额不足。' },
+  },
+  'second step': {
+    backend: { submit: cardSubmit, card: { status: 200, body: { id: 'pi_1', status: 'requires_action' } } },
+    query: '?currencyId=pc_usd',
+    act: payByCard,
+    says: { en: 'Your bank asks for a second step', zh: '发卡行要求二次验证' },
+  },
+  paying: {
+    backend: { checkout: checkout({ paymentIntent: { id: 'pi_1', status: 'processing' } }) },
+    says: { en: 'Confirming your payment', zh: '正在确认付款' },
+  },
+  completed: { backend: { checkout: completed() }, says: { en: 'Thank you, it is paid', zh: '谢谢，付款成功' } },
+};
+
+for (const [name, state] of Object.entries(STATES)) {
+  for (const [language, scheme] of [
+    ['en', 'light'],
+    ['zh', 'dark'],
+  ] as const) {
+    test(`shows the state "${name}" in ${language}, ${scheme}, without an accessibility violation`, async ({
+      page,
+    }) => {
+      await page.emulateMedia({ colorScheme: scheme });
+      await serve(page, state.backend);
+      await page
+        .context()
+        .addCookies([{ name: 'nf_lang', value: language, url: test.info().project.use.baseURL ?? 'http://127.0.0.1' }]);
+      await go(page, state.query, state.id);
+      await state.act?.(page);
+      await expect(page.getByText(state.says[language]).first()).toBeAttached();
+      await expect(page.locator('html')).toHaveAttribute('lang', language);
+      await accessible(page);
+      if (!state.long && test.info().project.name === 'desktop') {
+        const part = (await page.getByRole('dialog').count()) > 0 ? page.getByRole('dialog') : page.locator('main');
+        await expect(part).toMatchAriaSnapshot({ name: `${name.replaceAll(' ', '-')}.${language}.aria.yml` });
+      }
+      if (name !== 'loading') await expect(page.locator('h1')).toHaveCount(1);
+      const sideways = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      expect(sideways).toBeLessThanOrEqual(0);
+    });
+  }
+}
+
+test.describe('the page', () => {
+  test('has a title, one main landmark, and no sideways scroll at 320 px', async ({ page }) => {
+    await page.setViewportSize({ width: 320, height: 640 });
+    await serve(page, { checkout: required() });
+    await go(page);
+    await expect(page).toHaveTitle('Pay Souk Demo · 20 SKT');
+    await expect(page.getByRole('main')).toHaveCount(1);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+  });
+
+  test('has targets of 44 px and inputs of 16 px', async ({ page }) => {
+    await serve(page, { checkout: required() });
+    await go(page);
+    await submit(page).waitFor();
+    for (const control of await page
+      .locator('main button:visible, main input[type=text]:visible, main select:visible')
+      .all()) {
+      expect(
+        (await control.boundingBox())?.height,
+        await control.evaluate((it) => it.outerHTML),
+      ).toBeGreaterThanOrEqual(44);
+    }
+    const sizes = await page
+      .locator('input.k-input, select.k-input')
+      .evaluateAll((all) => all.map((it) => getComputedStyle(it).fontSize));
+    expect(new Set(sizes)).toEqual(new Set(['16px']));
+  });
+
+  test('swaps its address to the session after starting a link, and starts once', async ({ page }) => {
+    const { seen } = await serve(page);
+    await go(page, '?foo=1', 'plink_1');
+    await expect(page).toHaveURL(/\/checkout\/pay\/cs_1\?foo=1$/);
+    expect(seen.starts).toBe(1);
+  });
+
+  test('keeps its address inline, without header or way back', async ({ page }) => {
+    await serve(page);
+    await go(page, '?mode=inline', 'plink_1');
+    await submit(page).waitFor();
+    await expect(page).toHaveURL(/plink_1/);
+    await expect(page.getByRole('banner')).toHaveCount(0);
+    await expect(page.getByRole('link', { name: /Back|Cancel/ })).toHaveCount(0);
+  });
+
+  test('hides the summary in the minimal modes', async ({ page }) => {
+    await serve(page);
+    for (const mode of ['standalone-minimal', 'inline-minimal']) {
+      await go(page, `?mode=${mode}`);
+      await expect(submit(page)).toHaveText('Pay 5 SKT');
+      await expect(page.getByTestId('total')).toHaveCount(0);
+    }
+  });
+
+  test('moves nothing while it loads', async ({ page }) => {
+    await page.addInitScript(() => {
+      const shifts = window as unknown as { shift: number };
+      shifts.shift = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) shifts.shift += (entry as unknown as { value: number }).value;
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+    await serve(page, { delayMs: 900 });
+    await go(page);
+    await submit(page).waitFor();
+    await page.waitForTimeout(300);
+    expect(await page.evaluate(() => (window as unknown as { shift: number }).shift)).toBeLessThanOrEqual(0.02);
+  });
+
+  test('hides its skeleton from screen readers and speaks only when it is late', async ({ page }) => {
+    await serve(page, { delayMs: 1500 });
+    await go(page);
+    await expect(page.getByTestId('skeleton')).toBeVisible();
+    await expect(page.locator('.k-skeleton:not([aria-hidden="true"])')).toHaveCount(0);
+    await expect(page.getByRole('status').filter({ hasText: 'Loading your order' })).toHaveCount(1);
+  });
+
+  test('asks nobody else before a card is chosen', async ({ page }) => {
+    const { seen } = await serve(page);
+    await go(page);
+    await submit(page).waitFor();
+    expect(seen.foreign).toEqual([]);
+  });
+
+  test('says when it is offline and goes on by itself', async ({ page, context }) => {
+    await serve(page);
+    let down = true;
+    await page.route('**/api/checkout-sessions/retrieve/**', (route) => (down ? route.abort() : route.fallback()));
+    await go(page);
+    await expect(page.getByText(/You are offline/)).toBeVisible();
+    down = false;
+    await expect(submit(page)).toHaveText('Pay 5 SKT');
+    await context.setOffline(true);
+    await expect(page.getByText(/You are offline/)).toBeVisible();
+    await context.setOffline(false);
+    await expect(page.getByText(/You are offline/)).toBeHidden();
+  });
+
+  test('says that it expires before it does, and then that it has', async ({ page }) => {
+    await serve(page, { checkout: checkout({}, { expires_at: Math.floor(Date.now() / 1000) + 3 }) });
+    await go(page);
+    await expect(page.getByRole('status').filter({ hasText: 'This page expires in 1 minute.' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'This link has expired' })).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Start again' })).toHaveAttribute('href', /\/apps\/z8iZ1$/);
+  });
+
+  test('shows what the error says, and tries again', async ({ page }) => {
+    const { backend } = await serve(page, {
+      checkout: { refused: 404, body: { error: 'Checkout session cs_1 was not found' } },
+    });
+    await go(page);
+    await expect(page.getByRole('alert')).toContainText('Checkout session cs_1 was not found');
+    backend.checkout = checkout();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect(submit(page)).toBeVisible();
+  });
+
+  test('leads back to where the seller says', async ({ page }) => {
+    await serve(page);
+    await go(page);
+    for (const name of [/Back to Souk Demo/, 'Cancel and return']) {
+      await expect(page.getByRole('link', { name })).toHaveAttribute('href', /\/apps\/z8iZ1$/);
+    }
+  });
+
+  test('changes its language on the spot', async ({ page }) => {
+    await serve(page);
+    await go(page);
+    await page.getByRole('button', { name: '切换到中文' }).click();
+    await expect(submit(page)).toHaveText('支付 5 SKT');
+    await expect(page.locator('html')).toHaveAttribute('lang', 'zh');
+    await expect(page).toHaveTitle('向 Souk Demo 付款 · 5 SKT');
+  });
+});
+
+test.describe('the order', () => {
+  test('folds on a phone from three items on, the total in sight', async ({ page }) => {
+    await serve(page, { checkout: checkout({}, { line_items: [lineItem(1), lineItem(2), lineItem(3)] }) });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await go(page);
+    const toggle = page.getByRole('button', { name: 'Show 3 items' });
+    await expect(toggle).toHaveAttribute('aria-expanded', 'false');
+    await expect(page.getByText('Lantern Notes 2')).toBeHidden();
+    await expect(page.getByTestId('total')).toContainText('15 SKT');
+    await toggle.press('Enter');
+    await expect(page.getByText('Lantern Notes 2')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Hide items' })).toHaveAttribute('aria-expanded', 'true');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await expect(page.getByRole('button', { name: /items/ })).toHaveCount(0);
+  });
+
+  test('takes another quantity, announces the total, and refuses what the stock cannot give', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: required() });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await go(page);
+    const box = page.getByRole('textbox', { name: 'Quantity of Lantern Notes' });
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect(page.getByTestId('total')).toContainText('25 SKT');
+    expect(seen.adjusted).toEqual([{ itemId: 'price_1', quantity: 3 }]);
+    await expect(page.locator('#announcer')).toHaveText(/The total is now 25 SKT/);
+    await box.fill('4');
+    await box.blur();
+    await expect(page.getByText(/^Exceed inventory/)).toBeVisible();
+    await expect(submit(page)).toBeDisabled();
+    await box.fill('1');
+    await box.press('Enter');
+    await expect(submit(page)).toBeEnabled();
+    await expect(page.getByTestId('total')).toContainText('15 SKT');
+  });
+
+  test('names the purchase limit after the stock', async ({ page }) => {
+    const limited = lineItem(
+      1,
+      { adjustable_quantity: { enabled: true } },
+      { quantity_available: 10, quantity_sold: 0, quantity_limit_per_checkout: 2 },
+    );
+    await serve(page, { checkout: checkout({}, { line_items: [limited] }) });
+    await go(page);
+    const box = page.getByRole('textbox', { name: 'Quantity of Lantern Notes' });
+    await box.fill('11');
+    await box.blur();
+    await expect(page.getByText(/^Exceed inventory/)).toBeVisible();
+    await box.fill('3');
+    await box.blur();
+    await expect(page.getByText('Exceed purchase limit. At most 2 per order.')).toBeVisible();
+    await expect(box).toHaveAccessibleDescription(/Exceed purchase limit/);
+  });
+
+  test('switches the currency by arrow keys, remembers it, and begins with the one in the address', async ({
+    page,
+  }) => {
+    await serve(page);
+    await go(page);
+    await page.getByRole('radio', { name: /SKT from your wallet/ }).focus();
+    await page.keyboard.press('ArrowDown');
+    await expect(page.getByTestId('total')).toContainText('$5.00');
+    await expect(page.locator('#announcer')).toHaveText(/\$5\.00/);
+    await page.reload();
+    await expect(page.getByRole('radio', { name: /Card, USD/ })).toBeChecked();
+    await go(page, '?currencyId=pc_skt');
+    await expect(page.getByRole('radio', { name: /SKT from your wallet/ })).toBeChecked();
+  });
+
+  test('starts on the card for a user without a wallet', async ({ page }) => {
+    const { user } = await import('./fixtures/checkout');
+    await serve(page, { user: { ...user, connectedAccounts: [] } });
+    await go(page);
+    await expect(page.getByRole('radio', { name: /Card, USD/ })).toBeChecked();
+  });
+
+  test('writes tokens exactly, beyond what a float can hold', async ({ page }) => {
+    const dear = lineItem(1, {}, { unit_amount: '12345678901234567890500000000000000000', currency_options: [] });
+    await serve(page, { checkout: checkout({}, { line_items: [dear] }) });
+    await go(page);
+    await expect(submit(page)).toHaveText('Pay 12,345,678,901,234,567,890.5 SKT');
+  });
+});
+
+test.describe('the form', () => {
+  test('has no fields while nobody is signed in, and connects first', async ({ page }) => {
+    const { backend } = await serve(page, { user: null, checkout: checkout({ customer: null }) });
+    const connect = await serveConnect(page);
+    await go(page);
+    await expect(page.getByRole('textbox')).toHaveCount(0);
+    await submit(page).click();
+    await expect(page.getByRole('dialog', { name: 'Connect to Souk Demo' })).toBeVisible();
+    const { user } = await import('./fixtures/checkout');
+    backend.user = user;
+    connect.status = 'succeed';
+    await expect(page.getByLabel('Full name')).toHaveValue('Mei Lin');
+    await expect(submit(page)).toHaveText('Pay 5 SKT');
+  });
+
+  test('asks nothing twice: what is known stands in the fields', async ({ page }) => {
+    const { customer } = await import('./fixtures/checkout');
+    const known = {
+      ...customer,
+      phone: '+8613800138000',
+      address: { country: 'cn', line1: 'Road 1', city: 'Beijing', state: 'Beijing', postal_code: '100080' },
+    };
+    await serve(page, { checkout: { ...required(), customer: known } });
+    await go(page);
+    await expect(page.getByLabel('E-mail')).toHaveValue('mei@example.com');
+    await expect(page.getByLabel('Phone number')).toHaveValue('13800138000');
+    await expect(page.getByLabel('Country code')).toHaveValue('cn');
+    await expect(page.getByLabel('Postal code')).toHaveValue('100080');
+  });
+
+  test('tells browsers what each field is', async ({ page }) => {
+    await serve(page, { checkout: required() });
+    await go(page);
+    const attributes: Record<string, string[]> = {
+      customer_name: ['name', 'text', ''],
+      customer_email: ['email', 'email', 'email'],
+      customer_phone: ['tel-national', 'tel', 'tel'],
+      'billing_address.line1': ['billing address-line1', 'text', ''],
+      'billing_address.city': ['billing address-level2', 'text', ''],
+      'billing_address.state': ['billing address-level1', 'text', ''],
+      'billing_address.postal_code': ['billing postal-code', 'text', ''],
+    };
+    await submit(page).waitFor();
+    for (const [id, expected] of Object.entries(attributes)) {
+      const field = page.locator(`[id="${id}"]`);
+      const found = await field.evaluate((it: HTMLInputElement) => [it.autocomplete, it.type, it.inputMode]);
+      expect([id, ...found]).toEqual([id, ...expected]);
+      await expect(field).toHaveAttribute('enterkeyhint', id.endsWith('postal_code') ? 'go' : 'next');
+    }
+    await expect(page.getByPlaceholder(/./)).toHaveCount(0);
+  });
+
+  test('complains on leaving a field, never while it is first typed, and stops at once', async ({ page }) => {
+    await serve(page);
+    await go(page);
+    const email = page.getByLabel('E-mail');
+    await email.fill('');
+    await email.pressSequentially('mei@');
+    await expect(page.locator('.k-error')).toHaveCount(0);
+    await email.blur();
+    await expect(email).toHaveAccessibleDescription(/Enter a valid e-mail address/);
+    await expect(email).toHaveAttribute('aria-invalid', 'true');
+    await email.fill('mei@example.org');
+    await expect(page.locator('.k-error')).toHaveCount(0);
+  });
+
+  test('takes what a browser fills in without a key being pressed', async ({ page }) => {
+    const { seen } = await serve(page);
+    await go(page);
+    await page.getByLabel('Full name').evaluate((it: HTMLInputElement) => {
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(it, 'Filled In');
+      it.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await serveConnect(page);
+    await submit(page).click();
+    await expect.poll(() => seen.submits[0]?.body.customer_name).toBe('Filled In');
+  });
+
+  test('focuses the one wrong field, or the list of several with the same words', async ({ page }) => {
+    await serve(page, { checkout: required() });
+    await go(page);
+    await submit(page).click();
+    const list = page.locator('.k-alert-danger');
+    await expect(list).toBeFocused();
+    await expect(list.getByRole('link')).toHaveCount(4);
+    for (const link of await list.getByRole('link').all()) {
+      const id = (await link.getAttribute('href'))?.slice(1);
+      await expect(page.locator(`[id="${id}-error"]`)).toHaveText((await link.textContent()) ?? '');
+    }
+    await list.getByRole('link', { name: 'City is required' }).click();
+    await expect(page.getByLabel('City')).toBeFocused();
+    await page.getByLabel('Phone number').fill('415 555 2671');
+    await page.getByLabel('Address', { exact: true }).fill('Road 1');
+    await page.getByLabel('City').fill('San Francisco');
+    await page.getByLabel('State or province').fill('CA');
+    await page.getByLabel('Postal code').fill('9410');
+    await submit(page).click();
+    await expect(page.getByLabel('Postal code')).toBeFocused();
+    await expect(page.getByLabel('City')).toHaveValue('San Francisco');
+  });
+
+  test('sends the number in international form, with the fallback when its rules cannot be loaded', async ({
+    page,
+  }) => {
+    const { seen } = await serve(page, { checkout: checkout({}, { phone_number_collection: { enabled: true } }) });
+    await page.route(/(max|min|libphonenumber)[^/]*\.js/, (route) => route.abort());
+    await serveConnect(page);
+    await go(page);
+    await page.getByLabel('Country code').selectOption('gb');
+    await page.getByLabel('Phone number').fill('07911 123456');
+    await submit(page).click();
+    await expect.poll(() => seen.submits[0]?.body.customer_phone).toBe('+447911123456');
+  });
+
+  test('applies the seller’s patterns in the language of the page', async ({ page }) => {
+    const rule = { pattern: '^[A-Z]', pattern_message: { en: 'Begin with a capital', zh: '首字母须大写' } };
+    await serve(page, {
+      checkout: checkout({}, { metadata: { page_info: { field_validation: { customer_name: rule } } } }),
+    });
+    await go(page, '?locale=zh');
+    await page.getByLabel('姓名').fill('mei');
+    await submit(page).click();
+    await expect(page.getByLabel('姓名')).toHaveAccessibleDescription('首字母须大写');
+    await expect(page.getByLabel('姓名')).toBeFocused();
+  });
+
+  test('puts the server’s refusals on their fields', async ({ page }) => {
+    const fields = { customer_email: 'This mailbox does not exist' };
+    await serve(page, { submit: { status: 400, body: { error: 'refused', code: 'VALIDATION', fields } } });
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByLabel('E-mail')).toBeFocused();
+    await expect(page.getByLabel('E-mail')).toHaveAccessibleDescription(/This mailbox does not exist/);
+    await expect(submit(page)).toBeEnabled();
+  });
+
+  test('says other refusals in a banner, broadcasts their code, and shakes for a missing cross-sell', async ({
+    page,
+  }) => {
+    await page.addInitScript(() => {
+      const heard: string[] = [];
+      (window as unknown as { heard: string[] }).heard = heard;
+      for (const code of ['REQUIRE_CROSS_SELL', 'OUT_OF_TEA'])
+        window.addEventListener(`error.${code}`, () => heard.push(code));
+    });
+    const { backend } = await serve(page, {
+      submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } },
+    });
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByRole('alert')).toContainText('Out of tea');
+    await expect(page.locator('[data-shake]')).toHaveCount(0);
+    backend.submit.body = { error: 'Add the extra first', code: 'REQUIRE_CROSS_SELL' };
+    await submit(page).click();
+    await expect(page.getByRole('alert')).toContainText('Add the extra first');
+    await expect(page.locator('[data-shake]')).toHaveCSS('animation-duration', '1s');
+    expect(await page.evaluate(() => (window as unknown as { heard: string[] }).heard)).toEqual([
+      'OUT_OF_TEA',
+      'REQUIRE_CROSS_SELL',
+    ]);
+  });
+
+  test('does not shake under reduced motion', async ({ page }) => {
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await serve(page, { submit: { status: 400, body: { error: 'Add the extra first', code: 'REQUIRE_CROSS_SELL' } } });
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByRole('alert')).toContainText('Add the extra first');
+    await expect(page.locator('[data-shake]')).toHaveCSS('animation-duration', '0.001s');
+  });
+
+  test('leads a limited customer to what is past due', async ({ page }) => {
+    await serve(page, { submit: { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } } });
+    await go(page);
+    await submit(page).click();
+    const link = page.getByRole('link', { name: 'Pay past-due invoices' });
+    await expect(link).toHaveAttribute('href', /\/customer\/invoice\/past-due\?referer=http/);
+    await expect(page.locator('.k-toast')).toHaveCount(0);
+  });
+
+  test('sends one request for a double click and for Enter, with a key, and is busy meanwhile', async ({ page }) => {
+    const { seen, backend } = await serve(page, { submit: { status: 400, body: { error: 'no' }, delayMs: 500 } });
+    await go(page);
+    await submit(page).dblclick();
+    await expect(submit(page)).toBeDisabled();
+    await expect(submit(page)).toHaveAttribute('aria-busy', 'true');
+    await expect(submit(page)).toBeEnabled();
+    expect(seen.submits).toHaveLength(1);
+    await page.getByLabel('Full name').press('Enter');
+    await expect.poll(() => seen.submits.length).toBe(2);
+    expect(seen.submits[0]?.key).toBeTruthy();
+    expect(seen.submits[0]?.key).not.toBe(seen.submits[1]?.key);
+    expect(backend.submit.status).toBe(400);
+  });
+
+  test('repeats a submit whose answer was lost with the same key', async ({ page }) => {
+    const { seen } = await serve(page);
+    await serveConnect(page);
+    const keys: (string | undefined)[] = [];
+    await page.route('**/api/checkout-sessions/*/submit?*', (route) => {
+      keys.push(route.request().headers()['idempotency-key']);
+      return keys.length === 1 ? route.abort() : route.fallback();
+    });
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    expect(keys).toHaveLength(2);
+    expect(keys[0]).toBe(keys[1]);
+    expect(seen.submits).toHaveLength(1);
+  });
+
+  test('keeps the focused field clear of the bar that sticks', async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 560 });
+    await serve(page, { checkout: required() });
+    await go(page);
+    await submit(page).waitFor();
+    for (const id of ['customer_phone', 'billing_address.city', 'billing_address.postal_code']) {
+      await page.locator(`[id="${id}"]`).focus();
+      const covered = await page.evaluate((of) => {
+        const field = document.getElementById(of)?.getBoundingClientRect();
+        const bar = document.querySelector('.checkout-pay')?.getBoundingClientRect();
+        return field && bar ? field.bottom - bar.top : Number.NaN;
+      }, id);
+      expect(covered, id).toBeLessThanOrEqual(0);
+    }
+    await expect(submit(page)).toBeInViewport();
+  });
+
+  test('can be walked by keyboard with a visible focus', async ({ page }) => {
+    await serve(page);
+    await go(page);
+    await submit(page).waitFor();
+    await page.getByLabel('Full name').focus();
+    const path: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const focus = await page.evaluate(() => {
+        const it = document.activeElement as HTMLElement;
+        const framed = (it.closest('.k-card') as HTMLElement | null) ?? it;
+        return [it.getAttribute('name') ?? it.textContent ?? '', getComputedStyle(framed).outlineStyle];
+      });
+      path.push(focus[0] ?? '');
+      expect(focus[1], focus[0]).toBe('solid');
+      await page.keyboard.press('Tab');
+    }
+    expect(path).toEqual(['customer_name', 'customer_email', 'payment_currency', 'Pay 5 SKT']);
+  });
+});
+
+test.describe('paying by wallet', () => {
+  test('asks the wallet with the session and its user, traps focus, and gives it back', async ({ page }) => {
+    await serve(page);
+    const connect = await serveConnect(page);
+    await go(page);
+    await submit(page).click();
+    const dialog = page.getByRole('dialog', { name: 'Pay 5 SKT' });
+    await expect(dialog).toBeVisible();
+    expect(Object.fromEntries(connect.tokens[0] ?? [])).toMatchObject({
+      checkoutSessionId: 'cs_1',
+      sessionUserDid: 'z1abc',
+      locale: 'en',
+      livemode: 'false',
+    });
+    await expect(dialog.getByRole('img', { name: /QR code/ })).toBeVisible();
+    await expect(dialog.getByRole('link', { name: /Open in wallet/ })).toHaveAttribute(
+      'href',
+      /^https:\/\/abtwallet\.io\/i\//,
+    );
+    for (let i = 0; i < 8; i++) {
+      await page.keyboard.press('Tab');
+      expect(
+        await page.evaluate(
+          () => document.activeElement === document.body || document.activeElement?.closest('dialog') !== null,
+        ),
+      ).toBe(true);
+    }
+    await page.keyboard.press('Escape');
+    await expect(dialog).toBeHidden();
+    await expect(submit(page)).toBeEnabled();
+    await expect.poll(() => connect.timeouts).toBe(1);
+  });
+
+  test('opens the sandbox wallet with the address it talks to', async ({ page }) => {
+    await serve(page);
+    await serveConnect(page);
+    await go(page);
+    await submit(page).click();
+    const [popup] = await Promise.all([
+      page.waitForEvent('popup'),
+      page.getByRole('button', { name: 'Open the sandbox wallet' }).click(),
+    ]);
+    expect(new URL(popup.url()).searchParams.get('url')).toBe('http://127.0.0.1/api/did/payment/auth?_t_=t1');
+    await popup.close();
+    await expect(page.getByRole('dialog')).toBeVisible();
+  });
+
+  test('goes from wallet to waiting to completed, announced and drawn once', async ({ page }) => {
+    const { backend } = await serve(page);
+    const connect = await serveConnect(page, 'scanned');
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByText('Your wallet is connected. Confirm there to go on.').first()).toBeVisible();
+    connect.status = 'succeed';
+    await expect(page.getByTestId('paying')).toBeVisible();
+    await expect(page.locator('#announcer')).toHaveText(/Waiting for the network/);
+    backend.checkout = completed();
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeFocused();
+    await expect(page.locator('.checkout-check[data-fresh]')).toHaveCount(1);
+    await expect(page.locator('#announcer')).toHaveText('Payment complete.');
+    await page.reload();
+    await expect(page.locator('.checkout-check')).toHaveCount(1);
+    await expect(page.locator('.checkout-check[data-fresh]')).toHaveCount(0);
+  });
+
+  for (const [status, title] of [
+    ['error', 'It did not work'],
+    ['busy', 'The wallet is busy'],
+    ['timeout', 'The code has expired'],
+    ['forbidden', 'Another wallet answered'],
+  ] as const) {
+    test(`says that the connection ended in ${status}, and offers a new one`, async ({ page }) => {
+      await serve(page);
+      const connect = await serveConnect(page, status);
+      connect.error = status === 'error' ? 'You have declined the authentication request' : undefined;
+      await go(page);
+      await submit(page).click();
+      await expect(page.getByRole('alert')).toContainText(title);
+      if (status === 'error') await expect(page.getByRole('alert')).toContainText('You have declined');
+      connect.status = 'created';
+      await page.getByRole('button', { name: 'New code' }).click();
+      await expect(page.getByRole('img', { name: /QR code/ })).toBeVisible();
+      expect(connect.tokens).toHaveLength(2);
+    });
+  }
+});
+
+test.describe('paying by card', () => {
+  const byCard = async (
+    page: Page,
+    card: Backend['card'] = { status: 200, body: { id: 'pi_1', status: 'succeeded' } },
+  ) => {
+    const served = await serve(page, { submit: cardSubmit, card });
+    await go(page, '?currencyId=pc_usd');
+    return served;
+  };
+
+  test('sends the card to its processor alone and waits for the server', async ({ page }) => {
+    const { seen, backend } = await byCard(page);
+    await submit(page).click();
+    await expect(page.locator('#card_number')).toBeFocused();
+    await fillCard(page);
+    await page.locator('#card_name').press('Enter');
+    await expect(page.getByTestId('paying')).toBeVisible();
+    expect(Object.fromEntries(seen.cards[0] ?? [])).toMatchObject({
+      client_secret: 'pi_1_secret_x',
+      'payment_method_data[type]': 'card',
+      'payment_method_data[card][number]': '4242424242424242',
+      'payment_method_data[card][exp_month]': '12',
+      'payment_method_data[card][exp_year]': '2034',
+      'payment_method_data[billing_details][name]': 'Mei Lin',
+    });
+    expect(JSON.stringify(seen.submits)).not.toContain('4242');
+    backend.checkout = completed();
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  });
+
+  test('goes straight to waiting when the card has already succeeded', async ({ page }) => {
+    const { backend } = await byCard(page);
+    backend.submit.body = { stripeContext: { client_secret: 'x', intent_type: 'payment_intent', status: 'succeeded' } };
+    await submit(page).click();
+    await expect(page.getByTestId('paying')).toBeVisible();
+    await expect(page.getByRole('dialog')).toHaveCount(0);
+  });
+
+  test('names what autofill may fill, and groups the number', async ({ page }) => {
+    await byCard(page);
+    await submit(page).click();
+    for (const [id, name] of [
+      ['number', 'cc-number'],
+      ['expiry', 'cc-exp'],
+      ['cvc', 'cc-csc'],
+      ['name', 'cc-name'],
+    ]) {
+      await expect(page.locator(`#card_${id}`)).toHaveAttribute('autocomplete', name ?? '');
+    }
+    await page.locator('#card_number').pressSequentially('4242424242424242');
+    await expect(page.locator('#card_number')).toHaveValue('4242 4242 4242 4242');
+    await page.locator('#card_expiry').pressSequentially('1234');
+    await expect(page.locator('#card_expiry')).toHaveValue('12 / 34');
+  });
+
+  test('keeps the entries after a decline and says why', async ({ page }) => {
+    const { backend } = await byCard(page, {
+      status: 402,
+      body: { error: { code: 'card_declined', decline_code: 'generic_decline', message: 'Your card was declined.' } },
+    });
+    await payByCard(page);
+    await expect(page.getByRole('alert')).toContainText('The card was declined: Your card was declined.');
+    await expect(page.getByRole('alert')).toContainText('Nothing was charged');
+    await expect(page.locator('#card_number')).toHaveValue('4242 4242 4242 4242');
+    await expect(page.locator('#card_cvc')).toHaveValue('123');
+    backend.card = { status: 200, body: { id: 'pi_1', status: 'succeeded' } };
+    await page.locator('dialog button[type=submit]').click();
+    await expect(page.getByTestId('paying')).toBeVisible();
+  });
+
+  test('asks for a second step, which can be completed or failed', async ({ page }) => {
+    const { seen } = await byCard(page, {
+      status: 200,
+      body: { id: 'pi_1', status: 'requires_action', next_action: { type: 'use_sandbox_challenge' } },
+    });
+    await payByCard(page);
+    await page.getByRole('button', { name: 'Fail' }).click();
+    await expect(page.getByRole('alert')).toContainText('The second step was not completed.');
+    await page.locator('dialog button[type=submit]').click();
+    await page.getByRole('button', { name: 'Complete' }).click();
+    await expect(page.getByTestId('paying')).toBeVisible();
+    expect(seen.authenticated).toEqual(['false', 'true']);
+  });
+
+  test('says that a bank is slow, cannot be closed meanwhile, and lets go when it takes too long', async ({ page }) => {
+    await page.clock.install();
+    const { seen } = await byCard(page, { status: 200, body: {}, delayMs: 60_000 });
+    await submit(page).click();
+    await page.clock.runFor(500);
+    await fillCard(page);
+    await page.locator('dialog button[type=submit]').click();
+    await expect(page.getByText('Asking your bank…').first()).toBeVisible();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await page.clock.runFor(4000);
+    await expect(page.getByText(/Your bank is slow to answer/).first()).toBeVisible();
+    await page.clock.runFor(20_000);
+    await page.getByRole('button', { name: 'Close and keep watching' }).click();
+    await expect(page.getByTestId('paying')).toBeVisible();
+    expect(seen.aborts).toBe(0);
+  });
+
+  test('gives the intent back when the form is closed', async ({ page }) => {
+    const { seen } = await byCard(page);
+    await submit(page).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await expect(page.getByRole('dialog')).toBeHidden();
+    await expect(submit(page)).toBeEnabled();
+    await expect.poll(() => seen.aborts).toBe(1);
+  });
+
+  test('fills in a test card by its name', async ({ page }) => {
+    const { seen } = await byCard(page);
+    await submit(page).click();
+    await page.getByText('Test cards').click();
+    await page.getByRole('button', { name: 'Use the test card: Declined', exact: true }).click();
+    await page.locator('dialog button[type=submit]').click();
+    await expect.poll(() => seen.cards[0]?.get('payment_method_data[card][number]')).toBe('4000000000000002');
+  });
+
+  test('loads the processor’s own form only for its own keys, and says when it cannot', async ({ page }) => {
+    const { methods } = await import('./fixtures/checkout');
+    const live = methods.map((it) =>
+      it.type === 'stripe' ? { ...it, settings: { stripe: { publishable_key: 'pk_test_1' } } } : it,
+    );
+    const { seen } = await serve(page, { submit: cardSubmit, checkout: checkout({ paymentMethods: live }) });
+    await go(page, '?currencyId=pc_usd');
+    await submit(page).waitFor();
+    expect(seen.foreign).toEqual([]);
+    await submit(page).click();
+    await expect(page.getByRole('alert')).toContainText('The card form could not be loaded. Nothing was charged.');
+    expect(seen.foreign).toEqual(['https://js.stripe.com/v3/']);
+  });
+});
+
+test.describe('waiting', () => {
+  const processing = checkout({ paymentIntent: { id: 'pi_1', status: 'processing' } });
+
+  test('goes on after a reload, from what the server says', async ({ page }) => {
+    const { backend } = await serve(page, { checkout: processing });
+    await go(page);
+    await expect(page.getByTestId('paying')).toBeVisible();
+    backend.checkout = completed();
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  });
+
+  test('ends with the error of a payment that needs the buyer', async ({ page }) => {
+    const { backend } = await serve(page, { checkout: processing });
+    await go(page);
+    await expect(page.getByTestId('paying')).toBeVisible();
+    backend.checkout = checkout({
+      paymentIntent: { id: 'pi_1', status: 'requires_action', last_payment_error: { message: 'Your bank said no.' } },
+    });
+    await expect(page.getByRole('alert')).toContainText('Your bank said no.');
+    await expect(submit(page)).toBeEnabled();
+  });
+
+  test('says after three minutes what to do, and looks again', async ({ page }) => {
+    await page.clock.install();
+    const { backend, seen } = await serve(page, { checkout: processing });
+    await go(page);
+    await expect(page.getByTestId('paying')).toBeVisible();
+    for (let i = 0; i < 95; i++) await page.clock.runFor(2000);
+    await expect(page.getByRole('alert')).toContainText('Do not pay again');
+    expect(seen.retrieves).toBeGreaterThan(60);
+    backend.checkout = completed();
+    await page.getByRole('button', { name: 'Check again' }).click();
+    await page.clock.runFor(100);
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  });
+
+  test('hears of its completion over the relay, by the session’s id only', async ({ page }) => {
+    const { backend } = await serve(page);
+    const frames: unknown[][] = [];
+    let push: (event: string, id: string) => void = () => {};
+    await page.routeWebSocket(/\/\.well-known\/service\/relay\/websocket\?vsn=2\.0\.0/, (socket) => {
+      socket.onMessage((message) => {
+        const frame = JSON.parse(String(message));
+        frames.push(frame);
+        socket.send(JSON.stringify([frame[0], frame[1], frame[2], 'phx_reply', { status: 'ok', response: {} }]));
+      });
+      push = (event, id) =>
+        socket.send(JSON.stringify([null, null, 'relay:zNKpid:events', event, { status: 'ok', response: { id } }]));
+    });
+    await go(page);
+    await submit(page).waitFor();
+    await expect.poll(() => frames[0]?.slice(2)).toEqual(['relay:zNKpid:events', 'phx_join', {}]);
+    backend.checkout = completed();
+    push('checkout.session.completed', 'cs_other');
+    await expect(submit(page)).toBeVisible();
+    push('checkout.session.completed', 'cs_1');
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  });
+});
+
+test.describe('completed', () => {
+  test('tells amount, what was bought and where it is, the invoice and the receipt', async ({ page }) => {
+    await serve(page, { checkout: completed() });
+    await go(page);
+    await expect(page.getByText('5 SKT')).toBeVisible();
+    await expect(page.getByText('Version 2.1.0')).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Lantern Notes', exact: true })).toHaveAttribute('href', '/apps/z8iZ1');
+    await expect(page.getByRole('link', { name: 'Download Lantern Notes' })).toHaveAttribute(
+      'href',
+      '/api/apps/z8iZ1/2.1.0/bundle?locale=en&livemode=false',
+    );
+    await expect(page.getByRole('link', { name: 'View invoice' })).toHaveAttribute('href', '/customer/invoice/in_1');
+    await expect(page.getByText('The receipt goes to mei@example.com.')).toBeVisible();
+    await expect(page).toHaveTitle('Payment complete · Souk Demo');
+  });
+
+  test('shows the seller’s own message', async ({ page }) => {
+    const paymentLink = {
+      id: 'plink_1',
+      after_completion: { hosted_confirmation: { custom_message: 'Welcome aboard!' } },
+    };
+    await serve(page, { checkout: completed({ paymentLink }) });
+    await go(page);
+    await expect(page.getByText('Welcome aboard!')).toBeVisible();
+  });
+
+  test('lists the order when nothing can be downloaded', async ({ page }) => {
+    await serve(page, { checkout: completed({}, { entitlements: [] }) });
+    await go(page);
+    await expect(page.getByRole('listitem')).toContainText(['Lantern Notes']);
+  });
+});
+
+test('works below the mount prefix', async ({ page }) => {
+  await serve(page, { checkout: completed() });
+  await page.goto('/payment/checkout/pay/cs_1');
+  await expect(page.getByRole('link', { name: 'View invoice' })).toHaveAttribute(
+    'href',
+    '/payment/customer/invoice/in_1',
+  );
+});
+
+test('tells the embedding page alone', async ({ page }) => {
+  await serve(page, { submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } } });
+  const base = new URL(test.info().project.use.baseURL ?? '').origin;
+  await page.route('**/host.html', (route) =>
+    route.fulfill({
+      contentType: 'text/html',
+      body: `<script>window.heard=[];addEventListener('message',(e)=>heard.push(e.data))</script><iframe src="/checkout/pay/cs_1?mode=inline" width="800" height="900"></iframe>`,
+    }),
+  );
+  await page.goto(`${base}/host.html`);
+  await page.frameLocator('iframe').locator('.checkout-pay button').click();
+  const heard = () =>
+    page.evaluate(() => (window as unknown as { heard: { type: string }[] }).heard.map((it) => it.type));
+  await expect.poll(heard).toEqual(['error.OUT_OF_TEA']);
+});

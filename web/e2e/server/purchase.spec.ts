@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { expect, type Page, test } from '@playwright/test';
+import type { App, AppDetail, Page as List } from '../../src/api/types';
+import { expectAccessible } from '../fixtures/axe';
+import { wear } from '../fixtures/look';
+import { answerInWallet, requireServer } from './wallet';
+
+/** Whole purchases against the real server, its sandbox ledger and its sandbox card processor. */
+
+test.beforeEach(({ page }) => {
+  requireServer();
+  test.setTimeout(90_000);
+  return wear(page);
+});
+
+const SETTLED = { timeout: 40_000 };
+const pay = (page: Page) => page.locator('.checkout-pay button');
+
+async function paidApp(page: Page, index: number): Promise<AppDetail> {
+  const answer = await page.request.get('/api/apps?price=paid&pageSize=50&sort=name&livemode=false');
+  const { list } = (await answer.json()) as List<App>;
+  const app = list[index % list.length];
+  return (await page.request.get(`/api/apps/${app?.did}?livemode=false`)).json();
+}
+
+/** From the store to the checkout of an app, signed in on the way. */
+async function toCheckout(page: Page, app: AppDetail): Promise<void> {
+  await page.goto(`/apps/${app.did}`);
+  await page
+    .getByRole('link', { name: /^Buy for/ })
+    .first()
+    .click();
+  await expect(page).toHaveURL(/\/checkout\/pay\/cs_/);
+  await pay(page).click();
+  await answerInWallet(page, [/^Sign in/, /^Sign in/]);
+  await expect(page.getByLabel('Full name')).not.toHaveValue('', { timeout: 15_000 });
+}
+
+const DETAILS: Record<string, string> = {
+  customer_phone: '415 555 2671',
+  'billing_address.line1': 'Market Street 1',
+  'billing_address.city': 'San Francisco',
+  'billing_address.state': 'CA',
+  'billing_address.postal_code': '94103',
+};
+
+/** Chooses how to pay and fills in what this app's seller asks for beyond the profile. */
+async function choose(page: Page, method: RegExp): Promise<void> {
+  await page.getByRole('radio', { name: method }).check();
+  for (const [id, value] of Object.entries(DETAILS)) {
+    const field = page.locator(`[id="${id}"]`);
+    if (await field.isVisible()) await field.fill(value);
+  }
+}
+
+async function fillCard(page: Page, number: string): Promise<void> {
+  await page.locator('#card_number').fill(number);
+  await page.locator('#card_expiry').fill('12 / 34');
+  await page.locator('#card_cvc').fill('123');
+  await page.getByRole('dialog').locator('button[type=submit]').click();
+}
+
+async function expectBought(page: Page, app: AppDetail): Promise<void> {
+  await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible(SETTLED);
+  const started = page.waitForEvent('download');
+  await page.getByRole('link', { name: `Download ${app.title.en}` }).click();
+  const path = await (await started).path();
+  const latest = app.versions.find((it) => it.version === app.version);
+  expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(latest?.sha256);
+}
+
+test('a visitor buys an app by wallet, from the store front to the checked download and the invoice', async ({
+  page,
+}) => {
+  const app = await paidApp(page, 0);
+  await page.goto('/');
+  await page.getByRole('textbox', { name: 'Search apps' }).fill(app.title.en);
+  await page.getByRole('link', { name: app.title.en, exact: true }).first().click();
+  await toCheckout(page, app);
+  await expectAccessible(page);
+  await choose(page, /from your wallet/);
+  await pay(page).click();
+  await answerInWallet(page, [/^Pay/]);
+  await expectBought(page, app);
+  await expect(page.getByText('The receipt goes to account1@example.com.')).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'View invoice' }).click();
+  await expect(page).toHaveURL(/\/customer\/invoice\/in_/);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+});
+
+test('a visitor buys an app by card: declined first, then a second step failed and completed', async ({ page }) => {
+  const app = await paidApp(page, 1);
+  await toCheckout(page, app);
+  await choose(page, /Card/);
+  await pay(page).click();
+  await fillCard(page, '4000 0000 0000 0002');
+  await expect(page.getByRole('alert')).toContainText('The card was declined');
+  await fillCard(page, '4000 0025 0000 3155');
+  await page.getByRole('button', { name: 'Fail' }).click();
+  await expect(page.getByRole('alert')).toContainText('The second step was not completed');
+  await fillCard(page, '4000 0025 0000 3155');
+  await page.getByRole('button', { name: 'Complete' }).click();
+  await expectBought(page, app);
+});
+
+test('a card that answers slowly is waited for', async ({ page }) => {
+  const app = await paidApp(page, 2);
+  await toCheckout(page, app);
+  await choose(page, /Card/);
+  await pay(page).click();
+  await fillCard(page, '4000 0000 0000 0077');
+  await expect(page.getByText(/Your bank is slow to answer/).first()).toBeVisible();
+  await expectBought(page, app);
+});
+
+test('a card that is declined later ends the waiting with its reason, and another card can pay', async ({ page }) => {
+  const app = await paidApp(page, 3);
+  await toCheckout(page, app);
+  await choose(page, /Card/);
+  await pay(page).click();
+  await fillCard(page, '4000 0000 0000 0341');
+  await expect(page.getByTestId('paying')).toBeVisible();
+  await expect(page.getByRole('alert')).toContainText('The payment was not made', SETTLED);
+  await pay(page).click();
+  await fillCard(page, '4242 4242 4242 4242');
+  await expectBought(page, app);
+});
+
+test('a closed card form lets the buyer pay by wallet instead', async ({ page }) => {
+  const app = await paidApp(page, 4);
+  await toCheckout(page, app);
+  await choose(page, /Card/);
+  await pay(page).click();
+  await page.getByRole('button', { name: 'Close' }).click();
+  await choose(page, /from your wallet/);
+  await pay(page).click();
+  await answerInWallet(page, [/^Pay/]);
+  await expectBought(page, app);
+});
+
+test('a payment declined in the wallet moves nothing and can be tried again', async ({ page }) => {
+  const app = await paidApp(page, 5);
+  await toCheckout(page, app);
+  await choose(page, /from your wallet/);
+  await pay(page).click();
+  await answerInWallet(page, [/^Decline/]);
+  await expect(page.getByRole('alert')).toContainText('declined', { timeout: 15_000 });
+  await page.getByRole('button', { name: 'New code' }).click();
+  await answerInWallet(page, [/^Pay/]);
+  await expectBought(page, app);
+});
+
+test('a buyer who closes the page while paying finds it paid when coming back', async ({ page }) => {
+  const app = await paidApp(page, 6);
+  await toCheckout(page, app);
+  await choose(page, /Card/);
+  await pay(page).click();
+  await fillCard(page, '4242 4242 4242 4242');
+  const address = page.url();
+  await page.goto('/');
+  await page.goto(address);
+  await expectBought(page, app);
+});

@@ -1,6 +1,6 @@
 //! `/api/payment-methods`
 
-use crate::app::{HOST, TestApp, text};
+use super::app::{HOST, TestApp, text};
 use poem::http::Method as Verb;
 use serde_json::{Value, json};
 use souk_domain::payment::MethodSettings;

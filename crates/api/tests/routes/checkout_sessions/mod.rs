@@ -1,0 +1,10 @@
+//! `/api/checkout-sessions`
+
+mod card;
+mod fields;
+mod free;
+mod purchase;
+mod start;
+mod stock;
+mod submit;
+mod unknown;

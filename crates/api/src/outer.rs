@@ -14,6 +14,10 @@ const MOUNT_PREFIX: &str = "/payment";
 /// Largest body of an API call, in bytes.
 const BODY_MAX: usize = 1 << 20;
 
+/// The method of a call as it came: the routes see a HEAD as GET.
+#[derive(Clone)]
+pub struct AskedMethod(pub Method);
+
 pub struct Outer(pub Arc<App>);
 
 pub struct OuterEndpoint<E> {
@@ -36,6 +40,8 @@ impl<E: Endpoint> Endpoint for OuterEndpoint<E> {
         strip_mount_prefix(&mut request);
         let path = request.uri().path().to_owned();
         let origin = request.headers().get(header::ORIGIN).cloned();
+        let asked = AskedMethod(request.method().clone());
+        request.extensions_mut().insert(asked);
         let outcome = match admit(&self.app, &mut request, &path).await {
             Ok(()) => idempotency::once(&self.app, &self.inner, request).await,
             Err(problem) => Err(problem.into()),

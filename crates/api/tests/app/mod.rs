@@ -218,6 +218,13 @@ impl TestApp {
         session.query(sql).one().await.expect("counts").get("n").expect("n")
     }
 
+    /// Makes the database look as only a crash can leave it.
+    pub async fn execute(&self, sql: &'static str) {
+        let mut session = self.database.begin().await.expect("begins");
+        session.query(sql).execute().await.expect("is carried out");
+        session.commit().await.expect("commits");
+    }
+
     /// The end of every test: what was committed is delivered (invariant 6), and each settled attempt is booked once
     /// and moved once at its network (invariants 1 and 5).
     pub async fn finish(self) {

@@ -107,6 +107,11 @@ impl Networks {
         assert_eq!(answer.expect("an answer").status(), 204);
     }
 
+    pub async fn clear_card_faults(&self) {
+        let answer = self.http.delete(self.at("sandbox/stripe/faults")).send().await;
+        assert_eq!(answer.expect("an answer").status(), 204);
+    }
+
     /// What the card form does with a number: status and body.
     pub async fn confirm(&self, client_secret: &str, number: &str) -> (u16, Value) {
         let form = [

@@ -49,6 +49,43 @@ async fn a_free_bundle_needs_nobody_and_a_reader_who_has_it_gets_nothing_again()
 }
 
 #[tokio::test]
+async fn a_look_at_the_headers_is_no_download() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let looked = browser.call(Method::HEAD, &app.shop.notes.bundle_path()).send().await;
+    assert_eq!((looked.status, looked.bytes.len()), (200, 0));
+    assert_eq!(looked.header("content-length"), Some(app.shop.notes.bundle.len().to_string().as_str()));
+    assert_eq!(browser.get(&format!("/api/apps/{}", app.shop.notes.app)).await.ok()["downloads"], 0);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_shelves_and_categories_tell_what_there_is() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let shelves = browser.get("/api/apps/shelves").await.ok();
+    for shelf in ["new", "updated", "trending"] {
+        assert_eq!(shelves[shelf].as_array().map(Vec::len), Some(5), "{shelf}");
+    }
+    let categories = browser.get("/api/categories").await.ok();
+    assert_eq!((&categories["count"], &categories["list"][0]["app_count"]), (&1.into(), &5.into()));
+    assert_eq!(categories["list"][0]["name"], serde_json::json!({ "en": "Tools", "zh": "工具" }));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_picture_of_a_developer_can_neither_run_nor_fetch() {
+    let app = TestApp::open().await;
+    let logo = app.browser().get(&format!("/api/apps/{}/logo", app.shop.notes.app)).await;
+    assert_eq!((logo.status, logo.header("content-type")), (200, Some("image/svg+xml")));
+    assert!(
+        logo.header("content-security-policy").is_some_and(|policy| policy.contains("default-src 'none'") && policy.contains("sandbox"))
+    );
+    assert!(logo.header("cache-control").is_some_and(|value| value.contains("immutable")));
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn apps_and_versions_that_do_not_exist_are_not_found() {
     let app = TestApp::open().await;
     let browser = app.browser();

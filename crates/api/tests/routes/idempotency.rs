@@ -93,6 +93,35 @@ async fn a_stranger_cannot_fill_the_table_with_keys() {
     app.finish().await;
 }
 
+#[tokio::test]
+async fn a_failure_of_the_network_frees_the_key_so_that_a_repetition_works() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let filled = form(&app.shop, "alice", true);
+    app.networks.card_fault(serde_json::json!({ "mode": "error_500", "count": 20 })).await;
+    put(&alice, &session, "k", &filled).await.refused(502);
+    app.networks.clear_card_faults().await;
+    let again = put(&alice, &session, "k", &filled).await;
+    assert_eq!((again.status, again.header("idempotent-replayed")), (200, None));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_key_whose_call_died_is_free_again_after_a_minute() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let filled = form(&app.shop, "alice", false);
+    put(&alice, &session, "k", &filled).await.ok();
+    app.execute("UPDATE idempotency_keys SET status = NULL, body = NULL").await;
+    assert_eq!(put(&alice, &session, "k", &filled).await.refused(409)["code"], "IDEMPOTENCY_IN_FLIGHT");
+    app.advance(Duration::from_secs(61));
+    let again = put(&alice, &session, "k", &filled).await;
+    assert_eq!((again.status, again.header("idempotent-replayed")), (200, None));
+    app.finish().await;
+}
+
 on_both! {
     async fn of_two_at_once_one_works_and_the_other_is_told_to_wait_or_sees_the_same(db: &TestDatabase) {
         let app = TestApp::on(db).await;

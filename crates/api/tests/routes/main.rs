@@ -16,4 +16,5 @@ mod outer;
 mod realtime;
 mod session;
 mod webhooks;
+mod well_known;
 mod wire;

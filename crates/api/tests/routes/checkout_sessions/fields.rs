@@ -95,3 +95,19 @@ async fn a_phone_number_is_kept_in_international_form() {
     assert_eq!(submitted["checkoutSession"]["customer_details"]["address"]["country"], "cn");
     app.finish().await;
 }
+
+#[tokio::test]
+async fn the_language_cookie_speaks_where_the_call_names_no_language() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.browser.set_cookie("nf_lang", "zh");
+    let mut filled = form(&app.shop, "alice", false);
+    filled["customer_name"] = json!("");
+    for (query, message) in [("livemode=false", "必填"), ("livemode=false&locale=en", "Required"), ("livemode=false&locale=zh-CN", "必填")]
+    {
+        let refused = alice.browser.put(&format!("/api/checkout-sessions/{session}/submit?{query}"), &filled).await.refused(400);
+        assert_eq!(refused["fields"], json!({ "customer_name": message }));
+    }
+    app.finish().await;
+}

@@ -4,6 +4,7 @@ mod card;
 mod fields;
 mod free;
 mod purchase;
+mod races;
 mod start;
 mod stock;
 mod submit;

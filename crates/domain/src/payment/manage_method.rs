@@ -28,6 +28,9 @@ pub enum MethodError {
     NoSuchCurrency,
     #[error("The method has a currency with this contract already")]
     CurrencyTwice,
+    /// Payments are looked for where they were begun, and a kept secret goes nowhere else.
+    #[error("A method stays with its network: make another method for another {0}")]
+    NetworkFixed(&'static str),
     #[error(transparent)]
     Rail(#[from] RailError),
     #[error(transparent)]
@@ -224,13 +227,35 @@ fn with_method_fields(mut method: Method, fields: MethodFields, own: &[Currency]
         method.logo = check_logo(&logo)?;
     }
     if let Some(settings) = fields.settings {
-        method.settings = read_settings(method.mode, method.kind, settings, Some(&method.settings))?;
+        let changed = read_settings(method.mode, method.kind, settings, Some(&method.settings))?;
+        check_network_stays(&method.settings, &changed)?;
+        method.settings = changed;
     }
     if let Some(id) = fields.default_currency_id {
         let found = own.iter().find(|currency| currency.id == id).ok_or(MethodError::NoSuchCurrency)?;
         method.default_currency_id = Some(found.id.clone());
     }
     Ok(method)
+}
+
+/// The chain of a wallet method and the host of a card method are fixed. A chain's host may change: the same chain answers there.
+fn check_network_stays(kept: &MethodSettings, changed: &MethodSettings) -> Result<(), MethodError> {
+    let chain = |settings: &MethodSettings| match settings {
+        MethodSettings::Arcblock { chain_id, .. } => chain_id.clone(),
+        MethodSettings::Evm { chain_id, .. } => chain_id.to_string(),
+        MethodSettings::Bitcoin { .. } | MethodSettings::Stripe { .. } => String::new(),
+    };
+    let card_host = |settings: &MethodSettings| match settings {
+        MethodSettings::Stripe { api_host, .. } => api_host.clone(),
+        _ => String::new(),
+    };
+    if chain(kept) != chain(changed) {
+        return Err(MethodError::NetworkFixed("chain_id"));
+    }
+    if card_host(kept) != card_host(changed) {
+        return Err(MethodError::NetworkFixed("api_host"));
+    }
+    Ok(())
 }
 
 fn with_currency_fields(mut currency: Currency, fields: CurrencyFields) -> Result<Currency, MethodError> {

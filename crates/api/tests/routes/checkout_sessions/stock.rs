@@ -1,6 +1,6 @@
 //! How many there are, how many one may buy, and whose they are meanwhile.
 
-use crate::app::{ACCEPTED, Buyer, Sold, TestApp, form};
+use crate::app::{ACCEPTED, Buyer, Sold, TestApp, claim_of, form};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::checkout::expire_due;
@@ -126,4 +126,30 @@ on_both! {
         assert_eq!(sold_of(&crowd[0], &sessions[0]).await, 5);
         app.finish().await;
     }
+}
+
+/// Invariant 1 from the other side: one payment buys what it was asked for, and no more.
+#[tokio::test]
+async fn an_order_that_was_enlarged_after_submit_cannot_be_paid_at_its_old_amount() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.seats).await;
+    alice.submit_for_wallet(&app, &session).await;
+    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    adjust(&alice, &session, &app.shop.seats, 3).await.ok();
+
+    let refused = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;
+    assert_eq!(refused["errorMessage"], "The order has changed, please try again");
+    assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), 0);
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
+
+    alice.submit_for_wallet(&app, &session).await;
+    alice.pay_by_wallet(&app, &session).await;
+    let paid = alice.retrieve(&session).await;
+    assert_eq!(
+        (&paid["checkoutSession"]["status"], &paid["paymentIntent"]["amount_received"]),
+        (&"complete".into(), &"30000000000000000000".into())
+    );
+    app.drain().await;
+    app.finish().await;
 }

@@ -297,6 +297,13 @@ test.describe('the page', () => {
     await expect(submit(page)).toBeVisible();
   });
 
+  test('shows an order that contradicts itself as an error', async ({ page }) => {
+    const custom = lineItem(2, {}, { custom_unit_amount: { preset: '1' } });
+    await serve(page, { checkout: checkout({}, { line_items: [lineItem(1), custom] }) });
+    await go(page);
+    await expect(page.getByRole('alert')).toContainText('Multiple items with custom unit amount are not supported');
+  });
+
   test('leads back to where the seller says', async ({ page }) => {
     await serve(page);
     await go(page);

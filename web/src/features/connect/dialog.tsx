@@ -27,7 +27,7 @@ function callsOf({ action, prefix = '/api/did', extraParams = {} }: ConnectOptio
 /** In test mode only: the wallet that lives in the browser, in a window of its own. */
 function openSandbox(link: string): void {
   const page = `${mountPrefix()}/sandbox/wallet?url=${encodeURIComponent(authAddress(link))}`;
-  window.open(page, 'souk-sandbox-wallet', 'popup,width=420,height=720');
+  window.open(page, '_blank', 'popup,width=420,height=720');
 }
 
 export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onEnd: (did?: string | null) => void }) {

@@ -1,6 +1,6 @@
 //! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
 
-use super::{Session, settle::settle};
+use super::{Session, settle::settle_first};
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::payment::{
@@ -70,6 +70,9 @@ async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId, payer
     }
     let method = unit.methods().find(&intent.method_id).await?.ok_or(TransferError::MethodNotSupported)?;
     let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(TransferError::MethodNotSupported)?;
+    if !method.active || !currency.active {
+        return Err(TransferError::MethodNotSupported);
+    }
     Ok(Payable { session, method, currency, intent })
 }
 
@@ -127,7 +130,7 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
         Err(error) => return Err(error.into()),
     }
     // From here on the payment is on its way: what goes wrong now is repaired by the janitor.
-    if let Err(super::SettleError::Storage(error)) = settle(ctx, &attempt.id).await {
+    if let Err(super::SettleError::Storage(error)) = settle_first(ctx, &attempt.id).await {
         return Err(error.into());
     }
     Ok(signed.hash)

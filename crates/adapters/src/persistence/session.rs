@@ -131,7 +131,7 @@ impl Query<'_> {
     pub fn bind(mut self, value: impl Bound) -> Self {
         if let Ok(values) = &mut self.values {
             match value.into_value() {
-                Some(value) => values.push(value),
+                Some(value) => values.push(value.without_nul()),
                 None => self.values = Err(StorageError::Driver("a bound value is out of the range that storage has".into())),
             }
         }

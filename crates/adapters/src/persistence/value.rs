@@ -155,6 +155,16 @@ impl Value {
         format!("{self:?}").chars().take(80).collect()
     }
 
+    /// PostgreSQL holds no NUL in a text. It becomes the replacement character, on both databases alike: what is looked for
+    /// by it is not found, and what is kept reads nearly as it came.
+    pub(super) fn without_nul(self) -> Self {
+        match self {
+            Self::Text(text) if text.contains('\0') => Self::Text(replace_nul(&text)),
+            Self::Json(json) => Self::Json(json_without_nul(json)),
+            other => other,
+        }
+    }
+
     pub(super) fn add_to_sqlite(self, to: &mut SqliteArguments) -> Result<(), BoxDynError> {
         match self {
             Self::Null(_) => to.add(None::<i64>),
@@ -233,5 +243,20 @@ impl Value {
             Kind::Json => Self::Json(row.try_get(column)?),
             Kind::Bytes => Self::Bytes(row.try_get(column)?),
         })
+    }
+}
+
+fn replace_nul(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+fn json_without_nul(json: serde_json::Value) -> serde_json::Value {
+    match json {
+        serde_json::Value::String(text) if text.contains('\0') => serde_json::Value::String(replace_nul(&text)),
+        serde_json::Value::Array(list) => list.into_iter().map(json_without_nul).collect(),
+        serde_json::Value::Object(object) => {
+            object.into_iter().map(|(name, value)| (replace_nul(&name), json_without_nul(value))).collect()
+        }
+        other => other,
     }
 }

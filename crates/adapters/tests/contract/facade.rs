@@ -32,6 +32,17 @@ async fn waits(session: &mut Session, ask: Sql) -> u32 {
 const INSERT_AMOUNT: &str = "INSERT INTO specimens (id, amount) VALUES ($1, $2)";
 
 on_both! {
+    async fn a_nul_in_a_text_is_replaced_and_finds_nothing(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        let json = json!({"a\0": ["b\0"]});
+        let insert = "INSERT INTO specimens (id, json) VALUES ($1, $2)";
+        session.query(insert).bind("cs_\0").bind(json).execute().await.expect("inserts");
+        let row = session.query("SELECT * FROM specimens").one().await.expect("reads");
+        assert_eq!(row.get::<String>("id").expect("id"), "cs_\u{fffd}");
+        assert_eq!(row.get::<serde_json::Value>("json").expect("json"), json!({"a\u{fffd}": ["b\u{fffd}"]}));
+        assert!(session.query("SELECT * FROM specimens WHERE id = $1").bind("\0").optional().await.expect("reads").is_none());
+    }
+
     async fn every_kind_of_value_comes_back_as_it_went_in(db: &TestDatabase) {
         let mut session = with_specimens(db).await;
         let insert = "INSERT INTO specimens (id, number, truth, amount, at, json, bytes, did) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";

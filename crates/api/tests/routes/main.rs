@@ -15,6 +15,7 @@ mod openapi;
 mod outer;
 mod realtime;
 mod session;
+mod strange;
 mod webhooks;
 mod well_known;
 mod wire;

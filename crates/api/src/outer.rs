@@ -36,7 +36,9 @@ impl<E: Endpoint> Endpoint for OuterEndpoint<E> {
         let path = request.uri().path().to_owned();
         let origin = request.headers().get(header::ORIGIN).cloned();
         let outcome = match admit(&self.app, &request, &path) {
-            Ok(()) => idempotency::once(&self.app, &self.inner, request).await,
+            Ok(()) if is_api(&path) => idempotency::once(&self.app, &self.inner, request).await,
+            // The sandbox keeps keys of its own, as an outside network would.
+            Ok(()) => Ok(self.inner.get_response(request).await),
             Err(problem) => Err(problem.into()),
         };
         let mut response = match outcome {

@@ -1,9 +1,9 @@
 #!/bin/sh
-# need.sh NAME...: installs what is absent, with apt. Names: postgresql redis chromium fonts poppler.
+# need.sh NAME...: installs what is absent, with apt. Names: postgresql redis chromium fonts poppler python.
 # Services that come with a package are kept from starting by themselves.
 set -eu
 
-[ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|fonts|poppler ..." >&2; exit 64; }
+[ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|fonts|poppler|python ..." >&2; exit 64; }
 
 present() {
     case $1 in
@@ -12,7 +12,8 @@ present() {
         chromium) command -v chromium >/dev/null ;;
         fonts) ls /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 ;;
         poppler) command -v pdftotext >/dev/null ;;
-        *) echo "need.sh: what is $1? It knows postgresql, redis, chromium, fonts and poppler." >&2; exit 64 ;;
+        python) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+        *) echo "need.sh: what is $1? It knows postgresql, redis, chromium, fonts, poppler and python." >&2; exit 64 ;;
     esac
 }
 
@@ -23,6 +24,7 @@ package() {
         chromium) echo chromium ;;
         fonts) echo fonts-noto-cjk ;;
         poppler) echo poppler-utils ;;
+        python) echo python3-venv ;;
     esac
 }
 

@@ -1,7 +1,7 @@
 //! `Idempotency-Key` (DESIGN.md 8): the same key and body give the first answer again; another body is refused.
 
 use crate::auth::{LOGIN_COOKIE, bearer, cookie, token_hash};
-use crate::problem::Problem;
+use crate::problem::{FAILED, Problem};
 use crate::state::App;
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, IntoResponse, Request, Response};
@@ -65,11 +65,12 @@ fn replay(kept: KeptAnswer, fingerprint: &str) -> poem::Result<Response> {
     Ok(response.with_header(REPLAYED, HeaderValue::from_static("true")).into_response())
 }
 
-/// Keeps what is final. A failure of ours, and a conflict, may be tried again under the same key.
+/// Keeps what is final. A failure of ours, a conflict, and an answer that broke off may be tried again under the same key.
 async fn keep(app: &Arc<App>, caller: &str, key: &str, mut response: Response) -> poem::Result<Response> {
     let status = response.status();
-    let body = response.take_body().into_bytes().await.unwrap_or_default();
-    let text = std::str::from_utf8(&body).ok().filter(|_| !status.is_server_error() && status != StatusCode::CONFLICT);
+    let body = response.take_body().into_bytes().await;
+    let whole = body.as_ref().ok().and_then(|body| std::str::from_utf8(body).ok());
+    let text = whole.filter(|_| !status.is_server_error() && status != StatusCode::CONFLICT);
     let mut unit = app.ctx.store.begin().await.map_err(Problem::from)?;
     match text {
         Some(text) => unit.idempotency().keep(caller, key, status.as_u16(), text).await,
@@ -77,6 +78,7 @@ async fn keep(app: &Arc<App>, caller: &str, key: &str, mut response: Response) -
     }
     .map_err(Problem::from)?;
     unit.commit().await.map_err(Problem::from)?;
+    let body = body.map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED))?;
     response.set_body(Body::from(body));
     Ok(response)
 }

@@ -43,7 +43,9 @@ impl<E: Endpoint> Endpoint for OuterEndpoint<E> {
         let asked = AskedMethod(request.method().clone());
         request.extensions_mut().insert(asked);
         let outcome = match admit(&self.app, &mut request, &path).await {
-            Ok(()) => idempotency::once(&self.app, &self.inner, request).await,
+            Ok(()) if is_api(&path) => idempotency::once(&self.app, &self.inner, request).await,
+            // The sandbox keeps keys of its own, as an outside network would.
+            Ok(()) => Ok(self.inner.get_response(request).await),
             Err(problem) => Err(problem.into()),
         };
         let mut response = match outcome {

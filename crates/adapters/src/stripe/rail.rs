@@ -94,7 +94,10 @@ impl CardRail for StripeRail {
             form.push(("receipt_email", email.clone()));
         }
         let answer = self.call(method, Verb::POST, "/v1/payment_intents".to_owned(), form, Some(attempt)).await.map_err(rail_error)?;
-        intent::opened(method, currency, &answer).map_err(RailError::Unreachable)
+        intent::opened(method, currency, &answer).map_err(|reason| {
+            tracing::warn!(attempt, reason, "the card processor's answer is not understood");
+            RailError::Unreachable(reason)
+        })
     }
 
     async fn find(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {

@@ -69,7 +69,8 @@ pub struct Buyer {
     front: Arc<Front>,
     wallet: TestWallet,
     random: SeededRandom,
-    cookies: String,
+    /// What the browser of a signed-in visitor sends.
+    pub cookies: String,
     name: String,
 }
 

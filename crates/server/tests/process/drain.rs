@@ -6,13 +6,16 @@ use souk_domain::shared::Clock;
 use std::time::{Duration, Instant};
 
 /// Longer than two leases of the queue, a claim of the janitor, and a round of the expiry.
-const LIMIT: Duration = Duration::from_secs(150);
+const LIMIT: Duration = Duration::from_secs(90);
 const GLANCE: Duration = Duration::from_millis(250);
 
-const OPEN: [(&str, &str); 3] = [
-    ("open sessions", "SELECT count(*) AS n FROM checkout_sessions WHERE status = 'open'"),
-    ("open attempts", "SELECT count(*) AS n FROM attempts WHERE status IN ('open', 'unknown')"),
-    ("outbox rows", "SELECT count(*) AS n FROM outbox WHERE dead_at IS NULL"),
+/// What must come to an end, each told in a line.
+const OPEN: [&str; 3] = [
+    "SELECT 'session ' || id || ', intent ' || coalesce(intent_id, 'none') AS told FROM checkout_sessions WHERE status = 'open'",
+    "SELECT 'attempt ' || id || ' of ' || intent_id || ', ' || status || ' after ' || checks || ' checks, ' ||
+     coalesce('at ' || provider_id, 'hash ' || hash, 'not opened') AS told FROM attempts WHERE status IN ('open', 'unknown')",
+    "SELECT 'outbox row ' || id || ', ' || topic || ' after ' || attempts || ' attempts, held by ' || coalesce(claim, 'nobody') AS told
+     FROM outbox WHERE dead_at IS NULL",
 ];
 
 /// Lets the time of all open sessions be over, lets the janitor's next question be due now, and waits until nothing is
@@ -31,11 +34,9 @@ pub async fn drain(database: &Database) -> Vec<String> {
 
 async fn left(database: &Database) -> Vec<String> {
     let mut left = Vec::new();
-    for (what, sql) in OPEN {
-        let count: i64 = database.read().await.expect("reads").query(sql).one().await.expect("counts").get("n").expect("a number");
-        if count > 0 {
-            left.push(format!("{count} {what}"));
-        }
+    for sql in OPEN {
+        let rows = database.read().await.expect("reads").query(sql).all().await.expect("reads");
+        left.extend(rows.iter().map(|row| row.get::<String>("told").expect("a text")));
     }
     left
 }

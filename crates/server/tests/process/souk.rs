@@ -119,13 +119,16 @@ impl Souk {
 
     /// SIGTERM: what is in hand is finished.
     pub async fn terminate(&mut self) {
-        let pid = self.child.id().expect("it runs").to_string();
-        let sent = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &pid]).status().await.expect("sends a signal");
+        let sent = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &self.pid().to_string()]).status().await.expect("sends a signal");
         assert!(sent.success(), "the signal was not sent");
     }
 
     pub async fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
         tokio::time::timeout(within, self.child.wait()).await.ok().map(|status| status.expect("waits"))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("it runs")
     }
 
     pub fn whole_log(&self) -> String {

@@ -1,0 +1,61 @@
+//! Figures, as a table for people and as JSON for scripts.
+
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// One measured figure. `ratio` is what the aim is about where there is a floor, else `value` is; smaller is better.
+pub struct Figure {
+    pub name: &'static str,
+    pub value: f64,
+    pub unit: &'static str,
+    pub floor: Option<f64>,
+    pub aim: f64,
+}
+
+impl Figure {
+    fn ratio(&self) -> Option<f64> {
+        self.floor.map(|floor| self.value / floor)
+    }
+
+    fn is_met(&self) -> bool {
+        self.ratio().unwrap_or(self.value) <= self.aim
+    }
+}
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two levels below the root")
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
+/// Prints the table and writes `bench.json`.
+pub fn publish(figures: &[Figure]) {
+    println!("\n{:<22} {:>10} {:<4} {:>10} {:>7} {:>7}", "", "value", "", "floor", "ratio", "aim");
+    let mut json = Map::new();
+    for figure in figures {
+        let shown = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"));
+        let met = if figure.is_met() { "" } else { "  missed" };
+        let Figure { name, value, unit, floor, aim } = figure;
+        println!("{name:<22} {value:>10.2} {unit:<4} {:>10} {:>7} {aim:>7}{met}", shown(*floor), shown(figure.ratio()));
+        json.insert((*name).to_owned(), json!({ "value": value, "unit": unit, "floor": floor, "ratio": figure.ratio(), "aim": aim }));
+    }
+    let path = target().join("bench.json");
+    std::fs::write(&path, format!("{:#}\n", Value::Object(json))).expect("writes bench.json");
+    println!("\nwritten to {}", path.display());
+}
+
+/// What the web build says of its entries; nothing when there is none.
+pub fn sizes() -> Vec<Figure> {
+    let Ok(text) = std::fs::read_to_string(workspace().join("web/dist/sizes.json")) else {
+        eprintln!("web/dist/sizes.json is missing: make web writes it");
+        return Vec::new();
+    };
+    let sizes: Value = serde_json::from_str(&text).expect("JSON");
+    let figure = |name, entry: &str| {
+        let size = |field: &str| sizes[entry][field].as_f64().expect("a size") / 1_000.0;
+        Figure { name, value: size("js_gzip"), unit: "kB", floor: None, aim: size("js_budget") }
+    };
+    vec![figure("checkout_js", "checkout"), figure("store_js", "store")]
+}

@@ -1,0 +1,42 @@
+//! How soon a store is ready, and what it takes when nobody is there.
+
+use crate::report::Figure;
+use crate::souk::Settings;
+use std::time::{Duration, Instant};
+
+const STARTS: usize = 5;
+/// What a fresh process does for itself is over by then.
+const SETTLING: Duration = Duration::from_secs(5);
+
+pub async fn measure() -> Vec<Figure> {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path());
+    // The first start loads the demo store; those after it find a store, as a restart does.
+    settings.start().await.kill().await;
+    let mut times = Vec::new();
+    for _ in 0..STARTS {
+        let begun = Instant::now();
+        let souk = settings.start().await;
+        let ready = reqwest::get(souk.address.join("readyz").expect("a path")).await.expect("answers");
+        assert!(ready.status().is_success(), "not ready: {}", souk.log());
+        times.push(begun.elapsed().as_secs_f64());
+        souk.kill().await;
+    }
+    times.sort_by(f64::total_cmp);
+    let souk = settings.start().await;
+    tokio::time::sleep(SETTLING).await;
+    let idle = resident(souk.pid());
+    souk.kill().await;
+    vec![
+        Figure { name: "cold_start", value: times[STARTS / 2], unit: "s", floor: None, aim: 1.0 },
+        Figure { name: "idle_rss", value: idle, unit: "MB", floor: None, aim: 60.0 },
+    ]
+}
+
+/// Resident memory of a process, in MB.
+fn resident(pid: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line");
+    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kilobytes * 1_024.0 / 1_000_000.0
+}

@@ -1,0 +1,197 @@
+//! Submitting the checkout form, against the floor and against its own repetition.
+
+use crate::buyer::Buyer;
+use crate::floor::Floor;
+use crate::front::{Extra, Front};
+use crate::report::Figure;
+use crate::souk::Settings;
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+use souk_adapters::testing::TestDatabase;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use url::Url;
+
+const CONNECTIONS: usize = 16;
+/// Submits of each connection in each round.
+const SUBMITS: usize = 60;
+/// Of the floor and of ours, in turn.
+const ROUNDS: usize = 5;
+/// First calls whose repetition is timed.
+const REPLAYS: usize = 200;
+
+pub async fn on_sqlite() -> Vec<Figure> {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path());
+    let floor = format!("sqlite://{}", folder.path().join("floor.db").display());
+    measure(&settings, &floor, ["submit_p99", "replay_p50"]).await
+}
+
+pub async fn on_postgres() -> Vec<Figure> {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let database = TestDatabase::postgres().await;
+    let settings = Settings { database: Some(database.address().to_owned()), ..Settings::sqlite(folder.path()) };
+    measure(&settings, database.address(), ["submit_p99_postgres", "replay_p50_postgres"]).await
+}
+
+async fn measure(settings: &Settings, floor: &str, names: [&'static str; 2]) -> Vec<Figure> {
+    let made = settings.command(&["key", "create", "--name", "bench", "--scope", "*"]).output().await.expect("makes a key");
+    let made = String::from_utf8(made.stdout).expect("text");
+    let key = made.split_whitespace().nth(1).expect("a secret").to_owned();
+    let souk = settings.start().await;
+    let floor = Floor::start(floor).await;
+    let store = Store::open(&souk.address, key).await;
+
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    round(&floor.address, Round::Floor).await;
+    round(&souk.address, Round::Submit(store.sessions(CONNECTIONS * 8).await)).await;
+    for _ in 0..ROUNDS {
+        theirs.push(percentile(round(&floor.address, Round::Floor).await, 99));
+        let sessions = store.sessions(CONNECTIONS * SUBMITS).await;
+        ours.push(percentile(round(&souk.address, Round::Submit(sessions)).await, 99));
+    }
+    println!("{}: p99 in ms, ours {ours:.2?}, the floor {theirs:.2?}", names[0]);
+    let (first, replayed) = replays(&souk.address, store.sessions(REPLAYS).await).await;
+    souk.kill().await;
+    vec![
+        Figure { name: names[0], value: median(ours), unit: "ms", floor: Some(median(theirs)), aim: 2.0 },
+        Figure { name: names[1], value: replayed, unit: "ms", floor: Some(first), aim: 0.5 },
+    ]
+}
+
+/// A session to be submitted, and the cookie of its payer.
+struct Open {
+    path: String,
+    cookies: Arc<str>,
+}
+
+struct Store {
+    front: Front,
+    key: String,
+    price: String,
+    buyers: Vec<Arc<str>>,
+}
+
+impl Store {
+    async fn open(address: &Url, key: String) -> Self {
+        let front = Arc::new(Front::new());
+        front.move_to(vec![address.clone()]);
+        let mut buyers = Vec::new();
+        for number in 0..CONNECTIONS {
+            buyers.push(Buyer::arrive(Arc::clone(&front), number as u64).await.cookies.into());
+        }
+        let found = front.get("api/apps?livemode=false&price=paid&keyword=hushwave", None).await.expect("lists");
+        let link = found["list"][0]["payment_link_id"].as_str().expect("a link");
+        let started = front.post(&format!("api/checkout-sessions/start/{link}?livemode=false"), None, json!({})).await.expect("starts");
+        let price = started["checkoutSession"]["line_items"][0]["price_id"].as_str().expect("a price").to_owned();
+        let front = Arc::into_inner(front).expect("nobody else holds it");
+        Self { front, key, price, buyers }
+    }
+
+    /// New sessions, made by an integrator.
+    async fn sessions(&self, count: usize) -> Vec<Open> {
+        let mut sessions = Vec::new();
+        for number in 0..count {
+            let json = json!({ "line_items": [{ "price_id": self.price, "quantity": 1 }] });
+            let extra = Extra { json: Some(json), bearer: Some(&self.key), ..Extra::default() };
+            let made = self.front.call(Method::POST, "api/checkout-sessions", extra).await.expect("makes a session");
+            let id = made.body["id"].as_str().expect("an id").to_owned();
+            let path = format!("api/checkout-sessions/{id}/submit?livemode=false");
+            sessions.push(Open { path, cookies: Arc::clone(&self.buyers[number % CONNECTIONS]) });
+        }
+        sessions
+    }
+}
+
+enum Round {
+    Floor,
+    Submit(Vec<Open>),
+}
+
+/// Calls at [`CONNECTIONS`] connections; answers how long each took, in milliseconds.
+async fn round(address: &Url, round: Round) -> Vec<f64> {
+    let mut lanes: Vec<Vec<Option<Open>>> = (0..CONNECTIONS).map(|_| Vec::new()).collect();
+    match round {
+        Round::Floor => lanes.iter_mut().for_each(|lane| lane.extend((0..SUBMITS).map(|_| None))),
+        Round::Submit(sessions) => sessions.into_iter().enumerate().for_each(|(n, open)| lanes[n % CONNECTIONS].push(Some(open))),
+    }
+    let lanes: Vec<_> = lanes
+        .into_iter()
+        .map(|lane| {
+            let address = address.clone();
+            tokio::spawn(async move {
+                let client = client();
+                let mut times = Vec::with_capacity(lane.len());
+                for open in lane {
+                    let begun = Instant::now();
+                    match open {
+                        Some(open) => submit(&client, &address, &open, None).await,
+                        None => {
+                            let answer = client.post(address.clone()).json(&form()).send().await.expect("answers");
+                            assert!(answer.status().is_success());
+                        }
+                    }
+                    times.push(milliseconds(begun));
+                }
+                times
+            })
+        })
+        .collect();
+    let mut times = Vec::new();
+    for lane in lanes {
+        times.extend(lane.await.expect("a connection's own code does not fail"));
+    }
+    times
+}
+
+/// One call at a time: the medians of first calls with a key, and of the same calls again.
+async fn replays(address: &Url, sessions: Vec<Open>) -> (f64, f64) {
+    let client = client();
+    let (mut first, mut again) = (Vec::new(), Vec::new());
+    for (number, open) in sessions.iter().enumerate() {
+        let key = format!("bench-{number}");
+        for times in [&mut first, &mut again] {
+            let begun = Instant::now();
+            submit(&client, address, open, Some(&key)).await;
+            times.push(milliseconds(begun));
+        }
+    }
+    (percentile(first, 50), percentile(again, 50))
+}
+
+async fn submit(client: &Client, address: &Url, open: &Open, key: Option<&str>) {
+    let url = address.join(&open.path).expect("a path");
+    let mut request = client.put(url).header("cookie", &*open.cookies).json(&form());
+    if let Some(key) = key {
+        request = request.header("idempotency-key", key);
+    }
+    let answer = request.send().await.expect("answers");
+    let status = answer.status();
+    let body = answer.bytes().await.expect("answers whole");
+    assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
+}
+
+fn form() -> Value {
+    json!({
+        "payment_method": "pm_sandbox_1_wallet", "payment_currency": "pc_sandbox_1_token",
+        "customer_name": "A buyer", "customer_email": "buyer@souk.example",
+        "billing_address": { "country": "us", "state": "CA", "postal_code": "94105" },
+    })
+}
+
+fn client() -> Client {
+    Client::builder().timeout(Duration::from_secs(30)).no_proxy().build().expect("a client")
+}
+
+fn milliseconds(begun: Instant) -> f64 {
+    begun.elapsed().as_secs_f64() * 1_000.0
+}
+
+fn percentile(mut times: Vec<f64>, percent: usize) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[(times.len() * percent / 100).min(times.len() - 1)]
+}
+
+fn median(times: Vec<f64>) -> f64 {
+    percentile(times, 50)
+}

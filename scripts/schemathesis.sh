@@ -1,0 +1,71 @@
+#!/bin/bash
+# schemathesis.sh: strange input for every operation of openapi.json, against the real binary, as a stranger, as an owner
+# and with an API key at once; any 5xx fails. MAX_EXAMPLES inputs for each operation (default 8), MAX_SECONDS in all
+# (default 90), SEED to repeat a run. The tool is kept outside the repository, under ~/.cache/souk.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+souk=${CARGO_TARGET_DIR:-target}/debug/souk
+[ -x "$souk" ] || { echo "schemathesis.sh: there is no $souk; make build makes it" >&2; exit 69; }
+scripts/need.sh python
+
+tool=${XDG_CACHE_HOME:-$HOME/.cache}/souk/schemathesis
+if ! "$tool/bin/schemathesis" --version 2>/dev/null | grep -q ' 4\.'; then
+    rm -rf "$tool"
+    python3 -m venv "$tool"
+    "$tool/bin/pip" install --quiet --disable-pip-version-check 'schemathesis>=4.32,<5'
+fi
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/souk-schemathesis.XXXXXX")
+pid=
+clean() {
+    status=$?
+    trap - EXIT
+    if [ -n "$pid" ]; then kill "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; fi
+    rm -rf "$folder"
+    exit "$status"
+}
+trap clean EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+unset DATABASE_URL REDIS_URL SOUK_PUBLIC_URL SOUK_SECRET_KEY SMTP_URL
+export NO_COLOR=1 SOUK_DATA=$folder/data
+"$souk" migrate >/dev/null
+key=$("$souk" key create --name schemathesis --scope '*' | sed -n '1s/.*  //p')
+
+# An owner who is signed in: wallets are not this tool's subject.
+python3 - "$SOUK_DATA/souk.db" <<'PYTHON'
+import hashlib, sqlite3, sys, time
+now = int(time.time() * 1_000_000)
+later = now + 86_400 * 1_000_000
+with sqlite3.connect(sys.argv[1]) as books:
+    did = "z1ZLeNSpFCDu6TgrcmHQsXf5xMcEbqfXC2Q"
+    books.execute("INSERT INTO users VALUES (?, 'z', 'Owner', 'owner@souk.example', '', NULL, 'en', ?, ?)", (did, now, now))
+    books.execute("INSERT INTO passports VALUES ('pass_1', ?, 'owner', ?, NULL)", (did, now))
+    books.execute("INSERT INTO logins VALUES (?, ?, ?, ?)", (hashlib.sha256(b"owner").digest(), did, now, later))
+PYTHON
+
+"$souk" serve --demo --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &
+pid=$!
+for _ in $(seq 300); do
+    kill -0 "$pid" 2>/dev/null || { cat "$folder/log" >&2; exit 70; }
+    address=$(sed -n 's/^Souk is open: //p' "$folder/out")
+    [ -z "$address" ] || break
+    sleep 0.1
+done
+[ -n "$address" ] || { echo "schemathesis.sh: souk did not open" >&2; cat "$folder/log" >&2; exit 70; }
+
+# Leaving out what would end the owner's session.
+cd "$folder"
+status=0
+"$tool/bin/schemathesis" run "${address}openapi.json" --url "$address" \
+    --checks not_a_server_error --phases examples,coverage,fuzzing --continue-on-failure \
+    --max-examples "${MAX_EXAMPLES:-8}" --max-time "${MAX_SECONDS:-90}" ${SEED:+--seed "$SEED"} --workers 1 \
+    --exclude-path /api/session/logout --request-timeout 20 --warnings off --no-color \
+    --header "Authorization: Bearer $key" --header 'Cookie: login_token=owner' || status=$?
+if [ "$status" != 0 ]; then
+    echo "--- what the store said of it:" >&2
+    grep -E 'ERROR|WARN|panicked' "$folder/log" | tail -40 >&2
+fi
+exit "$status"

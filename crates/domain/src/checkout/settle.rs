@@ -104,7 +104,11 @@ pub(super) async fn end(ctx: &Context, id: &AttemptId) -> Result<bool, SettleErr
 /// A page polls: asks the network about its open attempt, at most once in [`NUDGE_INTERVAL`] however many pages there are.
 pub async fn nudge(ctx: &Context, session: &Session, open: &Attempt) -> Result<(), SettleError> {
     let now = ctx.now();
-    let since = now.minus(NUDGE_INTERVAL);
+    // After an error the payer tries again at once, and must not be told the old error; the row that was read is the turn then.
+    let since = match open.last_error {
+        Some(_) => open.updated_at.max(now.minus(NUDGE_INTERVAL)),
+        None => now.minus(NUDGE_INTERVAL),
+    };
     if session.status != SessionStatus::Open || open.updated_at > since {
         return Ok(());
     }

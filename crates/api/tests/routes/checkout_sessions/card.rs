@@ -117,3 +117,18 @@ async fn closing_the_browser_loses_nothing() {
     assert_eq!(app.mails().len(), 1);
     app.finish().await;
 }
+
+/// A price below the provider's minimum: the intent is never opened, and the order is free for another way to pay.
+#[tokio::test]
+async fn a_card_intent_that_the_provider_refuses_does_not_block_the_order() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.crumb).await;
+    let refused = alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(400);
+    assert!(refused["error"].as_str().is_some_and(|error| error.contains("refused the request")), "{refused}");
+    alice.submit_for_wallet(&app, &session).await;
+    alice.pay_by_wallet(&app, &session).await;
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    app.drain().await;
+    app.finish().await;
+}

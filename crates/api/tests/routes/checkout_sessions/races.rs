@@ -49,7 +49,9 @@ on_both! {
         let submits = join_all((0..3).map(|_| async { alice.submit(&session, &form(&app.shop, "alice", true)).await.ok() }));
         let (_, found, _, checked) = tokio::join!(hook, polls, submits, check_due(&app.ctx, 10));
         checked.expect("checks");
-        assert!(found.iter().all(|found| found["checkoutSession"]["status"] == "complete"));
+        // One poll at a time asks the network; the others are told what is written.
+        assert!(found.iter().all(|found| ["open", "complete"].contains(&found["checkoutSession"]["status"].as_str().unwrap_or_default())));
+        assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
         app.drain().await;
         assert_eq!(app.mails().len(), 1);
         assert_eq!(alice.browser.get("/api/entitlements").await.ok()["count"], 1);

@@ -1,6 +1,6 @@
 //! `Idempotency-Key` (DESIGN.md 8): the same key and body give the first answer again; another body is refused.
 
-use crate::auth::{LOGIN_COOKIE, bearer, cookie, token_hash};
+use crate::auth::{Call, LOGIN_COOKIE, bearer, cookie, token_hash};
 use crate::problem::{FAILED, Problem};
 use crate::state::App;
 use poem::http::{HeaderValue, Method, StatusCode};
@@ -100,9 +100,15 @@ async fn caller(app: &Arc<App>, request: &Request) -> Result<Option<String>, Pro
     Ok(hash.map(hex::encode))
 }
 
+/// What makes two calls the same: method, path, mode, query and body. The order of a query and its language do not count.
 fn fingerprint(request: &Request, body: &[u8]) -> String {
+    let mode = if Call::of(request).mode.is_live() { "live" } else { "test" };
+    let query = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let mut query: Vec<_> = query.filter(|(name, _)| name != "locale" && name != "livemode").collect();
+    query.sort();
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
     let mut digest = Sha256::new();
-    for part in [request.method().as_str().as_bytes(), request.uri().path().as_bytes(), body] {
+    for part in [request.method().as_str().as_bytes(), request.uri().path().as_bytes(), mode.as_bytes(), query.as_bytes(), body] {
         digest.update(part.len().to_le_bytes());
         digest.update(part);
     }

@@ -41,7 +41,13 @@ impl<E: Endpoint> Endpoint for OuterEndpoint<E> {
         let path = request.uri().path().to_owned();
         let origin = request.headers().get(header::ORIGIN).cloned();
         let asked = AskedMethod(request.method().clone());
+        let is_open = is_open_to_other_origins(&path) || is_public_read(&asked.0, &path);
         request.extensions_mut().insert(asked);
+        if *request.method() == Method::OPTIONS && is_open {
+            let mut response = StatusCode::NO_CONTENT.into_response();
+            add_headers(&self.app, &path, is_open, origin, &mut response);
+            return Ok(response);
+        }
         let outcome = match admit(&self.app, &mut request, &path).await {
             Ok(()) if is_api(&path) => idempotency::once(&self.app, &self.inner, request).await,
             // The sandbox keeps keys of its own, as an outside network would.
@@ -55,7 +61,7 @@ impl<E: Endpoint> Endpoint for OuterEndpoint<E> {
         if is_api(&path) && response.status().is_client_error() | response.status().is_server_error() {
             response = in_our_shape(response).await;
         }
-        add_headers(&self.app, &path, origin, &mut response);
+        add_headers(&self.app, &path, is_open, origin, &mut response);
         Ok(response)
     }
 }
@@ -76,7 +82,14 @@ fn is_api(path: &str) -> bool {
 
 /// Calls that wallets and other origins make without our cookie's power.
 fn is_open_to_other_origins(path: &str) -> bool {
-    (path.starts_with("/api/did/") && path.ends_with("/auth")) || path == "/__blocklet__.js"
+    (path.starts_with("/api/did/") && (path.ends_with("/auth") || path.ends_with("/auth/submit"))) || path == "/__blocklet__.js"
+}
+
+/// What every page of another origin may read too: browsers send it without our cookie.
+fn is_public_read(method: &Method, path: &str) -> bool {
+    let public = ["/api/apps", "/api/categories", "/api/store", "/api/settings"];
+    let below = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) && public.iter().any(below)
 }
 
 /// Refuses what must not reach a handler: writes that another site makes with our cookie, and large bodies.
@@ -135,7 +148,7 @@ async fn in_our_shape(mut response: Response) -> Response {
     shaped
 }
 
-fn add_headers(app: &App, path: &str, origin: Option<HeaderValue>, response: &mut Response) {
+fn add_headers(app: &App, path: &str, is_open: bool, origin: Option<HeaderValue>, response: &mut Response) {
     let headers = response.headers_mut();
     let mut set = |name: HeaderName, value: &'static str| {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
@@ -145,7 +158,7 @@ fn add_headers(app: &App, path: &str, origin: Option<HeaderValue>, response: &mu
     if is_api(path) {
         set(header::CACHE_CONTROL, "no-store");
     }
-    if is_open_to_other_origins(path) {
+    if is_open {
         set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
         set(header::ACCESS_CONTROL_ALLOW_HEADERS, "*");
     } else if let Some(origin) = origin.filter(|origin| origin.to_str().is_ok_and(|origin| app.site.is_own_origin(origin))) {

@@ -1,10 +1,10 @@
 //! The short commands.
 
 use crate::compose::{Failure, open_store};
-use crate::config::{Common, KeyCommand};
+use crate::config::{Common, KeyCommand, PassportCommand};
 use souk_api::auth::{NewKey, create_key};
-use souk_domain::access::Scope;
-use souk_domain::shared::{ApiKeyId, EventId, Mode};
+use souk_domain::access::{self, Scope};
+use souk_domain::shared::{ApiKeyId, EventId, Mode, PassportId};
 
 /// Dead letters that one listing shows.
 const LETTERS: u32 = 100;
@@ -38,6 +38,31 @@ pub async fn key(common: &Common, command: KeyCommand) -> Result<(), Failure> {
             let mut unit = ctx.store.begin().await?;
             if !unit.api_keys().revoke(&ApiKeyId::parse(&id)?, ctx.now()).await? {
                 return Err(format!("there is no valid key {id}").into());
+            }
+            unit.commit().await?;
+            println!("{id} is revoked.");
+        }
+    }
+    Ok(())
+}
+
+pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), Failure> {
+    let (_, ctx) = open_store(common).await?;
+    match command {
+        PassportCommand::Issue { did, role } => {
+            let passport = access::issue_passport(&ctx, &did, role).await?;
+            println!("{}  {}  {}", passport.id, passport.holder, role.name());
+        }
+        PassportCommand::List => {
+            for passport in ctx.store.read().await?.users().list_passports().await? {
+                let state = passport.revoked_at.map_or_else(|| "valid".to_owned(), |at| format!("revoked {}", at.to_iso()));
+                println!("{}  {}  {}  issued {}  {state}", passport.id, passport.holder, passport.role.name(), passport.issued_at.to_iso());
+            }
+        }
+        PassportCommand::Revoke { id } => {
+            let mut unit = ctx.store.begin().await?;
+            if !unit.users().revoke_passport(&PassportId::parse(&id)?, ctx.now()).await? {
+                return Err(format!("there is no valid passport {id}").into());
             }
             unit.commit().await?;
             println!("{id} is revoked.");

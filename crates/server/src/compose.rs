@@ -17,6 +17,7 @@ use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Clock, Random};
 use souk_workers::jobs::Jobs;
+use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -53,7 +54,13 @@ pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure>
 }
 
 fn prepare_folder(common: &Common) -> Result<crate::config::SecretSeed, Failure> {
-    std::fs::create_dir_all(&common.data).map_err(|error| format!("the data folder {}: {error}", common.data.display()))?;
+    // Mails, databases and bundles in it are for this user alone; a folder that stands already keeps its mode.
+    let mut folder = std::fs::DirBuilder::new();
+    folder
+        .recursive(true)
+        .mode(0o700)
+        .create(&common.data)
+        .map_err(|error| format!("the data folder {}: {error}", common.data.display()))?;
     Ok(keys::seed(common)?)
 }
 
@@ -78,6 +85,9 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let ctx = Context { store: Arc::new(store), clock: Arc::clone(&clock), random: Arc::clone(&random), networks };
 
+    if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
+        tracing::warn!("REDIS_URL is not set: this must stay the only process of the store, several need Redis");
+    }
     let backend = match &common.redis_url {
         Some(address) => QueueBackend::Redis(address.clone()),
         None => QueueBackend::Sqlite(common.data.join("queue.db")),

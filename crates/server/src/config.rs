@@ -1,7 +1,9 @@
 //! Options and environment. A wrong value is refused at start with a sentence that says what is expected.
 
 use clap::{Args, Parser, Subcommand};
-use std::net::SocketAddr;
+use souk_adapters::identity::parse_did;
+use souk_domain::access::{Did, Role};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use url::Url;
 
@@ -27,6 +29,13 @@ pub enum Command {
         common: Common,
         #[command(subcommand)]
         command: KeyCommand,
+    },
+    /// Roles of people who have signed in.
+    Passport {
+        #[command(flatten)]
+        common: Common,
+        #[command(subcommand)]
+        command: PassportCommand,
     },
     /// Messages that were given up.
     DeadLetters {
@@ -60,6 +69,23 @@ pub enum KeyCommand {
     Revoke { id: String },
 }
 
+#[derive(Debug, Subcommand)]
+pub enum PassportCommand {
+    /// Give somebody a role.
+    Issue {
+        /// Whom: the DID that their wallet signs in with.
+        #[arg(long, value_parser = parse_holder)]
+        did: Did,
+        /// developer, admin or owner.
+        #[arg(long, value_parser = parse_role)]
+        role: Role,
+    },
+    /// List passports.
+    List,
+    /// End a passport. A store whose last owner's is ended offers itself to the first comer at its next start.
+    Revoke { id: String },
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
     #[command(flatten)]
@@ -67,6 +93,9 @@ pub struct ServeArgs {
     /// Where to listen.
     #[arg(long, env = "SOUK_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub listen: SocketAddr,
+    /// Proxies in front of the store, as addresses: what they say about where a call comes from is believed.
+    #[arg(long, env = "SOUK_TRUSTED_PROXIES", value_name = "IP", value_delimiter = ',', value_parser = parse_proxy)]
+    pub trusted_proxy: Vec<IpAddr>,
     /// Leave jobs to `souk work`.
     #[arg(long)]
     pub no_workers: bool,
@@ -129,6 +158,18 @@ fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected an address and a port, such as 127.0.0.1:8080".to_owned())
 }
 
+fn parse_proxy(text: &str) -> Result<IpAddr, String> {
+    text.trim().parse().map_err(|_| "expected the addresses of proxies, such as 10.0.0.2,10.0.0.3".to_owned())
+}
+
+fn parse_holder(text: &str) -> Result<Did, String> {
+    parse_did(text).map_err(|error| error.to_string())
+}
+
+fn parse_role(text: &str) -> Result<Role, String> {
+    Role::from_name(text).ok_or_else(|| "expected developer, admin or owner".to_owned())
+}
+
 fn parse_http(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
     url.ok_or_else(|| "expected an address that begins with http:// or https://".to_owned())
@@ -184,6 +225,7 @@ mod tests {
             ("--listen", "8080", "such as 127.0.0.1:8080"),
             ("--database-url", "mysql://x", "postgres://user@host/name"),
             ("--redis-url", "localhost", "redis://host:6379"),
+            ("--trusted-proxy", "proxy", "such as 10.0.0.2"),
             ("--public-url", "store.example", "http:// or https://"),
             ("--secret-key", "abc", "64 hex digits"),
             ("--errors-sample-rate", "2", "from 0 to 1"),

@@ -1,4 +1,4 @@
-//! The binary: `souk serve | work | migrate | key | dead-letters | openapi`.
+//! The binary: `souk serve | work | migrate | key | passport | dead-letters | openapi`.
 
 mod commands;
 mod compose;
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
             Command::Work(common) => serve::work(common).await,
             Command::Migrate(common) => commands::migrate(&common).await,
             Command::Key { common, command } => commands::key(&common, command).await,
+            Command::Passport { common, command } => commands::passport(&common, command).await,
             Command::DeadLetters { common, revive } => commands::dead_letters(&common, revive.as_deref()).await,
             Command::Openapi => {
                 println!("{}", souk_api::document());

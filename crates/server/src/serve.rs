@@ -80,7 +80,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     };
     Server::new_with_acceptor(acceptor).run_with_graceful_shutdown(service, signal, Some(GRACE)).await?;
     shutdown.cancel();
-    finish(background).await;
+    finish(background, LAST_MOMENT).await;
     Ok(())
 }
 
@@ -100,7 +100,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
         files: Arc::new(parts.files.clone()),
         printer: Arc::new(parts.printer.clone()),
         realtime: Arc::clone(&parts.realtime),
-        limits: Limits::default(),
+        limits: Limits::behind(args.trusted_proxy.clone()),
         probe: Arc::new(QueueProbe(parts.queue.clone())),
     }
 }
@@ -127,14 +127,17 @@ pub async fn work(common: Common) -> Result<(), Failure> {
     let address =
         common.public_url.clone().ok_or("souk work needs SOUK_PUBLIC_URL (or --public-url): the address of the store it works for")?;
     let parts = compose(&common, address.clone(), address).await?;
-    let shutdown = CancellationToken::new();
-    let stop = shutdown.clone();
-    tokio::spawn(async move {
-        terminated().await;
-        stop.cancel();
-    });
     println!("Working for {}. Stop it with Ctrl-C.", parts.public_url);
-    parts.work(shutdown).await;
+    let shutdown = CancellationToken::new();
+    let mut background = tokio::task::JoinSet::new();
+    let stop = shutdown.clone();
+    background.spawn(async move { parts.work(stop).await });
+    tokio::select! {
+        () = terminated() => {}
+        _ = background.join_next() => return Err("the workers ended by themselves".into()),
+    }
+    shutdown.cancel();
+    finish(background, GRACE + LAST_MOMENT).await;
     Ok(())
 }
 
@@ -152,8 +155,8 @@ async fn terminated() {
     }
 }
 
-async fn finish(mut background: tokio::task::JoinSet<()>) {
-    let finished = tokio::time::timeout(LAST_MOMENT, async { while background.join_next().await.is_some() {} }).await;
+async fn finish(mut background: tokio::task::JoinSet<()>, within: Duration) {
+    let finished = tokio::time::timeout(within, async { while background.join_next().await.is_some() {} }).await;
     if finished.is_err() {
         tracing::warn!("some work did not finish in time; it is repeated after the next start");
     }

@@ -25,7 +25,8 @@ const TABLE: [(Round, Duration); 3] = [
     (Round::Prune, Duration::from_secs(600)),
 ];
 
-/// Runs every round at its period until `shutdown`; a round that has begun is finished.
+/// Runs every round at its period until `shutdown`. A round in hand is given up then: each of its steps is safe against a
+/// crash, and a network that hangs would keep it for a minute.
 pub async fn run(ctx: Context, shutdown: CancellationToken) {
     let rounds = TABLE.into_iter().map(|(round, period)| repeat(ctx.clone(), round, period, shutdown.clone()));
     futures_util::future::join_all(rounds).await;
@@ -39,7 +40,11 @@ async fn repeat(ctx: Context, round: Round, period: Duration, shutdown: Cancella
             () = shutdown.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        if let Err(error) = once(&ctx, round).await {
+        let done = tokio::select! {
+            () = shutdown.cancelled() => return,
+            done = once(&ctx, round) => done,
+        };
+        if let Err(error) = done {
             tracing::error!(?round, error, "a round failed; it comes again");
         }
     }

@@ -21,6 +21,11 @@ impl Logins for SqlLogins<'_> {
         row.map(|row| row.get("user_did")).transpose()
     }
 
+    async fn extend(&mut self, token: &TokenHash, now: Timestamp, expires_at: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE logins SET expires_at = $3 WHERE token = $1 AND expires_at > $2 AND expires_at < $3";
+        Ok(self.0.query(update).bind(token).bind(now).bind(expires_at).execute().await? == 1)
+    }
+
     async fn delete(&mut self, token: &TokenHash) -> Result<(), StorageError> {
         self.0.query("DELETE FROM logins WHERE token = $1").bind(token).execute().await?;
         Ok(())

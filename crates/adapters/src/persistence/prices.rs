@@ -72,9 +72,9 @@ const GIVE_BACK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2 WH
 const SELL: &str = "UPDATE holds SET state = 'sold' WHERE session_id = $1 AND state = 'held'";
 
 const SET_STOCK: &str = "UPDATE prices SET quantity_available = $2, updated_at = $3 WHERE id = $1 AND ($2 = 0 OR quantity_sold <= $2)";
-// A stock that is counted stays counted: 0 would mean that it has no limit.
+// A stock that is counted stays counted, and one without a limit (0) stays without: there is nothing to add to.
 const RESTOCK: &str = "UPDATE prices SET quantity_available = quantity_available + $2, updated_at = $3
-    WHERE id = $1 AND quantity_available + $2 > 0 AND quantity_available + $2 >= quantity_sold";
+    WHERE id = $1 AND quantity_available > 0 AND quantity_available + $2 > 0 AND quantity_available + $2 >= quantity_sold";
 
 /// One currency option as its column keeps it.
 #[derive(Serialize, Deserialize)]

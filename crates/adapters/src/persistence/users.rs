@@ -3,7 +3,7 @@
 use super::{Row, Session};
 use async_trait::async_trait;
 use souk_domain::access::{Did, Passport, Role, User, Users};
-use souk_domain::shared::StorageError;
+use souk_domain::shared::{PassportId, StorageError, Timestamp};
 
 pub struct SqlUsers<'s>(pub &'s mut Session);
 
@@ -50,6 +50,15 @@ impl Users for SqlUsers<'_> {
         let query = self.0.query(insert).bind(&passport.id).bind(&passport.holder).bind(passport.role);
         query.bind(passport.issued_at).bind(passport.revoked_at).execute().await?;
         Ok(())
+    }
+
+    async fn list_passports(&mut self) -> Result<Vec<Passport>, StorageError> {
+        self.0.query("SELECT * FROM passports ORDER BY issued_at, id").all().await?.iter().map(passport).collect()
+    }
+
+    async fn revoke_passport(&mut self, id: &PassportId, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE passports SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+        Ok(self.0.query(update).bind(id).bind(now).execute().await? == 1)
     }
 
     async fn owner_exists(&mut self) -> Result<bool, StorageError> {

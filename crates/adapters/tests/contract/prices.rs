@@ -164,6 +164,7 @@ on_both! {
         assert!(!prices.restock(&id("price_1"), -3, at(2)).await.expect("answers"));
         assert!(prices.restock(&id("price_1"), -2, at(2)).await.expect("answers"));
         assert!(prices.restock(&id("price_1"), 4, at(3)).await.expect("answers"));
+        assert!(!prices.restock(&id("price_2"), 5, at(3)).await.expect("answers"), "a price without a limit got one");
         assert!(!prices.restock(&id("price_2"), -1, at(3)).await.expect("answers"));
         assert!(!prices.restock(&id("price_9"), 1, at(3)).await.expect("answers"));
         let stored = prices.find(&id("price_1")).await.expect("reads").expect("stands");

@@ -62,6 +62,19 @@ on_both! {
         assert!(unit.users().owner_exists().await.expect("reads"));
     }
 
+    async fn a_revoked_passport_counts_no_longer_and_stays_listed(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        unit.users().issue_passport(&passport("pass_1", Role::Owner)).await.expect("issues");
+        assert!(unit.users().revoke_passport(&id("pass_1"), at(5)).await.expect("revokes"));
+        assert!(!unit.users().revoke_passport(&id("pass_1"), at(6)).await.expect("answers"));
+        assert!(!unit.users().revoke_passport(&id("pass_2"), at(6)).await.expect("answers"));
+        assert_eq!(unit.users().passports(&did("z1anna")).await.expect("reads"), []);
+        assert!(!unit.users().owner_exists().await.expect("reads"));
+        let listed = unit.users().list_passports().await.expect("lists");
+        assert_eq!(listed, [Passport { revoked_at: Some(at(5)), ..passport("pass_1", Role::Owner) }]);
+    }
+
     async fn a_login_ends_with_its_time_or_when_it_is_deleted(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
@@ -70,6 +83,10 @@ on_both! {
         assert_eq!(unit.logins().find(&[1; 32], at(59)).await.expect("reads"), Some(did("z1anna")));
         assert_eq!(unit.logins().find(&[1; 32], at(60)).await.expect("reads"), None);
         assert_eq!(unit.logins().find(&[3; 32], at(0)).await.expect("reads"), None);
+        assert!(!unit.logins().extend(&[1; 32], at(60), at(99)).await.expect("answers"), "it is over");
+        assert!(!unit.logins().extend(&[2; 32], at(60), at(90)).await.expect("answers"), "it lasts that long");
+        assert!(unit.logins().extend(&[2; 32], at(60), at(99)).await.expect("extends"));
+        assert_eq!(unit.logins().find(&[2; 32], at(98)).await.expect("reads"), Some(did("z1anna")));
         assert_eq!(unit.logins().prune(at(60), 10).await.expect("prunes"), 1);
         unit.logins().delete(&[2; 32]).await.expect("deletes");
         assert_eq!(unit.logins().find(&[2; 32], at(0)).await.expect("reads"), None);

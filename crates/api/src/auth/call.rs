@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use crate::state::App;
 use poem::http::header;
 use poem::{FromRequest, Request, RequestBody};
-use souk_domain::access::{self, ApiKey};
+use souk_domain::access::{self, ApiKey, Did};
 use souk_domain::shared::{Language, Mode};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -92,7 +92,6 @@ pub mod resources {
         PaymentLinks = "payment_links";
         CheckoutSessions = "checkout_sessions";
         PaymentMethods = "payment_methods";
-        Customers = "customers";
         Invoices = "invoices";
         PaymentIntents = "payment_intents";
     }
@@ -122,6 +121,44 @@ impl<'a, R: Resource> FromRequest<'a> for Reads<R> {
 impl<'a, R: Resource> FromRequest<'a> for Writes<R> {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         Ok(Self { mode: permit(request, R::NAME, true).await?, resource: PhantomData })
+    }
+}
+
+/// Who reads a resource of which everybody has their own: somebody who is signed in, or a key with the scope.
+#[derive(Debug, Clone)]
+pub enum Reader<R> {
+    Person(Box<Caller>, Mode),
+    /// The key's own mode.
+    Key(Mode, PhantomData<R>),
+}
+
+impl<R> Reader<R> {
+    /// What the call asks for, or the key's.
+    pub const fn mode(&self) -> Mode {
+        match self {
+            Self::Person(_, mode) | Self::Key(mode, _) => *mode,
+        }
+    }
+
+    /// Whether they may read what belongs to a holder, in this mode. A key does not reach into the other one.
+    pub fn may_read(&self, holder: &Did, mode: Mode) -> bool {
+        match self {
+            Self::Person(caller, _) => caller.user.did == *holder || caller.runs_the_store(),
+            Self::Key(own, _) => *own == mode,
+        }
+    }
+}
+
+impl<'a, R: Resource> FromRequest<'a> for Reader<R> {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        if let Some(key) = api_key(request).await? {
+            return match key.scopes.iter().any(|scope| scope.allows(R::NAME, false)) {
+                true => Ok(Self::Key(key.mode, PhantomData)),
+                false => Err(Problem::forbidden().into()),
+            };
+        }
+        let caller = caller(request).await?.ok_or_else(Problem::signed_out)?;
+        Ok(Self::Person(Box::new(caller), Call::of(request).mode))
     }
 }
 

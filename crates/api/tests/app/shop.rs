@@ -27,6 +27,8 @@ pub struct Shop {
     pub seats: Sold,
     /// Costs nothing, but goes through the checkout.
     pub gift: Sold,
+    /// Costs less than the card processor takes.
+    pub crumb: Sold,
     /// Asks for phone, address and a name of at least two words.
     pub strict: Sold,
     /// Free: no checkout at all.
@@ -56,6 +58,8 @@ impl Sold {
 #[derive(Default)]
 struct Terms {
     gratis: bool,
+    /// Ten cents: less than the card processor takes.
+    trifle: bool,
     stock: u64,
     limit: u64,
     form: FormOptions,
@@ -100,6 +104,7 @@ impl Shop {
             atlas: shelf.sell(unit_ref, "atlas", Some(Terms::default())).await,
             seats: shelf.sell(unit_ref, "seats", Some(Terms { stock: 5, limit: 3, ..Terms::default() })).await,
             gift: shelf.sell(unit_ref, "gift", Some(Terms { gratis: true, ..Terms::default() })).await,
+            crumb: shelf.sell(unit_ref, "crumb", Some(Terms { trifle: true, ..Terms::default() })).await,
             strict: shelf.sell(unit_ref, "strict", Some(Terms { form, ..Terms::default() })).await,
             notes: shelf.sell(unit_ref, "notes", None).await,
             wallet: till.wallet.id.clone(),
@@ -223,7 +228,7 @@ impl Shelf<'_> {
         let (now, random) = (self.ctx.now(), self.ctx.random.as_ref());
         let (token, dollar) = (&self.till.token.id, &self.till.dollar.id);
         let amount = |units: u128| if terms.gratis { Amount::ZERO } else { Amount::new(units) };
-        let (in_tokens, in_dollars) = (amount(10_000_000_000_000_000_000), amount(499));
+        let (in_tokens, in_dollars) = (amount(10_000_000_000_000_000_000), amount(if terms.trifle { 10 } else { 499 }));
         let product = Product {
             id: ProductId::new(now, random),
             mode: Mode::Test,

@@ -29,6 +29,29 @@ async fn a_key_reads_what_its_scope_names_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_key_with_the_scope_reads_invoices_of_its_mode() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.buy(&app, &app.shop.atlas).await;
+    let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned();
+    let paths = [format!("/api/invoices/{invoice}"), format!("/api/invoices/{invoice}/pdf")];
+    let (test, live) = (key(&app, Mode::Test, "invoices:read").await.1, key(&app, Mode::Live, "invoices:read").await.1);
+    let other = key(&app, Mode::Test, "products:read").await.1;
+    let get = async |path: &str, secret: &str| {
+        app.browser().call(Method::GET, path).header("authorization", format!("Bearer {secret}")).send().await
+    };
+    for path in &paths {
+        assert_eq!(get(path, &test).await.status, 200, "{path}");
+        get(path, &live).await.refused(404);
+        get(path, &other).await.refused(403);
+    }
+    assert_eq!(get("/api/invoices", &test).await.ok()["count"], 1);
+    assert_eq!(get("/api/invoices", &live).await.ok()["count"], 0);
+    get("/api/invoices", &other).await.refused(403);
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_key_stays_in_its_own_mode_whatever_the_call_says() {
     let app = TestApp::open().await;
     app.sign_in("alice").await.buy(&app, &app.shop.atlas).await;

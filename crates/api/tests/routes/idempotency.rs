@@ -55,6 +55,23 @@ async fn the_same_key_for_another_body_or_path_is_refused() {
 }
 
 #[tokio::test]
+async fn the_mode_and_the_query_belong_to_a_call_and_its_language_does_not() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let filled = form(&app.shop, "alice", false);
+    let answer = async |query: &str| {
+        let call = alice.browser.call(Method::PUT, &format!("/api/checkout-sessions/{session}/submit?{query}"));
+        call.header("idempotency-key", "k").json(&filled).send().await
+    };
+    answer("livemode=false&locale=en&a=1&b=2").await.ok();
+    assert_eq!(answer("b=2&locale=zh&livemode=false&a=1").await.header("idempotent-replayed"), Some("true"));
+    assert_eq!(answer("livemode=true&a=1&b=2").await.refused(409)["code"], "IDEMPOTENCY_MISMATCH");
+    assert_eq!(answer("livemode=false&a=1").await.refused(409)["code"], "IDEMPOTENCY_MISMATCH");
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn another_callers_key_is_another_key() {
     let app = TestApp::open().await;
     let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);

@@ -23,6 +23,8 @@ async fn an_invoice_is_the_customers_own_and_does_not_exist_for_another() {
     let by_did = alice.browser.get(&format!("/api/invoices?customer_id={}", alice.wallet.did())).await.ok();
     assert_eq!(by_did["count"], 1);
     assert_eq!(alice.browser.get("/api/invoices?status=void").await.ok()["count"], 0);
+    assert_eq!(alice.browser.get("/api/invoices?status=nonsense").await.ok()["count"], 0);
+    assert_eq!(alice.browser.get("/api/invoices?status=nonsense,paid").await.ok()["count"], 1);
     assert_eq!(alice.browser.get("/api/payment-intents").await.ok()["list"][0]["amount_received"], "10000000000000000000");
 
     let owner = app.owner().await;

@@ -90,6 +90,23 @@ async fn answers_are_not_stored_and_not_sniffed() {
 }
 
 #[tokio::test]
+async fn pages_of_other_origins_read_what_is_public_and_nothing_else() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let ask = async |method: Method, path: &str| browser.call(method, path).header("origin", "https://other.example").send().await;
+    for path in ["/api/apps", "/api/categories", "/api/store", "/api/settings", "/api/apps/z1nobody"] {
+        assert_eq!(ask(Method::GET, path).await.header("access-control-allow-origin"), Some("*"), "{path}");
+        let preflight = ask(Method::OPTIONS, path).await;
+        assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, Some("*")), "{path}");
+        assert_eq!(preflight.header("access-control-allow-credentials"), None);
+    }
+    for path in ["/api/session", "/api/invoices", "/api/appsandmore"] {
+        assert_eq!(ask(Method::GET, path).await.header("access-control-allow-origin"), None, "{path}");
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_store_that_lives_says_so() {
     let app = TestApp::open().await;
     assert_eq!(app.browser().get("/healthz").await.ok(), json!({ "status": "ok" }));

@@ -20,11 +20,16 @@ async fn leaving_ends_the_session_for_its_token_too() {
 }
 
 #[tokio::test]
-async fn a_login_ends_after_thirty_days() {
+async fn a_login_ends_thirty_days_after_its_last_use() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
+    assert_eq!(alice.browser.get("/api/session").await.header("set-cookie"), None, "it was opened today");
     app.advance(Duration::from_secs(30 * 86_400 - 1));
-    assert!(alice.browser.get("/api/session").await.ok()["user"].is_object());
+    let used = alice.browser.get("/api/session").await;
+    assert!(used.ok()["user"].is_object());
+    assert!(used.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=2592000")), "the cookie lasts as long");
+    app.advance(Duration::from_secs(30 * 86_400 - 1));
+    assert!(alice.browser.get("/api/payment-intents").await.status == 200, "it was extended");
     app.advance(Duration::from_secs(1));
     assert_eq!(alice.browser.get("/api/session").await.ok()["user"], Value::Null);
     app.finish().await;

@@ -47,8 +47,25 @@ pub async fn welcome(ctx: &Context, wallet: &Wallet, profile: &Profile, language
 pub async fn open_login(ctx: &Context, user: &Did, token: &TokenHash) -> Result<(), StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    unit.logins().insert(token, user, now, now.plus(Duration::from_secs(LOGIN_LIFETIME_DAYS * 86_400))).await?;
+    unit.logins().insert(token, user, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
     unit.commit().await
+}
+
+const fn days(days: u64) -> Duration {
+    Duration::from_secs(days * 86_400)
+}
+
+/// Lets a login that is used last its whole time again, at most once a day. True when it did: its cookie lasts longer too.
+pub async fn extend_login(ctx: &Context, token: &TokenHash) -> Result<bool, StorageError> {
+    let now = ctx.now();
+    // Whatever stands for all but a day of its time was extended today.
+    if ctx.store.read().await?.logins().find(token, now.plus(days(LOGIN_LIFETIME_DAYS - 1))).await?.is_some() {
+        return Ok(false);
+    }
+    let mut unit = ctx.store.begin().await?;
+    let extended = unit.logins().extend(token, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
+    unit.commit().await?;
+    Ok(extended)
 }
 
 /// Somebody signed in, and what their passports allow.
@@ -112,6 +129,34 @@ pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Res
     unit.users().issue_passport(&passport).await?;
     unit.commit().await?;
     Ok(())
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PassportError {
+    #[error("Nobody with this DID has signed in here yet")]
+    Stranger,
+    #[error("They have this role already")]
+    Held,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Gives somebody who has signed in a role.
+pub async fn issue_passport(ctx: &Context, holder: &Did, role: Role) -> Result<Passport, PassportError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
+    if unit.users().find(holder).await?.is_none() {
+        return Err(PassportError::Stranger);
+    }
+    if unit.users().passports(holder).await?.iter().any(|passport| passport.role == role) {
+        return Err(PassportError::Held);
+    }
+    let id = PassportId::new(now, ctx.random.as_ref());
+    let passport = Passport { id, holder: holder.clone(), role, issued_at: now, revoked_at: None };
+    unit.users().issue_passport(&passport).await?;
+    unit.commit().await?;
+    Ok(passport)
 }
 
 /// Writes a one-time owner link down, if the store has no owner. False: it has one.

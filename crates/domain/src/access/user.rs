@@ -67,8 +67,8 @@ pub struct Scope(String);
 
 impl Scope {
     /// The resources that scopes can name.
-    pub const RESOURCES: [&'static str; 9] =
-        ["products", "prices", "payment_links", "checkout_sessions", "payment_methods", "customers", "invoices", "payment_intents", "apps"];
+    pub const RESOURCES: [&'static str; 7] =
+        ["products", "prices", "payment_links", "checkout_sessions", "payment_methods", "invoices", "payment_intents"];
 
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -104,7 +104,7 @@ pub struct ApiKey {
 /// SHA-256 of a random token: what is kept of cookies, keys and one-time links.
 pub type TokenHash = [u8; 32];
 
-/// How long a login lasts without being used.
+/// How long a login lasts without being used; opening a page of the store counts, once a day.
 pub const LOGIN_LIFETIME_DAYS: u64 = 30;
 
 #[async_trait]
@@ -117,6 +117,10 @@ pub trait Users: Send {
     /// Valid passports, the most powerful first.
     async fn passports(&mut self, holder: &Did) -> Result<Vec<Passport>, StorageError>;
     async fn issue_passport(&mut self, passport: &Passport) -> Result<(), StorageError>;
+    /// Every passport, revoked ones too, the oldest first.
+    async fn list_passports(&mut self) -> Result<Vec<Passport>, StorageError>;
+    /// False when there is no such passport or it is revoked already.
+    async fn revoke_passport(&mut self, id: &PassportId, now: Timestamp) -> Result<bool, StorageError>;
     async fn owner_exists(&mut self) -> Result<bool, StorageError>;
 }
 
@@ -125,6 +129,8 @@ pub trait Logins: Send {
     async fn insert(&mut self, token: &TokenHash, user: &Did, now: Timestamp, expires_at: Timestamp) -> Result<(), StorageError>;
     /// Whose unexpired login this is.
     async fn find(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Did>, StorageError>;
+    /// Lets an unexpired login last until `expires_at`, if that is later. False otherwise.
+    async fn extend(&mut self, token: &TokenHash, now: Timestamp, expires_at: Timestamp) -> Result<bool, StorageError>;
     async fn delete(&mut self, token: &TokenHash) -> Result<(), StorageError>;
     /// Stores a one-time link that makes its opener the owner.
     async fn insert_owner_link(&mut self, token: &TokenHash, now: Timestamp) -> Result<(), StorageError>;

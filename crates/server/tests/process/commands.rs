@@ -109,6 +109,33 @@ async fn keys_are_made_listed_and_revoked() {
 }
 
 #[tokio::test]
+async fn passports_are_issued_listed_and_revoked() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings::sqlite(folder.path().join("data"));
+    printed(&settings, &["migrate"]).await;
+    let mode = std::fs::metadata(folder.path().join("data")).expect("a folder").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "the data folder is not for others");
+    let did = TestWallet::from_seed(&[1; 32]).did().to_string();
+    let stranger = run(&settings, &["passport", "issue", "--did", &did, "--role", "admin"]).await;
+    assert!(!stranger.status.success() && String::from_utf8_lossy(&stranger.stderr).contains("has signed in here yet"));
+    let database = Database::open_file(&folder.path().join("data/souk.db")).await.expect("opens");
+    let mut session = database.begin().await.expect("begins");
+    let insert = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at)
+                  VALUES ($1, 'z', '', '', '', 'en', 0, 0)";
+    session.query(insert).bind(did.as_str()).execute().await.expect("inserts");
+    session.commit().await.expect("commits");
+    database.close().await;
+    let made = printed(&settings, &["passport", "issue", "--did", &did, "--role", "admin"]).await;
+    let id = made.split_whitespace().next().expect("an id");
+    assert!(!run(&settings, &["passport", "issue", "--did", &did, "--role", "admin"]).await.status.success(), "issued twice");
+    let listed = printed(&settings, &["passport", "list"]).await;
+    assert!(listed.contains(id) && listed.contains(&did) && listed.contains("admin") && listed.contains("valid"), "{listed}");
+    printed(&settings, &["passport", "revoke", id]).await;
+    assert!(printed(&settings, &["passport", "list"]).await.contains("revoked"));
+    assert!(!run(&settings, &["passport", "revoke", id]).await.status.success(), "a passport was revoked twice");
+}
+
+#[tokio::test]
 async fn dead_letters_are_listed_and_revived() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let settings = Settings::sqlite(folder.path());

@@ -38,8 +38,8 @@ impl CheckoutApi {
         link: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
         let link = PaymentLinkId::parse(&link).map_err(|_| Problem::bad(EITHER_ID))?;
-        app.limits.admit_start(request.remote_addr())?;
-        let id = checkout::start(&app.ctx, &link, &visitor(request, &guest)).await?;
+        app.limits.admit_start(request)?;
+        let id = checkout::start(&app.ctx, &link, &visitor(&app, request, &guest)).await?;
         view(&app, &id, guest.0.as_ref(), call.language).await
     }
 
@@ -124,13 +124,13 @@ impl CheckoutApi {
     }
 }
 
-/// The signed-in user, else the browser's cookie, else its address.
-fn visitor(request: &Request, guest: &Guest) -> Visitor {
+/// The signed-in user, else the browser's cookie. Whoever has neither is a new visitor each time: an address is shared by many.
+fn visitor(app: &App, request: &Request, guest: &Guest) -> Visitor {
     let name = match (&guest.0, cookie(request, VISITOR_COOKIE), request.header("x-blocklet-visitor-id")) {
         (Some(caller), _, _) => format!("user:{}", caller.user.did),
         (None, Some(browser), _) => format!("browser:{browser}"),
         (None, None, Some(browser)) => format!("browser:{}", browser.chars().take(128).collect::<String>()),
-        (None, None, None) => format!("address:{}", request.remote_addr()),
+        (None, None, None) => format!("nobody:{}", hex::encode(app.ctx.random.bytes::<16>())),
     };
     Visitor(name)
 }

@@ -390,6 +390,9 @@ impl SessionModel {
             address: AddressModel::from(&contact.address),
         });
         let own = |id: Option<String>| id.filter(|_| private);
+        // Before the first submit there is nobody whose they could be.
+        let open = private || session.payer.is_none();
+        let told = if open { session.metadata.clone() } else { Metadata::default() };
         let grants = expanded.entitlements.iter().filter(|_| private).map(|(entitlement, app)| GrantedModel {
             app_did: entitlement.app.to_string(),
             title: TextModel::from(&app.title),
@@ -418,10 +421,10 @@ impl SessionModel {
             customer_id: own(session.customer_id.as_ref().map(ToString::to_string)),
             customer_did: own(session.payer.as_ref().map(ToString::to_string)),
             customer_details: contact,
-            success_url: session.success_url.clone(),
-            cancel_url: session.cancel_url.clone(),
+            success_url: session.success_url.clone().filter(|_| open),
+            cancel_url: session.cancel_url.clone().filter(|_| open),
             expires_at: session.expires_at.seconds(),
-            metadata: metadata_json(&session.metadata, &session.form),
+            metadata: metadata_json(&told, &session.form),
             entitlements: grants.collect(),
             created_at: session.created_at.to_iso(),
             updated_at: session.updated_at.to_iso(),

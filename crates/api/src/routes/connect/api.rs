@@ -28,7 +28,7 @@ pub fn routes() -> Route {
         .at("/:action/token", get(begin).post(begin))
         .at("/:action/status", get(status))
         .at("/:action/timeout", get(timeout))
-        .at("/:action/auth", get(wallet_reads).post(wallet_answers).options(preflight))
+        .at("/:action/auth", get(wallet_reads).post(wallet_answers))
         .at("/:action/auth/submit", get(wallet_submits))
 }
 
@@ -46,7 +46,7 @@ fn action_of(name: &str) -> Result<ConnectAction, Problem> {
 #[handler]
 async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, guest: Guest) -> Result<Response, Problem> {
     let action = action_of(&action)?;
-    app.limits.admit_connect(request.remote_addr())?;
+    app.limits.admit_connect(request)?;
     let query = request.uri().query().unwrap_or_default();
     let params: BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes())
         .filter(|(name, value)| name.len() <= PARAM_MAX && value.len() <= PARAM_MAX)
@@ -73,7 +73,7 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
         browser: token_hash(&browser),
         params,
         wallet,
-        // Milliseconds, so that each session's transaction is another one (chains.md 3.3), kept below 2^53.
+        // Microseconds, so that each session's transaction is another one (chains.md 3.3), kept below 2^53.
         nonce: u64::try_from(now.micros()).unwrap_or_default(),
         error: String::new(),
         created_at: now,
@@ -176,11 +176,11 @@ struct WalletAnswer {
 
 #[handler]
 async fn wallet_answers(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>, body: poem::Body) -> Result<Json<Value>, Problem> {
-    action_of(&action)?;
+    let action = action_of(&action)?;
     let bytes =
         body.into_bytes_limit(ANSWER_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
     let answer: WalletAnswer = serde_json::from_slice(&bytes).map_err(|error| Problem::bad(format!("Sorry, request error: {error}")))?;
-    Ok(Json(step::take(&app, &query.token, &answer.user_pk, &answer.user_info).await?))
+    Ok(Json(step::take(&app, action, &query.token, &answer.user_pk, &answer.user_info).await?))
 }
 
 #[derive(Deserialize)]
@@ -194,11 +194,6 @@ struct Submitted {
 /// The same by redirect, for wallets on the web.
 #[handler]
 async fn wallet_submits(app: Data<&Arc<App>>, action: Path<String>, query: Query<Submitted>) -> Result<Json<Value>, Problem> {
-    action_of(&action)?;
-    Ok(Json(step::take(&app, &query.token, &query.answer.user_pk, &query.answer.user_info).await?))
-}
-
-#[handler]
-fn preflight() -> StatusCode {
-    StatusCode::NO_CONTENT
+    let action = action_of(&action)?;
+    Ok(Json(step::take(&app, action, &query.token, &query.answer.user_pk, &query.answer.user_info).await?))
 }

@@ -3,7 +3,7 @@
 use super::claims::{self, Answer};
 use crate::state::App;
 use serde_json::{Value, json};
-use souk_domain::access::{self, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet};
+use souk_domain::access::{self, ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet};
 use souk_domain::checkout;
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
@@ -46,10 +46,12 @@ fn checkout_of(session: &ConnectSession) -> Option<SessionId> {
 }
 
 /// Takes a wallet's answer. The challenge is checked before anything is stored, and used up before anything is done.
-pub async fn take(app: &App, token: &str, public_key: &str, envelope: &str) -> Result<Value, StorageError> {
+pub async fn take(app: &App, action: ConnectAction, token: &str, public_key: &str, envelope: &str) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let found = app.ctx.store.read().await?.connect_sessions().find(token, now).await?;
-    let Some(session) = found.filter(|session| !session.status.is_final()) else { return Ok(claims::refused(app, GONE, now)) };
+    let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
+        return Ok(claims::refused(app, GONE, now));
+    };
     let opened = match app.envelopes.open(envelope, public_key, now) {
         Ok(opened) => opened,
         Err(error) => {
@@ -94,8 +96,8 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
     match session.step {
         ConnectStep::Principal => {
             let next = match session.action {
-                access::ConnectAction::Login => ConnectStep::Profile,
-                access::ConnectAction::Payment => ConnectStep::Transfer,
+                ConnectAction::Login => ConnectStep::Profile,
+                ConnectAction::Payment => ConnectStep::Transfer,
             };
             let next = ConnectSession { status: ConnectStatus::Scanned, step: next, challenge: challenge(app), ..session.clone() };
             advance(app, &session, &next).await?;

@@ -1,5 +1,5 @@
 use super::model::{InvoiceListModel, InvoiceModel};
-use crate::auth::{Call, Caller, SignedIn};
+use crate::auth::{Call, Reader, resources};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::web::Data;
@@ -8,7 +8,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
 use souk_domain::billing::{ExpandedInvoice, InvoiceFilter, InvoiceStatus, expand_invoice};
 use souk_domain::customer::Customer;
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, Page};
+use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Page};
 use std::sync::Arc;
 
 pub struct InvoicesApi;
@@ -21,8 +21,7 @@ impl InvoicesApi {
     async fn list(
         &self,
         app: Data<&Arc<App>>,
-        caller: SignedIn,
-        call: Call,
+        reader: Reader<resources::Invoices>,
         page: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
         status: Query<Option<String>>,
@@ -31,21 +30,28 @@ impl InvoicesApi {
         starting_after: Query<Option<String>>,
         ignore_zero: Query<Option<String>>,
     ) -> Result<Json<InvoiceListModel>, Problem> {
-        let Some(customer_id) = whose(&app, &caller.0, call.mode, customer_id.0.as_deref()).await? else {
-            return Ok(Json(InvoiceListModel { count: 0, list: Vec::new() }));
+        let named = status.0.as_deref().filter(|named| !named.is_empty()).unwrap_or("open,paid,uncollectible");
+        let statuses: Vec<_> = named.split(',').filter_map(InvoiceStatus::from_name).collect();
+        let nothing = || Ok(Json(InvoiceListModel { count: 0, list: Vec::new() }));
+        // A filter without a status would be none at all.
+        if statuses.is_empty() {
+            return nothing();
+        }
+        let Some(customer_id) = whose(&app, &reader, customer_id.0.as_deref()).await? else {
+            return nothing();
         };
-        let statuses = status.0.as_deref().unwrap_or("open,paid,uncollectible").split(',');
         let filter = InvoiceFilter {
-            statuses: statuses.filter_map(InvoiceStatus::from_name).collect(),
+            statuses,
             customer_id: customer_id.0,
             currency_id: currency_id.0.as_deref().and_then(|id| CurrencyId::parse(id).ok()),
             ignore_zero: ignore_zero.0.as_deref() == Some("true"),
         };
         let page = Page { starting_after: starting_after.0, ..Page::new(page.0, page_size.0) };
+        let mode = reader.mode();
         let mut unit = app.ctx.store.read().await?;
-        let found = unit.invoices().list(call.mode, &filter, &page).await?;
-        let methods = unit.methods().list(call.mode).await?;
-        let currencies = unit.methods().currencies(call.mode).await?;
+        let found = unit.invoices().list(mode, &filter, &page).await?;
+        let methods = unit.methods().list(mode).await?;
+        let currencies = unit.methods().currencies(mode).await?;
         let ids: Vec<_> = found.list.iter().filter_map(|invoice| invoice.intent_id.clone()).collect();
         let intents = unit.intents().find_all(&ids).await?;
         let model = |invoice: &souk_domain::billing::Invoice| {
@@ -57,8 +63,13 @@ impl InvoicesApi {
 
     /// One invoice with its lines, customer and payment.
     #[oai(path = "/:id", method = "get")]
-    async fn retrieve(&self, app: Data<&Arc<App>>, caller: SignedIn, id: Path<String>) -> Result<Json<InvoiceModel>, Problem> {
-        let invoice = own(&app, &caller.0, &id).await?;
+    async fn retrieve(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::Invoices>,
+        id: Path<String>,
+    ) -> Result<Json<InvoiceModel>, Problem> {
+        let invoice = own(&app, &reader, &id).await?;
         Ok(Json(InvoiceModel::expanded(&invoice, &app.site)))
     }
 
@@ -67,11 +78,11 @@ impl InvoicesApi {
     async fn pdf(
         &self,
         app: Data<&Arc<App>>,
-        caller: SignedIn,
+        reader: Reader<resources::Invoices>,
         call: Call,
         id: Path<String>,
     ) -> Result<Response<Binary<Vec<u8>>>, Problem> {
-        let invoice = own(&app, &caller.0, &id).await?;
+        let invoice = own(&app, &reader, &id).await?;
         let name = invoice.invoice.number_text().unwrap_or_else(|| invoice.invoice.id.to_string());
         let app = Arc::clone(&app);
         let pdf = print(app, invoice, call.language).await?;
@@ -92,10 +103,16 @@ async fn print(app: Arc<App>, invoice: ExpandedInvoice, language: Language) -> R
 /// Whose invoices are listed: `Some(None)` all of the store, `None` nobody's.
 struct Whose(Option<CustomerId>);
 
-async fn whose(app: &App, caller: &Caller, mode: Mode, named: Option<&str>) -> Result<Option<Whose>, Problem> {
+async fn whose(app: &App, reader: &Reader<resources::Invoices>, named: Option<&str>) -> Result<Option<Whose>, Problem> {
+    let named = named.filter(|named| !named.is_empty());
+    let (caller, mode) = match (reader, named) {
+        (Reader::Person(caller, mode), _) => (caller, *mode),
+        (Reader::Key(..), None | Some("all")) => return Ok(Some(Whose(None))),
+        (Reader::Key(..), Some(named)) => return Ok(Some(Whose(Some(CustomerId::parse(named)?)))),
+    };
     let mut unit = app.ctx.store.read().await?;
     let own: Option<Customer> = unit.customers().find_by_did(mode, &caller.user.did).await?;
-    match named.filter(|named| !named.is_empty()) {
+    match named {
         // The published client names a customer by id or by DID.
         Some(named) if named == caller.user.did.as_str() => Ok(own.map(|own| Whose(Some(own.id)))),
         Some(named) if own.as_ref().is_some_and(|own| own.id.as_str() == named) => Ok(own.map(|own| Whose(Some(own.id)))),
@@ -106,12 +123,12 @@ async fn whose(app: &App, caller: &Caller, mode: Mode, named: Option<&str>) -> R
     }
 }
 
-/// The invoice, if it is the caller's or the caller runs the store. Anybody else's does not exist for them.
-async fn own(app: &App, caller: &Caller, id: &str) -> Result<ExpandedInvoice, Problem> {
+/// The invoice, if it is the reader's, or they read for the store. Anybody else's does not exist for them.
+async fn own(app: &App, reader: &Reader<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
     let id = InvoiceId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let invoice = expand_invoice(unit.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
-    match invoice.customer.did == caller.user.did || caller.runs_the_store() {
+    match reader.may_read(&invoice.customer.did, invoice.invoice.mode) {
         true => Ok(invoice),
         false => Err(Problem::not_found()),
     }

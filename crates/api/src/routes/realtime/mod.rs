@@ -2,12 +2,14 @@
 
 mod frame;
 
+use crate::limits::SocketPlace;
+use crate::problem::Problem;
 use crate::state::App;
 use frame::{Frame, reply};
 use futures_util::{SinkExt, StreamExt};
 use poem::web::Data;
-use poem::web::websocket::{Message, WebSocket, WebSocketStream};
-use poem::{IntoResponse, handler};
+use poem::web::websocket::{Message, WebSocket, WebSocketConfig, WebSocketStream};
+use poem::{IntoResponse, Request, handler};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,12 +23,15 @@ const TOPICS_MAX: usize = 8;
 const FRAME_MAX: usize = 4 * 1024;
 
 #[handler]
-pub fn relay(app: Data<&Arc<App>>, socket: WebSocket) -> impl IntoResponse {
+pub fn relay(app: Data<&Arc<App>>, request: &Request, socket: WebSocket) -> Result<impl IntoResponse, Problem> {
+    let place = app.limits.admit_socket(request)?;
     let app = Arc::clone(&app);
-    socket.on_upgrade(move |stream| serve(app, stream))
+    // Held to its size while it is read: a longer frame is never put together.
+    let config = WebSocketConfig::default().max_message_size(Some(FRAME_MAX)).max_frame_size(Some(FRAME_MAX));
+    Ok(socket.config(config).on_upgrade(move |stream| serve(app, stream, place)))
 }
 
-async fn serve(app: Arc<App>, mut stream: WebSocketStream) {
+async fn serve(app: Arc<App>, mut stream: WebSocketStream, _place: SocketPlace) {
     let channel = format!("relay:{}:events", app.envelopes.app_did());
     let mut events = app.realtime.subscribe();
     // Topic to the reference under which it was joined.
@@ -36,7 +41,7 @@ async fn serve(app: Arc<App>, mut stream: WebSocketStream) {
             incoming = tokio::time::timeout(SILENCE_MAX, stream.next()) => {
                 let Ok(Some(Ok(message))) = incoming else { break };
                 let text = match message {
-                    Message::Text(text) if text.len() <= FRAME_MAX => text,
+                    Message::Text(text) => text,
                     Message::Ping(_) | Message::Pong(_) => continue,
                     _ => break,
                 };

@@ -91,8 +91,18 @@ pub struct SessionApi;
 impl SessionApi {
     /// Who is signed in with this browser.
     #[oai(path = "/", method = "get")]
-    async fn session(&self, guest: Guest) -> Json<SessionModel> {
-        Json(SessionModel { user: guest.0.as_ref().map(UserModel::from) })
+    async fn session(&self, app: Data<&Arc<App>>, request: &Request, guest: Guest) -> Response<Json<SessionModel>> {
+        let answer = Response::new(Json(SessionModel { user: guest.0.as_ref().map(UserModel::from) }));
+        // Every page begins with this call: here a login that is used gets its time back.
+        let Some(token) = cookie(request, LOGIN_COOKIE).filter(|_| guest.0.is_some()) else { return answer };
+        match access::extend_login(&app.ctx, &token_hash(token)).await {
+            Ok(true) => answer.header("set-cookie", login_cookie(token, app.site.public_url.scheme() == "https")),
+            Ok(false) => answer,
+            Err(error) => {
+                tracing::warn!(%error, "a login was not extended");
+                answer
+            }
+        }
     }
 
     /// End the session of this browser.

@@ -25,8 +25,8 @@ else
     scripts/services.sh cargo test --workspace --all-features --no-fail-fast
 fi
 
+# The tests have built the binary; building it by itself would compile the dependencies again, with other features.
 step "browser tests"
-cargo build -p souk-server
 scripts/e2e.sh
 
 step "the API under strange input"

@@ -1,8 +1,8 @@
 import { defineConfig, devices } from '@playwright/test';
 
 /**
- * Browser tests. `SOUK_URL` names a running server; without it the built pages are served by `vite preview`
- * and only the tests that bring their own answers (`e2e/fixtures`) are run.
+ * Browser tests. `desktop` and `phone` bring their own answers (`e2e/fixtures`) and need the built pages only, which
+ * `vite preview` serves unless `SOUK_URL` names a running server. `server` needs one that was started with `--demo`.
  */
 const server = process.env.SOUK_URL;
 const preview = 'http://127.0.0.1:4173';
@@ -27,8 +27,18 @@ export default defineConfig({
   reporter: process.env.CI ? 'line' : 'list',
   use: { baseURL: server ?? preview, launchOptions, trace: 'retain-on-failure' },
   projects: [
-    { name: 'desktop', use: { viewport: { width: 1280, height: 800 }, launchOptions } },
-    { name: 'phone', use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions } },
+    { name: 'desktop', testIgnore: 'server/**', use: { viewport: { width: 1280, height: 800 }, launchOptions } },
+    {
+      name: 'phone',
+      testIgnore: 'server/**',
+      use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
+    },
+    // The same pages against a real server, none of whose answers are made up.
+    {
+      name: 'server',
+      testMatch: 'server/**/*.spec.ts',
+      use: { viewport: { width: 1280, height: 800 }, launchOptions },
+    },
   ],
   ...(server
     ? {}

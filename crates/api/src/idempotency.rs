@@ -1,9 +1,9 @@
 //! `Idempotency-Key` (DESIGN.md 8): the same key and body give the first answer again; another body is refused.
 
-use crate::auth::{LOGIN_COOKIE, cookie, token_hash};
+use crate::auth::{LOGIN_COOKIE, bearer, cookie, token_hash};
 use crate::problem::{FAILED, Problem};
 use crate::state::App;
-use poem::http::{HeaderValue, Method, StatusCode, header};
+use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, IntoResponse, Request, Response};
 use sha2::{Digest, Sha256};
 use souk_domain::storage::KeptAnswer;
@@ -31,7 +31,7 @@ pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) 
         _ => return Err(Problem::bad("Idempotency-Key must be 1 to 255 printable characters").into()),
     };
     // Nobody's keys: a stranger must not be able to fill the table, nor to read another's answer.
-    let Some(caller) = caller(&request) else { return Ok(inner.get_response(request).await) };
+    let Some(caller) = caller(app, &request).await? else { return Ok(inner.get_response(request).await) };
     let body = request
         .take_body()
         .into_bytes_limit(BODY_MAX)
@@ -83,10 +83,21 @@ async fn keep(app: &Arc<App>, caller: &str, key: &str, mut response: Response) -
     Ok(response)
 }
 
-/// The login or API key that a call is made with, as a hash.
-fn caller(request: &Request) -> Option<String> {
-    let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    bearer.or_else(|| cookie(request, LOGIN_COOKIE)).map(|secret| hex::encode(token_hash(secret)))
+/// The API key or login that a call is made with, as a hash; `None` for those that are not valid.
+async fn caller(app: &Arc<App>, request: &Request) -> Result<Option<String>, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    let hash = match (bearer(request), cookie(request, LOGIN_COOKIE)) {
+        (Some(secret), _) => {
+            let hash = token_hash(secret);
+            unit.api_keys().find(&hash).await?.map(|_| hash)
+        }
+        (None, Some(token)) => {
+            let hash = token_hash(token);
+            unit.logins().find(&hash, app.ctx.now()).await?.map(|_| hash)
+        }
+        (None, None) => None,
+    };
+    Ok(hash.map(hex::encode))
 }
 
 fn fingerprint(request: &Request, body: &[u8]) -> String {

@@ -4,6 +4,7 @@ use crate::auth::{LOGIN_COOKIE, cookie};
 use crate::idempotency;
 use crate::problem::{BAD_REQUEST, FAILED, NOT_FOUND, Problem};
 use crate::state::App;
+use poem::error::ReadBodyError;
 use poem::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use std::sync::Arc;
@@ -11,7 +12,11 @@ use std::sync::Arc;
 /// Integrators may mount the kit here (payment-kit.md 1.1).
 const MOUNT_PREFIX: &str = "/payment";
 /// Largest body of an API call, in bytes.
-const BODY_MAX: u64 = 1 << 20;
+const BODY_MAX: usize = 1 << 20;
+
+/// The method of a call as it came: the routes see a HEAD as GET.
+#[derive(Clone)]
+pub struct AskedMethod(pub Method);
 
 pub struct Outer(pub Arc<App>);
 
@@ -35,7 +40,9 @@ impl<E: Endpoint> Endpoint for OuterEndpoint<E> {
         strip_mount_prefix(&mut request);
         let path = request.uri().path().to_owned();
         let origin = request.headers().get(header::ORIGIN).cloned();
-        let outcome = match admit(&self.app, &request, &path) {
+        let asked = AskedMethod(request.method().clone());
+        request.extensions_mut().insert(asked);
+        let outcome = match admit(&self.app, &mut request, &path).await {
             Ok(()) if is_api(&path) => idempotency::once(&self.app, &self.inner, request).await,
             // The sandbox keeps keys of its own, as an outside network would.
             Ok(()) => Ok(self.inner.get_response(request).await),
@@ -72,13 +79,34 @@ fn is_open_to_other_origins(path: &str) -> bool {
     (path.starts_with("/api/did/") && path.ends_with("/auth")) || path == "/__blocklet__.js"
 }
 
-/// Refuses what must not reach a handler: large bodies, and writes that another site makes with our cookie.
-fn admit(app: &App, request: &Request, path: &str) -> Result<(), Problem> {
-    let length =
-        request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse::<u64>().ok());
-    if is_api(path) && length.is_some_and(|length| length > BODY_MAX) {
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"));
+/// Refuses what must not reach a handler: writes that another site makes with our cookie, and large bodies.
+async fn admit(app: &App, request: &mut Request, path: &str) -> Result<(), Problem> {
+    check_origin(app, request, path)?;
+    // PostgreSQL keeps no NUL in text, and no address of ours has one.
+    if request.uri().path_and_query().is_some_and(|address| address.as_str().contains("%00")) {
+        return Err(Problem::bad(BAD_REQUEST));
     }
+    if !is_api(path) {
+        return Ok(());
+    }
+    let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large");
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    match length {
+        Some(length) if length > BODY_MAX => Err(too_large()),
+        // The server below holds a body to the length it announced.
+        Some(_) => Ok(()),
+        None => {
+            let body = request.take_body().into_bytes_limit(BODY_MAX).await.map_err(|error| match error {
+                ReadBodyError::PayloadTooLarge => too_large(),
+                _ => Problem::bad(BAD_REQUEST),
+            })?;
+            request.set_body(body);
+            Ok(())
+        }
+    }
+}
+
+fn check_origin(app: &App, request: &Request, path: &str) -> Result<(), Problem> {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if reads || !is_api(path) || is_open_to_other_origins(path) || cookie(request, LOGIN_COOKIE).is_none() {
         return Ok(());

@@ -17,6 +17,8 @@ const VISITOR_COOKIE: &str = "vid";
 pub struct Pages {
     pub random: Arc<dyn Random>,
     pub secure: bool,
+    /// The origins of the configured analytics script and error reports, which store pages may reach.
+    pub outside: String,
 }
 
 impl Endpoint for Pages {
@@ -59,7 +61,9 @@ impl Pages {
         };
         let set = response.headers_mut();
         set.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        set.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy.text()));
+        if let Ok(policy) = HeaderValue::from_str(&policy.text(&self.outside)) {
+            set.insert(header::CONTENT_SECURITY_POLICY, policy);
+        }
         let cookies = headers.get(header::COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if !cookies.split(';').any(|pair| pair.trim().starts_with(&format!("{VISITOR_COOKIE}="))) {
             let mut bytes = [0; 16];
@@ -86,11 +90,13 @@ enum Policy {
 }
 
 impl Policy {
-    const fn text(self) -> &'static str {
-        match self {
+    fn text(self, outside: &str) -> String {
+        let rest = match self {
             Self::Store => {
-                "default-src 'self'; script-src 'self' https:; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
-                 connect-src 'self' https:; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
+                return format!(
+                    "default-src 'self'; script-src 'self' {outside}; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
+                     connect-src 'self' {outside}; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
+                );
             }
             Self::Checkout => {
                 "default-src 'self'; script-src 'self' https://js.stripe.com; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
@@ -101,7 +107,8 @@ impl Policy {
                 "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
                  connect-src *; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
             }
-        }
+        };
+        rest.to_owned()
     }
 }
 

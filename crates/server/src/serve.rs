@@ -47,9 +47,14 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     }
 
     let app = Arc::new(app(&args, &parts));
-    let pages = pages::Pages { random: Arc::clone(&parts.random), secure: parts.public_url.scheme() == "https" };
-    let outside = Route::new().nest("/sandbox/arcblock", networks.ledger).nest("/sandbox/stripe", networks.cards).nest_no_strip("/", pages);
-    let service = souk_api::service(app, outside);
+    let outside = [&args.analytics_url, &args.errors_url].into_iter().flatten().map(|url| url.origin().ascii_serialization());
+    let pages = pages::Pages {
+        random: Arc::clone(&parts.random),
+        secure: parts.public_url.scheme() == "https",
+        outside: outside.collect::<Vec<_>>().join(" "),
+    };
+    let routes = Route::new().nest("/sandbox/arcblock", networks.ledger).nest("/sandbox/stripe", networks.cards).nest_no_strip("/", pages);
+    let service = souk_api::service(app, routes);
 
     let shutdown = CancellationToken::new();
     let mut background = tokio::task::JoinSet::new();
@@ -84,7 +89,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
         ctx: parts.ctx.clone(),
         site: Site {
             name: args.common.name.clone(),
-            description: Text::new("Apps you can install, from people who make them", "可安装的应用,来自制作它们的人"),
+            description: Text::new("Apps you can install, from people who make them", "可安装的应用，来自制作它们的人"),
             public_url: parts.public_url.clone(),
             demo: args.demo,
             analytics_script: args.analytics_url.clone(),

@@ -203,7 +203,7 @@ export interface InvoiceDetail extends Invoice {
   customer_email?: string | null;
   customer_phone?: string | null;
   customer_address?: Address | null;
-  statement_descriptor?: string | null;
+  paid_at?: string | null;
   status_transitions?: { paid_at?: string | number | null; finalized_at?: string | number | null };
   invoice_pdf?: string | null;
 }

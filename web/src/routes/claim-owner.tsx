@@ -1,9 +1,13 @@
 import { createFileRoute } from '@tanstack/react-router';
+import { ClaimOwner } from '@/features/account/claim-owner';
 
 export const Route = createFileRoute('/claim-owner')({
-  component: RouteComponent,
+  validateSearch: (raw: Record<string, unknown>): { token: string } => ({
+    token: typeof raw.token === 'string' ? raw.token : '',
+  }),
+  component: ClaimOwnerPage,
 });
 
-function RouteComponent() {
-  return <div>Hello "/claim-owner"!</div>;
+function ClaimOwnerPage() {
+  return <ClaimOwner token={Route.useSearch().token} />;
 }

@@ -62,6 +62,11 @@ impl Attempts for SqlAttempts<'_> {
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
+    async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError> {
+        let select = "SELECT id FROM attempts WHERE method_id = $1 AND status IN ('open', 'unknown') LIMIT 1";
+        Ok(self.session.query(select).bind(method).optional().await?.is_some())
+    }
+
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError> {
         let select = "SELECT * FROM attempts WHERE intent_id = $1 AND status IN ('open', 'unknown')";
         let row = self.session.query(select).bind(intent).optional().await?;

@@ -139,14 +139,21 @@ async fn permit(request: &Request, resource: &str, write: bool) -> Result<Mode, 
     }
 }
 
+/// What stands in an `Authorization: Bearer` header, if it looks like a key of ours.
+pub fn bearer(request: &Request) -> Option<&str> {
+    let value = request.headers().get(header::AUTHORIZATION)?;
+    value.to_str().ok()?.strip_prefix("Bearer ").filter(|secret| secret.starts_with("souk_"))
+}
+
 /// The use of a key is noted this often at most.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The key of an `Authorization: Bearer` header. A key that is not valid is refused, never ignored.
 async fn api_key(request: &Request) -> Result<Option<ApiKey>, Problem> {
-    let Some(value) = request.headers().get(header::AUTHORIZATION) else { return Ok(None) };
-    let secret = value.to_str().ok().and_then(|text| text.strip_prefix("Bearer ")).filter(|secret| secret.starts_with("souk_"));
-    let Some(secret) = secret else { return Err(Problem::signed_out()) };
+    if !request.headers().contains_key(header::AUTHORIZATION) {
+        return Ok(None);
+    }
+    let Some(secret) = bearer(request) else { return Err(Problem::signed_out()) };
     let ctx = &app(request)?.ctx;
     let mut unit = ctx.store.read().await?;
     let Some(key) = unit.api_keys().find(&token_hash(secret)).await? else { return Err(Problem::signed_out()) };

@@ -1,9 +1,20 @@
-//! The whole HTTP side over real SQL, without a socket. One file for each resource.
+//! The API as its callers see it, in the tree of its addresses.
 
+#[path = "../app/mod.rs"]
 mod app;
+
+mod api_keys;
+mod apps;
 mod checkout_sessions;
-mod payment_currencies;
-mod payment_links;
-mod payment_methods;
-mod prices;
-mod products;
+mod connect;
+mod customers;
+mod idempotency;
+mod invoices;
+mod office;
+mod openapi;
+mod outer;
+mod realtime;
+mod session;
+mod webhooks;
+mod well_known;
+mod wire;

@@ -46,6 +46,8 @@ pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, 
             return Err(QuantityError::ExceedPurchaseLimit.into());
         }
         item.quantity = quantity;
+        // What was submitted no longer holds: a wallet must not pay the old amount for the new order.
+        session.method_id = None;
         session.updated_at = now;
         if unit.sessions().update(&session).await? {
             unit.commit().await?;

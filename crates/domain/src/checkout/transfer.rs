@@ -65,6 +65,9 @@ async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId, payer
     }
     let intent_id = session.intent_id.as_ref().ok_or(TransferError::MethodNotSupported)?;
     let intent = unit.intents().find(intent_id).await?.ok_or(TransferError::NotFound)?;
+    if session.method_id.as_ref() != Some(&intent.method_id) || session.amount_total != intent.amount {
+        return Err(TransferError::Changed);
+    }
     let method = unit.methods().find(&intent.method_id).await?.ok_or(TransferError::MethodNotSupported)?;
     let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(TransferError::MethodNotSupported)?;
     Ok(Payable { session, method, currency, intent })

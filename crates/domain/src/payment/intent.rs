@@ -173,6 +173,8 @@ pub trait Attempts: Send {
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
+    /// Whether any attempt of the method is open.
+    async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.
     async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
     /// From an open status to a final one. True for exactly one caller.

@@ -66,6 +66,12 @@ impl App {
         self.test_link.is_none() && self.live_link.is_none()
     }
 
+    /// Whether an entitlement of a mode opens the app. Test money is free: what is sold for real is not opened by it.
+    #[must_use]
+    pub const fn is_opened_by(&self, mode: Mode) -> bool {
+        mode.is_live() || self.live_link.is_none()
+    }
+
     #[must_use]
     pub const fn link(&self, mode: Mode) -> Option<&PaymentLinkId> {
         match mode {
@@ -158,4 +164,36 @@ pub trait Entitlements: Send {
     async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did]) -> Result<Vec<Did>, StorageError>;
     async fn of_holder(&mut self, mode: Mode, holder: &Did, page: &Page) -> Result<Listed<Entitlement>, StorageError>;
     async fn of_session(&mut self, session: &SessionId) -> Result<Vec<Entitlement>, StorageError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_money_opens_only_what_is_not_sold_for_real() {
+        let mut app = App {
+            did: Did::from_verified("z1"),
+            name: "app".into(),
+            title: Text::default(),
+            description: Text::default(),
+            category_id: CategoryId::parse("cat_1").expect("id"),
+            developer: Developer { did: Did::from_verified("z2"), name: String::new(), verified: false },
+            logo: String::new(),
+            screenshots: Vec::new(),
+            licence: String::new(),
+            website: None,
+            test_link: PaymentLinkId::parse("plink_1").ok(),
+            live_link: None,
+            downloads: 0,
+            version: "1.0.0".into(),
+            size: 0,
+            created_at: Timestamp::from_seconds(0),
+            updated_at: Timestamp::from_seconds(0),
+        };
+        assert!(app.is_opened_by(Mode::Test));
+        app.live_link = PaymentLinkId::parse("plink_2").ok();
+        assert!(!app.is_opened_by(Mode::Test));
+        assert!(app.is_opened_by(Mode::Live));
+    }
 }

@@ -1,6 +1,14 @@
 import { createRoot } from 'react-dom/client';
+import { pageView, report } from '@/app/tracking';
 import '@/kit/kit.css';
 import { CheckoutPage } from './page';
 
+const told = (error: unknown) => void report(error).catch(() => undefined);
+window.addEventListener('error', (event) => told(event.error ?? event.message));
+window.addEventListener('unhandledrejection', (event) => told(event.reason));
+
+// The id of an order is nobody's business but the buyer's; the store's own script stays out of this page as well.
+pageView('/checkout/pay');
+
 const root = document.getElementById('root');
-if (root) createRoot(root).render(<CheckoutPage />);
+if (root) createRoot(root, { onCaughtError: told }).render(<CheckoutPage />);

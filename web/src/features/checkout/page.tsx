@@ -12,6 +12,7 @@ import { useNow } from './hooks/use-now';
 import { useOnline } from './hooks/use-online';
 import { paysByCard, useOrder } from './hooks/use-order';
 import { usePayment } from './hooks/use-payment';
+import { Boundary } from './parts/boundary';
 import { Completed } from './parts/completed';
 import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
@@ -63,7 +64,9 @@ export function CheckoutPage() {
           </>
         )}
         {state.name === 'ready' && (
-          <Ready {...state} minimal={minimal} standalone={standalone} reload={reload} take={take} />
+          <Boundary onRetry={reload}>
+            <Ready {...state} minimal={minimal} standalone={standalone} reload={reload} take={take} />
+          </Boundary>
         )}
       </main>
       <Toasts />

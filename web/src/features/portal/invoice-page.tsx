@@ -84,7 +84,7 @@ function Parties({ invoice }: { invoice: InvoiceDetail }) {
   const { customer } = invoice;
   const name = invoice.customer_name || customer?.name || customer?.fullName;
   const address = addressLines(invoice.customer_address ?? customer?.address, language);
-  const paidAt = moment(invoice.status_transitions?.paid_at);
+  const paidAt = moment(invoice.paid_at ?? invoice.status_transitions?.paid_at);
   const link = transactionLink(invoice.paymentMethod, invoice.metadata?.payment_details);
   return (
     <dl className={styles.parties}>
@@ -193,6 +193,8 @@ function addressLines(address: Address | null | undefined, language: Locale): st
   if (!address) return [];
   const { line1, line2, city, state, postal_code: postal, country } = address;
   const place = [postal, city, state].filter(Boolean).join(' ');
+  // A country alone is the form's preset, not an address.
+  if (!line1 && !line2 && !place) return [];
   return [line1, line2, place, country ? countryName(country, language) : ''].filter((line): line is string =>
     Boolean(line),
   );

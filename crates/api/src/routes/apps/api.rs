@@ -126,7 +126,8 @@ impl AppsApi {
         let version = unit.apps().version(&found.did, &version).await?.ok_or_else(Problem::not_found)?;
         if !found.is_free() {
             let caller = guest.0.as_ref().ok_or_else(|| Problem::signed_out().code("PURCHASE_REQUIRED"))?;
-            if !unit.entitlements().holds(call.mode, &caller.user.did, &found.did).await? {
+            let holds = unit.entitlements().holds(call.mode, &caller.user.did, &found.did).await?;
+            if !holds || !found.is_opened_by(call.mode) {
                 return Err(Problem::forbidden().code("PURCHASE_REQUIRED"));
             }
         }
@@ -260,7 +261,7 @@ fn model(app: &domain::App, lookup: &Lookup, mode: Mode, owned: bool) -> AppMode
             payment_link_id: link.filter(|_| on_sale.is_some()).map(|link| link.id.to_string()),
             prices: amounts.collect(),
             downloads_month: lookup.recent.get(&app.did).copied().unwrap_or_default(),
-            entitled: owned || app.is_free(),
+            entitled: app.is_free() || (owned && app.is_opened_by(mode)),
         },
     )
 }

@@ -1,10 +1,11 @@
-//! Files that leave the store: their type, length and digest, and ranges of them.
+//! Files that leave the store: their type, length and digest.
 
+use crate::outer::AskedMethod;
 use crate::problem::{FAILED, Problem};
 use crate::state::App;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use poem::http::{HeaderValue, StatusCode, header};
+use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::{Body, IntoResponse, Request, Response};
 use poem_openapi::ApiResponse;
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
@@ -48,7 +49,8 @@ pub async fn bundle(app: &App, request: &Request, found: &domain::App, version: 
         .with_header("repr-digest", format!("sha-256=:{digest}:"))
         .with_header(header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""))
         .into_response();
-    if request.method() == poem::http::Method::GET {
+    let is_look = request.extensions().get::<AskedMethod>().is_some_and(|AskedMethod(method)| *method == Method::HEAD);
+    if !is_look {
         let mut unit = app.ctx.store.begin().await?;
         unit.apps().count_download(&found.did, app.ctx.now()).await?;
         unit.commit().await?;

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { whenReleased } from '@/kit/pointer';
 import { suggestedCountry } from '../rules/countries';
 import {
   type FieldContext,
@@ -75,7 +76,7 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
   const leave = (name: FieldName) => {
     if (!dirty.current.has(name)) return;
     const error = fieldError(name, values, context);
-    setErrors((shown) => ({ ...shown, [name]: error ?? undefined }));
+    whenReleased(() => setErrors((shown) => ({ ...shown, [name]: error ?? undefined })));
   };
 
   const preparePhone = useCallback(() => {

@@ -2,6 +2,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { TextField } from '@/kit/field';
+import { whenReleased } from '@/kit/pointer';
 import {
   CARD_FIELDS,
   type CardField,
@@ -52,7 +53,9 @@ export function CardForm({ amount, initial, refusal, onConfirm }: CardFormProps)
     if (errors[field]) setErrors({ ...errors, [field]: check(field, next) });
   };
   const leave = (field: CardField) => {
-    if (dirty.current.has(field)) setErrors({ ...errors, [field]: check(field, values) });
+    if (!dirty.current.has(field)) return;
+    const error = check(field, values);
+    whenReleased(() => setErrors((shown) => ({ ...shown, [field]: error })));
   };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();

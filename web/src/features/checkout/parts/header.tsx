@@ -41,7 +41,10 @@ export function Header({ store }: { store: StoreInfo | null }) {
 
 /** `shown` false keeps its place while nobody knows yet. */
 export function TestBar({ shown }: { shown: boolean }) {
+  if (!shown) return <div className="checkout-test checkout-test-place" />;
   return (
-    <p className={shown ? 'checkout-test' : 'checkout-test checkout-test-place'}>{shown ? t('mode.bar') : null}</p>
+    <aside className="checkout-test" aria-label={t('mode.test')}>
+      {t('mode.bar')}
+    </aside>
   );
 }

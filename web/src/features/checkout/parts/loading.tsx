@@ -14,6 +14,7 @@ export function Loading({ minimal }: { minimal: boolean }) {
   }, []);
   return (
     <div className="checkout-columns" data-testid="skeleton">
+      <h1 className="unseen">{t('title.checkout')}</h1>
       <p role="status" className="unseen">
         {late ? t('state.loading') : ''}
       </p>

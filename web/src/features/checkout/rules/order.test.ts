@@ -135,6 +135,7 @@ describe('the address', () => {
 
   test('a way back is a web address or none', () => {
     expect(safeUrl('javascript:alert(1)', 'https://souk.example')).toBeNull();
-    expect(safeUrl('/apps', 'https://souk.example')).toBe('https://souk.example/apps');
+    expect(safeUrl('/apps?x=1', 'https://souk.example')).toBe('/apps?x=1');
+    expect(safeUrl('https://shop.example/cart', 'https://souk.example')).toBe('https://shop.example/cart');
   });
 });

@@ -50,7 +50,9 @@ export function safeUrl(url: string | null | undefined, base: string): string | 
   if (!url) return null;
   try {
     const parsed = new URL(url, base);
-    return ['http:', 'https:'].includes(parsed.protocol) ? parsed.href : null;
+    if (!['http:', 'https:'].includes(parsed.protocol)) return null;
+    const own = parsed.origin === new URL(base).origin;
+    return own ? parsed.pathname + parsed.search + parsed.hash : parsed.href;
   } catch {
     return null;
   }

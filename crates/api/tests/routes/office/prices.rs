@@ -1,6 +1,6 @@
 //! `/api/prices`
 
-use crate::app::{TestApp, text};
+use super::app::{TestApp, text};
 use poem::http::Method as Verb;
 use serde_json::{Value, json};
 use souk_domain::pricing::Hold;

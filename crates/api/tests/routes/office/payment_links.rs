@@ -1,6 +1,6 @@
 //! `/api/payment-links`
 
-use crate::app::{TestApp, Who, text};
+use super::app::{TestApp, Who, text};
 use poem::http::Method as Verb;
 use serde_json::{Value, json};
 

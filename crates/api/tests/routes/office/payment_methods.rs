@@ -1,6 +1,6 @@
 //! `/api/payment-methods`
 
-use crate::app::{HOST, TestApp, text};
+use super::app::{HOST, TestApp, text};
 use poem::http::Method as Verb;
 use serde_json::{Value, json};
 use souk_domain::payment::MethodSettings;
@@ -70,4 +70,23 @@ async fn what_breaks_a_rule_is_refused_with_a_sentence() {
     let refused = app.refused(&live, Verb::POST, "/api/payment-methods", sandbox).await;
     assert_eq!(refused, (400, "api_host of this store's sandbox can be used in test mode only".to_owned()));
     assert_eq!(app.get(&live, "/api/payment-methods").await, Value::Array(Vec::new()));
+}
+
+/// A kept secret goes where it belongs and nowhere else, and a payment on its way is looked for where it was begun.
+#[tokio::test]
+async fn a_method_stays_with_its_network() {
+    let app = TestApp::open().await;
+    let owner = app.owner().await;
+    app.currencies(&owner).await;
+    for (kind, settings, field) in [
+        ("stripe", json!({"stripe": {"api_host": "https://elsewhere.example"}}), "api_host"),
+        ("arcblock", json!({"arcblock": {"chain_id": "another"}}), "chain_id"),
+    ] {
+        let list = app.get(&owner, "/api/payment-methods").await;
+        let method = list.as_array().expect("an array").iter().find(|method| method["type"] == kind).expect("the method").clone();
+        let path = format!("/api/payment-methods/{}", text(&method["id"]));
+        let refused = app.refused(&owner, Verb::PUT, &path, json!({ "settings": settings })).await;
+        assert_eq!(refused, (400, format!("A method stays with its network: make another method for another {field}")));
+        assert_eq!(app.get(&owner, &path).await["settings"], method["settings"]);
+    }
 }

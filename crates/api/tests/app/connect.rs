@@ -1,0 +1,115 @@
+//! A wallet at the other end of a connect session.
+
+use super::{Answer, Browser, TestApp};
+use poem::http::Method;
+use serde_json::{Map, Value, json};
+use souk_adapters::arcblock::{TestWallet, Transaction};
+use souk_adapters::identity::verify;
+use souk_adapters::testing::FixedClock;
+use souk_domain::shared::{Amount, Clock};
+use std::sync::Arc;
+
+/// A session that a browser began, as wallet and browser see it.
+pub struct Connect {
+    pub token: String,
+    pub browser: Browser,
+    wallet_browser: Browser,
+    clock: Arc<FixedClock>,
+    action: String,
+}
+
+impl Connect {
+    /// `query` is what the page attaches, beginning with `&`.
+    pub async fn begin(app: &TestApp, browser: &Browser, action: &str, query: &str) -> Self {
+        let begun = browser.get(&format!("/api/did/{action}/token?x=1{query}")).await.ok();
+        assert_eq!(begun["status"], "created");
+        let token = begun["token"].as_str().expect("a token").to_owned();
+        assert_eq!(token.len(), 32, "128 bits");
+        Self { token, browser: browser.clone(), wallet_browser: app.browser(), clock: app.clock.clone(), action: action.to_owned() }
+    }
+
+    fn path(&self, endpoint: &str) -> String {
+        format!("/api/did/{}/{endpoint}?_t_={}", self.action, self.token)
+    }
+
+    pub async fn status(&self) -> Answer {
+        self.browser.get(&self.path("status")).await
+    }
+
+    /// What another browser sees, which knows the token alone.
+    pub async fn status_from(&self, browser: &Browser) -> Answer {
+        browser.get(&self.path("status")).await
+    }
+
+    /// What the store signed for the wallet, verified as wallets do.
+    pub fn read(&self, answer: &Answer) -> Value {
+        let outer = answer.ok();
+        let text = |name: &str| outer[name].as_str().unwrap_or_default().to_owned();
+        let claims = verify(&text("authInfo"), &text("appPk"), self.clock.now()).expect("the store's signature");
+        Value::Object(claims.body)
+    }
+
+    /// The wallet scans the code.
+    pub async fn scan(&self) -> Value {
+        self.read(&self.wallet_browser.get(&self.path("auth")).await)
+    }
+
+    /// The wallet's POST: the same bytes may be sent again.
+    pub async fn post(&self, body: &Value) -> Answer {
+        let call = self.wallet_browser.call(Method::POST, &self.path("auth")).header("origin", "https://web.abtwallet.io");
+        call.json(body).send().await
+    }
+
+    /// An answer to `request`, signed by the wallet at the clock's time.
+    pub fn signed(&self, wallet: &TestWallet, request: &Value, action: &str, claims: Value) -> Value {
+        let body = Map::from_iter([
+            ("action".to_owned(), json!(action)),
+            ("challenge".to_owned(), request["challenge"].clone()),
+            ("requestedClaims".to_owned(), claims),
+        ]);
+        json!({ "userPk": wallet.public_key_base58(), "userInfo": wallet.sign_envelope(body, self.clock.now()) })
+    }
+
+    pub async fn answer(&self, wallet: &TestWallet, request: &Value, claims: Value) -> Value {
+        self.read(&self.post(&self.signed(wallet, request, "responseAuth", claims)).await)
+    }
+
+    /// The whole login, after which the browser carries the cookie.
+    pub async fn sign_in(&self, wallet: &TestWallet, name: &str) {
+        let asked = self.scan().await;
+        assert_eq!(asked["requestedClaims"][0]["type"], "authPrincipal");
+        let asked = self.answer(wallet, &asked, json!([{ "type": "authPrincipal" }])).await;
+        assert_eq!(asked["requestedClaims"][0]["type"], "profile");
+        let done = self.answer(wallet, &asked, json!([profile_of(name)])).await;
+        assert_eq!(done["status"], "ok", "{done}");
+        assert_eq!(self.status().await.ok()["status"], "succeed");
+    }
+}
+
+/// What a wallet tells about its holder.
+pub fn profile_of(name: &str) -> Value {
+    json!({ "type": "profile", "fullName": format!("{name} Example"), "email": format!("{name}@example.com") })
+}
+
+/// The `prepareTx` answer to a payment request, signed as it was asked.
+pub fn claim_of(wallet: &TestWallet, request: &Value) -> Value {
+    let asked = &request["requestedClaims"][0];
+    assert_eq!(asked["type"], "prepareTx", "{request}");
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    let token = &asked["requirement"]["tokens"][0];
+    let amount = Amount::parse_base_units(&text(&token["value"])).expect("an amount");
+    let signed = wallet.sign_transfer(&text(&asked["partialTx"]), &text(&token["address"]), amount).expect("a transfer");
+    json!([{ "type": "prepareTx", "finalTx": signed }])
+}
+
+/// The same after a change to the transaction, signed properly again.
+pub fn altered(wallet: &TestWallet, request: &Value, change: impl FnOnce(&mut Transaction)) -> Value {
+    let mut claims = claim_of(wallet, request);
+    let text = claims[0]["finalTx"].as_str().expect("text").strip_prefix('z').expect("base58 begins with z").to_owned();
+    let bytes = bs58::decode(text).into_vec().expect("base58");
+    let (mut transaction, format) = Transaction::decode(&bytes).expect("a transaction");
+    change(&mut transaction);
+    wallet.sign(&mut transaction, format);
+    claims[0]["finalTx"] = json!(format!("z{}", bs58::encode(transaction.encode(format)).into_string()));
+    claims
+}

@@ -1,0 +1,272 @@
+//! The whole service for tests: a fixed clock, real SQL, real rails. The API has no socket; the networks behind the rails
+//! have one, as outside systems do.
+
+mod browser;
+mod buyer;
+mod connect;
+mod networks;
+mod shop;
+
+pub use browser::{Answer, Browser};
+pub use buyer::{Buyer, form};
+pub use connect::{Connect, altered, claim_of, profile_of};
+pub use networks::{ACCEPTED, DECLINED, INSUFFICIENT, Networks, SECOND_STEP};
+pub use shop::{Shop, Sold};
+
+use async_trait::async_trait;
+use poem::endpoint::BoxEndpoint;
+use poem::{EndpointExt, Response, Route};
+use souk_adapters::arcblock::{ArcblockRail, TestWallet};
+use souk_adapters::files::FileStore;
+use souk_adapters::identity::{AppEnvelopes, AppKey};
+use souk_adapters::mail::{Mailbox, ReceiptMails};
+use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
+use souk_adapters::persistence::{Database, SecretBox, SqlStore};
+use souk_adapters::queue::{QueueConfig, Work, drain};
+use souk_adapters::realtime::LocalRealtime;
+use souk_adapters::stripe::StripeRail;
+use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
+use souk_api::Limits;
+use souk_api::auth::token_hash;
+use souk_api::state::{App, Probe, Site};
+use souk_domain::access::{self, Wallet};
+use souk_domain::context::{self, Context};
+use souk_domain::events::Realtime;
+use souk_domain::payment::MethodKind;
+use souk_domain::shared::{Language, Random, Text};
+use souk_workers::jobs::Jobs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+use url::Url;
+
+/// Where the store says it is.
+pub const PUBLIC_URL: &str = "https://souk.example/";
+
+pub type Service = Arc<BoxEndpoint<'static, Response>>;
+
+struct NoQueue;
+
+#[async_trait]
+impl Probe for NoQueue {
+    async fn ping(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+pub struct TestApp {
+    pub clock: Arc<FixedClock>,
+    pub ctx: Context,
+    pub shop: Shop,
+    pub networks: Networks,
+    pub app_key: AppKey,
+    service: Service,
+    database: Database,
+    work: Work,
+    folder: tempfile::TempDir,
+    _own: Option<TestDatabase>,
+    browsers: AtomicU32,
+    finished: AtomicBool,
+}
+
+impl TestApp {
+    /// On an SQLite file of its own.
+    pub async fn open() -> Self {
+        Self::reached_at(PUBLIC_URL).await
+    }
+
+    /// The same under another public address.
+    pub async fn reached_at(public_url: &str) -> Self {
+        let own = TestDatabase::sqlite().await;
+        let mut app = Self::build(&own, public_url).await;
+        app._own = Some(own);
+        app
+    }
+
+    /// On a database of the test's choice.
+    pub async fn on(db: &TestDatabase) -> Self {
+        Self::build(db, PUBLIC_URL).await
+    }
+
+    async fn build(db: &TestDatabase, public_url: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let database: Database = (**db).clone();
+        let clock = Arc::new(FixedClock::default());
+        let random: Arc<dyn Random> = Arc::new(SeededRandom::new(7));
+        let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&[5; 32])));
+        let app_key = AppKey::from_seed(&[9; 32]);
+        let networks = Networks::open(db, folder.path(), clock.clone(), Arc::clone(&random), app_key.did()).await;
+        let wallets = ArcblockRail::new(app_key.clone(), clock.clone(), networks.address.clone()).expect("a rail");
+        let cards = StripeRail::new(networks.address.as_str().trim_end_matches('/')).expect("a rail");
+        let ctx = Context {
+            store: Arc::new(store),
+            clock: clock.clone(),
+            random: Arc::clone(&random),
+            networks: context::Networks::default()
+                .with_wallet(MethodKind::Arcblock, Arc::new(wallets))
+                .with_card(MethodKind::Stripe, Arc::new(cards)),
+        };
+        let files = FileStore::open(folder.path().join("files")).await.expect("opens");
+        let shop = Shop::fill(&ctx, &files).await;
+        let printer = PdfPrinter {
+            seller: Party { name: "Souk".to_owned(), details: vec![public_url.to_owned()] },
+            public_url: public_url.to_owned(),
+            fonts: InvoiceFonts::default(),
+        };
+        let mailbox = Mailbox::folder(folder.path().join("mail"), "Souk <souk@souk.example>").expect("a mailbox");
+        let realtime: Arc<dyn Realtime> = Arc::new(LocalRealtime::default());
+        let receipts = Arc::new(ReceiptMails { mailbox, printer: printer.clone() });
+        let jobs = Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts };
+        let work = Work {
+            database: database.clone(),
+            handler: Arc::new(jobs),
+            clock: clock.clone(),
+            random: Arc::clone(&random),
+            config: QueueConfig::default(),
+        };
+        let app = App {
+            ctx: ctx.clone(),
+            site: site(public_url),
+            envelopes: Arc::new(AppEnvelopes::new(app_key.clone())),
+            files: Arc::new(files),
+            printer: Arc::new(printer),
+            realtime: Arc::clone(&realtime),
+            limits: Limits::default(),
+            probe: Arc::new(NoQueue),
+        };
+        let service = Arc::new(souk_api::service(Arc::new(app), Route::new()).boxed());
+        Self {
+            clock,
+            ctx,
+            shop,
+            networks,
+            app_key,
+            service,
+            database,
+            work,
+            folder,
+            _own: None,
+            browsers: AtomicU32::new(0),
+            finished: AtomicBool::new(false),
+        }
+    }
+
+    /// A browser that nobody is signed in with, in test mode, in English.
+    pub fn browser(&self) -> Browser {
+        let number = self.browsers.fetch_add(1, Ordering::Relaxed);
+        Browser::new(Arc::clone(&self.service), &format!("visitor{number}"))
+    }
+
+    pub fn service(&self) -> Service {
+        Arc::clone(&self.service)
+    }
+
+    /// Signs a test wallet in through the connect session, and gives it tokens.
+    pub async fn sign_in(&self, name: &str) -> Buyer {
+        let buyer = Buyer { browser: self.browser(), wallet: Arc::new(wallet(name)), name: name.to_owned() };
+        Connect::begin(self, &buyer.browser, "login", "").await.sign_in(&buyer.wallet, name).await;
+        self.networks.pour(buyer.wallet.did().as_str()).await;
+        buyer
+    }
+
+    /// Somebody who runs the store.
+    pub async fn owner(&self) -> Buyer {
+        let owner = self.sign_in("owner").await;
+        access::offer_ownership(&self.ctx, &token_hash("owner-link")).await.expect("is offered");
+        access::claim_ownership(&self.ctx, owner.wallet.did(), &token_hash("owner-link")).await.expect("is taken");
+        owner
+    }
+
+    /// Many signed-in buyers without the connect session and without tokens: for races.
+    pub async fn crowd(&self, number: u32) -> Vec<Buyer> {
+        let mut crowd = Vec::new();
+        for index in 0..number {
+            let name = format!("buyer{index}");
+            let buyer = Buyer { browser: self.browser(), wallet: Arc::new(wallet(&name)), name };
+            let account = Wallet { did: buyer.wallet.did().clone(), public_key: buyer.wallet.public_key_base58() };
+            access::welcome(&self.ctx, &account, &access::Profile::default(), Language::English).await.expect("is welcome");
+            let token = format!("token-of-{}", buyer.name);
+            access::open_login(&self.ctx, &account.did, &token_hash(&token)).await.expect("opens");
+            buyer.browser.set_cookie("login_token", &token);
+            crowd.push(buyer);
+        }
+        crowd
+    }
+
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// Carries out every job that is due.
+    pub async fn drain(&self) -> u64 {
+        drain(&self.work).await.expect("drains")
+    }
+
+    /// The mails that left, oldest first by name.
+    pub fn mails(&self) -> Vec<String> {
+        let folder = self.folder.path().join("mail");
+        let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).filter(|path| is_mail(path)).collect();
+        paths.sort();
+        paths.iter().map(|path| std::fs::read_to_string(path).expect("is text")).collect()
+    }
+
+    /// Counts rows, for what no call of the API tells.
+    pub async fn count(&self, sql: &'static str) -> u64 {
+        let mut session = self.database.read().await.expect("reads");
+        session.query(sql).one().await.expect("counts").get("n").expect("n")
+    }
+
+    /// Makes the database look as only a crash can leave it.
+    pub async fn execute(&self, sql: &'static str) {
+        let mut session = self.database.begin().await.expect("begins");
+        session.query(sql).execute().await.expect("is carried out");
+        session.commit().await.expect("commits");
+    }
+
+    /// The end of every test: what was committed is delivered (invariant 6), and each settled attempt is booked once
+    /// and moved once at its network (invariants 1 and 5).
+    pub async fn finish(self) {
+        self.finished.store(true, Ordering::SeqCst);
+        self.drain().await;
+        assert_eq!(self.count("SELECT count(*) AS n FROM outbox").await, 0, "rows are left in the outbox");
+        let settled = self.count("SELECT count(*) AS n FROM attempts WHERE status = 'settled'").await;
+        let booked = self.count("SELECT count(*) AS n FROM journal_entries").await;
+        let moved = self.networks.transfers_to(self.app_key.did().as_str()).await.len() + self.networks.charges().await.len();
+        assert_eq!((settled, settled), (booked, moved as u64), "attempts settled, entries booked, payments at the networks");
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        if !std::thread::panicking() && !self.finished.load(Ordering::SeqCst) {
+            panic!("a test of the whole app ends with app.finish().await");
+        }
+    }
+}
+
+fn is_mail(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "eml")
+}
+
+/// The wallet of this name is the same in every test.
+pub fn wallet(name: &str) -> TestWallet {
+    let mut seed = [1; 32];
+    for (place, byte) in seed.iter_mut().zip(name.bytes()) {
+        *place = byte;
+    }
+    TestWallet::from_seed(&seed)
+}
+
+fn site(public_url: &str) -> Site {
+    Site {
+        name: "Souk".to_owned(),
+        description: Text::new("Apps", "应用"),
+        public_url: Url::parse(public_url).expect("an address"),
+        demo: false,
+        analytics_script: None,
+        errors_url: None,
+        errors_sample_rate: 0.0,
+    }
+}

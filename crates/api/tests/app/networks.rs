@@ -1,0 +1,163 @@
+//! The networks behind the rails, on a socket: ledger, card processor, and an inbox for the processor's events.
+
+use poem::listener::{Acceptor, Listener, TcpListener};
+use poem::web::Data;
+use poem::{EndpointExt, Route, Server, handler};
+use serde_json::{Value, json};
+use souk_adapters::sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
+use souk_adapters::sandbox::ledger::{self, Ledger};
+use souk_adapters::sandbox::store::SandboxDb;
+use souk_adapters::testing::{FixedClock, TestDatabase};
+use souk_domain::access::Did;
+use souk_domain::payment::Secret;
+use souk_domain::shared::Random;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use url::Url;
+
+pub const SECRET_KEY: &str = "sk_sandbox_1";
+pub const PUBLISHABLE_KEY: &str = "pk_sandbox_1";
+pub const WEBHOOK_SECRET: &str = "whsec_1";
+
+pub const ACCEPTED: &str = "4242424242424242";
+pub const DECLINED: &str = "4000000000000002";
+pub const INSUFFICIENT: &str = "4000000000009995";
+pub const SECOND_STEP: &str = "4000002500003155";
+
+type Inbox = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
+pub struct Networks {
+    pub address: Url,
+    http: reqwest::Client,
+    inbox: Inbox,
+    _stop: DropGuard,
+}
+
+#[handler]
+fn receive(inbox: Data<&Inbox>, headers: &poem::http::HeaderMap, body: Vec<u8>) {
+    let signature = headers.get("stripe-signature").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    inbox.lock().expect("inbox").push((signature, body));
+}
+
+impl Networks {
+    pub async fn open(db: &TestDatabase, folder: &Path, clock: Arc<FixedClock>, random: Arc<dyn Random>, app: &Did) -> Self {
+        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
+        let bound = *acceptor.local_addr()[0].as_socket_addr().expect("an address");
+        let address = Url::parse(&format!("http://{bound}/")).expect("an address");
+        let store = match db.address().starts_with("sqlite") {
+            true => SandboxDb::open_sqlite(&folder.join("sandbox.db")).await,
+            false => SandboxDb::open_postgres(db.address()).await,
+        };
+        let store = store.expect("opens");
+        let ledger = Ledger::open(store.clone(), clock.clone(), app, true).await.expect("opens");
+        let config = CardProcessorConfig {
+            secret_key: Secret::new(SECRET_KEY),
+            publishable_key: PUBLISHABLE_KEY.to_owned(),
+            webhook: Some(Webhook { url: format!("{address}hook"), secret: Secret::new(WEBHOOK_SECRET) }),
+            faults: true,
+        };
+        let processor = CardProcessor::open(store, clock, random, config).await.expect("opens");
+        let inbox = Inbox::default();
+        let routes = Route::new()
+            .nest("/sandbox/arcblock", ledger::routes(Arc::new(ledger)))
+            .nest("/sandbox/stripe", cards::routes(Arc::clone(&processor)))
+            .at("/hook", poem::post(receive.data(inbox.clone())));
+        let stop = CancellationToken::new();
+        tokio::spawn(stop.clone().run_until_cancelled_owned(Server::new_with_acceptor(acceptor).run(routes)));
+        let stopped = stop.clone();
+        tokio::spawn(async move { processor.run(stopped).await });
+        let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+        Self { address, http, inbox, _stop: stop.drop_guard() }
+    }
+
+    fn at(&self, path: &str) -> Url {
+        self.address.join(path).expect("an address")
+    }
+
+    /// The faucet fills an account.
+    pub async fn pour(&self, account: &str) {
+        let poured = self.http.post(self.at("sandbox/arcblock/faucet")).json(&json!({ "address": account })).send().await;
+        assert_eq!(poured.expect("an answer").status(), 200);
+    }
+
+    /// What moved to an account on the ledger, faucet apart.
+    pub async fn transfers_to(&self, account: &str) -> Vec<Value> {
+        let answer = self.http.get(self.at("sandbox/arcblock/debug/transfers")).send().await.expect("an answer");
+        let list: Vec<Value> = serde_json::from_str(&answer.text().await.expect("a body")).expect("a list");
+        list.into_iter().filter(|transfer| transfer["to"] == account).collect()
+    }
+
+    /// The charges at the card processor.
+    pub async fn charges(&self) -> Vec<Value> {
+        let answer = self.http.get(self.at("sandbox/stripe/debug/charges")).send().await.expect("an answer");
+        serde_json::from_str(&answer.text().await.expect("a body")).expect("a list")
+    }
+
+    /// Makes the next transaction at the ledger meet a bad day.
+    pub async fn ledger_fault(&self, order: Value) {
+        let answer = self.http.post(self.at("sandbox/arcblock/faults")).json(&order).send().await;
+        assert_eq!(answer.expect("an answer").status(), 204);
+    }
+
+    /// Makes the next server-side call at the card processor meet a bad day.
+    pub async fn card_fault(&self, order: Value) {
+        let answer = self.http.post(self.at("sandbox/stripe/faults")).json(&order).send().await;
+        assert_eq!(answer.expect("an answer").status(), 204);
+    }
+
+    pub async fn clear_card_faults(&self) {
+        let answer = self.http.delete(self.at("sandbox/stripe/faults")).send().await;
+        assert_eq!(answer.expect("an answer").status(), 204);
+    }
+
+    /// What the card form does with a number: status and body.
+    pub async fn confirm(&self, client_secret: &str, number: &str) -> (u16, Value) {
+        let form = [
+            ("client_secret", client_secret),
+            ("payment_method_data[type]", "card"),
+            ("payment_method_data[card][number]", number),
+            ("payment_method_data[card][exp_month]", "12"),
+            ("payment_method_data[card][exp_year]", "2030"),
+            ("payment_method_data[card][cvc]", "123"),
+        ];
+        self.as_browser(client_secret, "confirm", &form).await
+    }
+
+    /// The second step of a card that wants one.
+    pub async fn authenticate(&self, client_secret: &str, success: bool) -> (u16, Value) {
+        let success = success.to_string();
+        self.as_browser(client_secret, "authenticate", &[("client_secret", client_secret), ("success", &success)]).await
+    }
+
+    async fn as_browser(&self, client_secret: &str, verb: &str, form: &[(&str, &str)]) -> (u16, Value) {
+        let (intent, _) = client_secret.split_once("_secret").expect("a client secret names its intent");
+        let address = self.at(&format!("sandbox/stripe/v1/payment_intents/{intent}/{verb}"));
+        let answer = self.http.post(address).bearer_auth(PUBLISHABLE_KEY).form(form).send().await.expect("an answer");
+        (answer.status().as_u16(), serde_json::from_str(&answer.text().await.expect("a body")).expect("JSON"))
+    }
+
+    /// Signature and body of the first event of a kind that the processor delivered.
+    pub async fn event(&self, kind: &str) -> (String, Vec<u8>) {
+        let find = || {
+            let inbox = self.inbox.lock().expect("inbox");
+            inbox.iter().find(|(_, body)| serde_json::from_slice::<Value>(body).expect("JSON")["type"] == kind).cloned()
+        };
+        until(kind, async || find().is_some()).await;
+        find().expect("an event")
+    }
+}
+
+/// Looks again until `condition` holds.
+///
+/// # Panics
+/// When it does not within ten seconds.
+pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let held = async {
+        while !condition().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), held).await.unwrap_or_else(|_| panic!("waited in vain: {what}"));
+}

@@ -1,0 +1,136 @@
+//! `/api/apps`: bundles and who may have them.
+
+use crate::app::TestApp;
+use poem::http::Method;
+use souk_adapters::on_both;
+
+#[tokio::test]
+async fn a_paid_bundle_needs_its_purchase_and_says_so() {
+    let app = TestApp::open().await;
+    let path = app.shop.atlas.bundle_path();
+    assert_eq!(app.browser().get(&path).await.refused(401)["code"], "PURCHASE_REQUIRED");
+    let alice = app.sign_in("alice").await;
+    assert_eq!(alice.browser.get(&path).await.refused(403)["code"], "PURCHASE_REQUIRED");
+    alice.buy(&app, &app.shop.atlas).await;
+    assert_eq!(alice.browser.get(&path).await.status, 200);
+    let bob = app.sign_in("bob").await;
+    bob.browser.get(&path).await.refused(403);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_purchase_in_test_mode_opens_nothing_in_live_mode() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    alice.buy(&app, &app.shop.atlas).await;
+    let live = alice.browser.live();
+    assert_eq!(live.get(&app.shop.atlas.bundle_path()).await.refused(403)["code"], "PURCHASE_REQUIRED");
+    assert_eq!(live.get("/api/entitlements").await.ok()["count"], 0);
+    assert_eq!(live.get("/api/invoices").await.ok()["count"], 0);
+    assert_eq!(live.get("/api/settings").await.ok()["paymentMethods"], serde_json::json!([]));
+    assert_eq!(live.get(&format!("/api/apps/{}", app.shop.atlas.app)).await.ok()["entitled"], false);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_free_bundle_needs_nobody_and_a_reader_who_has_it_gets_nothing_again() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let path = app.shop.notes.bundle_path();
+    let first = browser.get(&path).await;
+    assert_eq!((first.status, &first.bytes), (200, &app.shop.notes.bundle));
+    let tag = first.header("etag").expect("a tag").to_owned();
+    let again = browser.call(Method::GET, &path).header("if-none-match", tag.clone()).send().await;
+    assert_eq!((again.status, again.bytes.len()), (304, 0));
+    assert_eq!(again.header("etag"), Some(tag.as_str()));
+    let shown = browser.get(&format!("/api/apps/{}", app.shop.notes.app)).await.ok();
+    assert_eq!((&shown["downloads"], &shown["downloads_month"]), (&1.into(), &1.into()), "a 304 is no download");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_look_at_the_headers_is_no_download() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let looked = browser.call(Method::HEAD, &app.shop.notes.bundle_path()).send().await;
+    assert_eq!((looked.status, looked.bytes.len()), (200, 0));
+    assert_eq!(looked.header("content-length"), Some(app.shop.notes.bundle.len().to_string().as_str()));
+    assert_eq!(browser.get(&format!("/api/apps/{}", app.shop.notes.app)).await.ok()["downloads"], 0);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_shelves_and_categories_tell_what_there_is() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let shelves = browser.get("/api/apps/shelves").await.ok();
+    for shelf in ["new", "updated", "trending"] {
+        assert_eq!(shelves[shelf].as_array().map(Vec::len), Some(5), "{shelf}");
+    }
+    let categories = browser.get("/api/categories").await.ok();
+    assert_eq!((&categories["count"], &categories["list"][0]["app_count"]), (&1.into(), &5.into()));
+    assert_eq!(categories["list"][0]["name"], serde_json::json!({ "en": "Tools", "zh": "工具" }));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_picture_of_a_developer_can_neither_run_nor_fetch() {
+    let app = TestApp::open().await;
+    let logo = app.browser().get(&format!("/api/apps/{}/logo", app.shop.notes.app)).await;
+    assert_eq!((logo.status, logo.header("content-type")), (200, Some("image/svg+xml")));
+    assert!(
+        logo.header("content-security-policy").is_some_and(|policy| policy.contains("default-src 'none'") && policy.contains("sandbox"))
+    );
+    assert!(logo.header("cache-control").is_some_and(|value| value.contains("immutable")));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn apps_and_versions_that_do_not_exist_are_not_found() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    for path in [
+        "/api/apps/nonsense".to_owned(),
+        format!("/api/apps/{}", app.app_key.did()),
+        format!("/api/apps/{}?version=9.9.9", app.shop.notes.app),
+        format!("/api/apps/{}/9.9.9/bundle", app.shop.notes.app),
+        format!("/api/apps/{}/..%2f..%2fetc/bundle", app.shop.notes.app),
+        format!("/api/apps/{}/screenshots/0", app.shop.notes.app),
+    ] {
+        assert_eq!(browser.get(&path).await.refused(404)["error"], "Sorry, the page you visited does not exist.", "{path}");
+    }
+    app.finish().await;
+}
+
+on_both! {
+    async fn download_counts_survive_concurrency(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let browser = app.browser();
+        let path = app.shop.notes.bundle_path();
+        let answers = futures_util::future::join_all((0..40).map(|_| browser.get(&path))).await;
+        assert!(answers.iter().all(|answer| answer.status == 200 && answer.bytes == app.shop.notes.bundle));
+        assert_eq!(browser.get(&format!("/api/apps/{}", app.shop.notes.app)).await.ok()["downloads"], 40);
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn lists_are_searched_filtered_and_never_longer_than_a_page() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let names = async |query: &str| -> Vec<String> {
+        let found = browser.get(&format!("/api/apps?{query}")).await.ok();
+        found["list"].as_array().expect("a list").iter().map(|app| app["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    assert_eq!(names("keyword=tla").await, ["atlas"]);
+    assert_eq!(names("keyword=atlas%20%E5%BA%94%E7%94%A8").await, ["atlas"], "in Chinese as well");
+    assert_eq!(names("price=free").await, ["notes"]);
+    assert_eq!(names("price=paid&sort=name").await, ["atlas", "gift", "seats", "strict"]);
+    assert_eq!(names("category=tools&sort=name&pageSize=2&page=2").await, ["notes", "seats"]);
+    assert!(names("category=nonsense").await.is_empty());
+    assert_eq!(names("sort=nonsense&price=nonsense&page=0&pageSize=100000").await.len(), 5);
+    let paid = &browser.get("/api/apps?keyword=atlas").await.ok()["list"][0];
+    assert_eq!(paid["payment_link_id"], app.shop.atlas.link.as_str());
+    assert_eq!((&paid["prices"][0]["unit_amount"], &paid["entitled"]), (&"10000000000000000000".into(), &false.into()));
+    app.finish().await;
+}

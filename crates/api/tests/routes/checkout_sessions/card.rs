@@ -1,0 +1,119 @@
+//! Cards that decline, want a second step, or are put away for another method.
+
+use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+async fn polled(app: &TestApp, buyer: &Buyer, session: &str) -> Value {
+    app.advance(Duration::from_secs(2));
+    buyer.retrieve(session).await
+}
+
+#[tokio::test]
+async fn a_declined_card_says_why_and_another_card_pays_the_same_order() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    for (number, code) in [(DECLINED, "generic_decline"), (INSUFFICIENT, "insufficient_funds")] {
+        let (status, refused) = app.networks.confirm(&secret, number).await;
+        assert_eq!((status, &refused["error"]["decline_code"]), (402, &code.into()));
+        let found = polled(&app, &alice, &session).await;
+        assert_eq!(found["checkoutSession"]["status"], "open");
+        assert_eq!(found["paymentIntent"]["status"], "requires_action", "this ends the page's polling");
+        assert!(found["paymentIntent"]["last_payment_error"]["message"].as_str().is_some_and(|text| !text.is_empty()), "{found}");
+    }
+    let again = alice.submit_for_card(&app, &session).await;
+    assert_eq!(again, secret, "the order's one attempt is still open");
+    assert_eq!(app.networks.confirm(&again, ACCEPTED).await.0, 200);
+    let found = polled(&app, &alice, &session).await;
+    assert_eq!(found["checkoutSession"]["status"], "complete");
+    assert!(found["paymentIntent"].get("last_payment_error").is_none());
+    assert_eq!(app.networks.charges().await.len(), 1);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_better_card_is_seen_at_once_although_the_page_just_heard_of_the_decline() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    app.networks.confirm(&secret, DECLINED).await;
+    assert_eq!(polled(&app, &alice, &session).await["paymentIntent"]["status"], "requires_action");
+    assert_eq!(app.networks.confirm(&secret, ACCEPTED).await.0, 200);
+    let found = alice.retrieve(&session).await;
+    assert_eq!(found["checkoutSession"]["status"], "complete", "an old error here would end the polling");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_second_step_that_succeeds_pays_and_one_that_fails_does_not() {
+    let app = TestApp::open().await;
+    for (name, success, status) in [("alice", true, "complete"), ("bob", false, "open")] {
+        let buyer = app.sign_in(name).await;
+        let session = buyer.start(&app.shop.atlas).await;
+        let secret = buyer.submit_for_card(&app, &session).await;
+        let (code, intent) = app.networks.confirm(&secret, SECOND_STEP).await;
+        assert_eq!((code, &intent["status"]), (200, &"requires_action".into()));
+        let waiting = polled(&app, &buyer, &session).await;
+        assert!(waiting["paymentIntent"].get("last_payment_error").is_none(), "nothing went wrong yet");
+        app.networks.authenticate(&secret, success).await;
+        assert_eq!(polled(&app, &buyer, &session).await["checkoutSession"]["status"], status);
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_card_form_that_was_closed_leaves_the_order_to_the_wallet() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    let aborted = alice.browser.post(&format!("/api/checkout-sessions/{session}/abort-stripe"), &json!({})).await.ok();
+    assert_eq!(aborted["checkoutSession"]["status"], "open");
+    assert_ne!(app.networks.confirm(&secret, ACCEPTED).await.0, 200, "the abandoned intent is dead");
+    alice.submit_for_wallet(&app, &session).await;
+    assert_eq!(alice.pay_by_wallet(&app, &session).await["status"], "ok");
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    assert!(app.networks.charges().await.is_empty());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn changing_from_card_to_wallet_without_closing_the_form_ends_the_card_first() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    alice.submit_for_wallet(&app, &session).await;
+    assert_ne!(app.networks.confirm(&secret, ACCEPTED).await.0, 200);
+    assert_eq!(alice.pay_by_wallet(&app, &session).await["status"], "ok");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn closing_the_form_after_the_card_was_charged_completes_the_order() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    app.networks.confirm(&secret, ACCEPTED).await;
+    let aborted = alice.browser.post(&format!("/api/checkout-sessions/{session}/abort-stripe"), &json!({})).await.ok();
+    assert_eq!(aborted["checkoutSession"]["status"], "complete");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn closing_the_browser_loses_nothing() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    app.networks.confirm(&secret, ACCEPTED).await;
+    app.advance(Duration::from_secs(60));
+    assert_eq!(souk_domain::checkout::check_due(&app.ctx, 10).await.expect("checks"), 1);
+    app.drain().await;
+    assert_eq!(app.mails().len(), 1);
+    app.finish().await;
+}

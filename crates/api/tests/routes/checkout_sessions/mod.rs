@@ -1,0 +1,11 @@
+//! `/api/checkout-sessions`
+
+mod card;
+mod fields;
+mod free;
+mod purchase;
+mod races;
+mod start;
+mod stock;
+mod submit;
+mod unknown;

@@ -1,0 +1,79 @@
+//! `POST /start/{link}` and `GET /retrieve/{id}`
+
+use crate::app::TestApp;
+use serde_json::json;
+use souk_adapters::on_both;
+use std::time::Duration;
+
+on_both! {
+    async fn starts_of_one_visitor_within_three_seconds_give_one_session(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        let first = alice.start(&app.shop.atlas).await;
+        app.advance(Duration::from_millis(2_900));
+        assert_eq!(alice.start(&app.shop.atlas).await, first);
+        assert_ne!(alice.start(&app.shop.gift).await, first, "another link is another visit");
+        app.advance(Duration::from_millis(200));
+        assert_ne!(alice.start(&app.shop.atlas).await, first);
+        app.finish().await;
+    }
+
+    async fn starts_at_the_same_moment_give_one_session(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        let ids = [alice.start(&app.shop.atlas), alice.start(&app.shop.atlas)].into_iter();
+        let ids = futures_util::future::join_all(ids).await;
+        assert_eq!(ids[0], ids[1]);
+        assert_eq!(app.count("SELECT count(*) AS n FROM checkout_sessions").await, 1);
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn two_visitors_get_a_session_each() {
+    let app = TestApp::open().await;
+    let path = format!("/api/checkout-sessions/start/{}", app.shop.atlas.link);
+    let (one, other) = (app.browser().post(&path, &json!({})).await.ok(), app.browser().post(&path, &json!({})).await.ok());
+    assert_ne!(one["checkoutSession"]["id"], other["checkoutSession"]["id"]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn query_parameters_that_nobody_knows_are_ignored() {
+    let app = TestApp::open().await;
+    let path = format!("/api/checkout-sessions/start/{}?utm_source=x&page=%00&livemode=maybe&locale=xx", app.shop.atlas.link);
+    let started = app.browser().post(&path, &json!({})).await.ok();
+    assert_eq!(started["checkoutSession"]["status"], "open");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_link_that_does_not_exist_is_not_found_and_an_odd_id_is_told_what_is_needed() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let missing = browser.post("/api/checkout-sessions/start/plink_01234", &json!({})).await.refused(404);
+    assert_eq!(missing["error"], "Sorry, the page you visited does not exist.");
+    let odd = browser.post("/api/checkout-sessions/start/nonsense", &json!({})).await.refused(400);
+    assert_eq!(odd["error"], "Either a checkoutSession or a paymentLink id is required.");
+    browser.get("/api/checkout-sessions/retrieve/cs_01234").await.refused(404);
+    browser.get("/api/checkout-sessions/retrieve/plink_01234").await.refused(400);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn who_paid_is_shown_to_the_payer_and_to_the_owner_alone() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.buy(&app, &app.shop.atlas).await;
+    let stranger = app.sign_in("stranger").await;
+    for found in [stranger.retrieve(&session).await, app.browser().get(&format!("/api/checkout-sessions/retrieve/{session}")).await.ok()] {
+        let text = found.to_string();
+        assert_eq!(found["checkoutSession"]["status"], "complete");
+        for secret in ["alice@example.com", alice.wallet.did().as_str(), "\"customer\"", "invoice_id\":", "tx_hash"] {
+            assert!(!text.contains(secret), "{secret} is in {text}");
+        }
+    }
+    let owner = app.owner().await;
+    assert_eq!(owner.retrieve(&session).await["checkoutSession"]["customer_details"]["email"], "alice@example.com");
+    app.finish().await;
+}

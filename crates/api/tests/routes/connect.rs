@@ -1,0 +1,296 @@
+//! `/api/did/{action}`: signing in, and paying, with a wallet that may lie.
+
+use crate::app::{Connect, TestApp, altered, claim_of, profile_of, wallet};
+use poem::http::Method;
+use serde_json::{Value, json};
+use souk_adapters::arcblock::{Itx, Transaction, TransferV3Tx};
+use souk_adapters::on_both;
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_login_gives_its_cookie_to_the_browser_that_began_it_and_to_no_other() {
+    let app = TestApp::open().await;
+    let (browser, other) = (app.browser(), app.browser());
+    let connect = Connect::begin(&app, &browser, "login", "").await;
+    let alice = wallet("alice");
+    let asked = connect.scan().await;
+    let asked = connect.answer(&alice, &asked, json!([])).await;
+    let done = connect.answer(&alice, &asked, json!([profile_of("alice")])).await;
+    assert_eq!(done["status"], "ok");
+
+    let seen = connect.status_from(&other).await;
+    assert_eq!(seen.ok()["status"], "succeed");
+    assert!(seen.ok().get("did").is_none(), "the token alone tells no did");
+    assert!(seen.header("set-cookie").is_none());
+    assert_eq!(other.get("/api/session").await.ok()["user"], Value::Null);
+
+    let own = connect.status().await;
+    assert_eq!(own.ok()["did"], alice.did().as_str());
+    let cookie = own.header("set-cookie").expect("a cookie").to_owned();
+    for part in ["login_token=", "Path=/", "HttpOnly", "SameSite=Lax", "Secure", "Max-Age=2592000"] {
+        assert!(cookie.contains(part), "{part} is not in {cookie}");
+    }
+    let user = &browser.get("/api/session").await.ok()["user"];
+    assert_eq!((&user["did"], &user["fullName"]), (&alice.did().as_str().into(), &"alice Example".into()));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_store_without_https_sets_its_cookies_without_secure() {
+    let app = TestApp::reached_at("http://127.0.0.1:8080/").await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let alice = wallet("alice");
+    let asked = connect.scan().await;
+    let asked = connect.answer(&alice, &asked, json!([])).await;
+    connect.answer(&alice, &asked, json!([profile_of("alice")])).await;
+    let status = connect.status().await;
+    assert!(!status.header("set-cookie").expect("a cookie").contains("Secure"));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_deep_link_names_the_configured_address_whatever_the_host_header_says() {
+    let app = TestApp::open().await;
+    let call = app.browser();
+    let begun = call.call(Method::GET, "/api/did/login/token").header("host", "evil.example").send().await.ok();
+    let link = begun["url"].as_str().expect("a link");
+    assert!(link.starts_with("https://abtwallet.io/i/?action=requestAuth&url=https%253A%252F%252Fsouk.example%252Fapi%252Fdid%252Flogin"));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_wrong_challenge_is_refused_and_the_right_one_still_works() {
+    let app = TestApp::open().await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let alice = wallet("alice");
+    let asked = connect.scan().await;
+    let mut wrong = asked.clone();
+    wrong["challenge"] = json!("0".repeat(32));
+    assert_eq!(connect.answer(&alice, &wrong, json!([])).await["errorMessage"], "Challenge mismatch");
+    assert_eq!(connect.status().await.ok()["status"], "scanned");
+    let asked_next = connect.answer(&alice, &asked, json!([])).await;
+    assert_eq!(asked_next["requestedClaims"][0]["type"], "profile");
+    assert_ne!(asked_next["challenge"], asked["challenge"], "a new one for each step");
+    assert_eq!(connect.answer(&alice, &asked, json!([])).await["errorMessage"], "Challenge mismatch", "and each only once");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn another_wallet_cannot_take_over_the_second_step() {
+    let app = TestApp::open().await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let asked = connect.scan().await;
+    let asked = connect.answer(&wallet("alice"), &asked, json!([])).await;
+    let refused = connect.answer(&wallet("mallory"), &asked, json!([profile_of("mallory")])).await;
+    assert_eq!(refused["errorMessage"], "Login user and wallet user mismatch, please relogin and try again");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn declining_and_being_busy_end_the_session() {
+    let app = TestApp::open().await;
+    let alice = wallet("alice");
+    for (action, status, error) in [
+        ("declineAuth", "error", "You have declined the authentication request"),
+        ("busy", "busy", "Busy processing another DID Connect request"),
+    ] {
+        let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+        let asked = connect.scan().await;
+        connect.post(&connect.signed(&alice, &asked, action, json!([]))).await.ok();
+        let seen = connect.status().await.ok();
+        assert_eq!((&seen["status"], &seen["error"]), (&status.into(), &error.into()));
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn an_envelope_that_is_too_old_or_signed_by_another_key_ends_the_session() {
+    let app = TestApp::open().await;
+    let alice = wallet("alice");
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let asked = connect.scan().await;
+    let early = connect.signed(&alice, &asked, "responseAuth", json!([]));
+    let late = Connect::begin(&app, &app.browser(), "login", "").await;
+    app.advance(Duration::from_secs(290));
+    let asked = late.scan().await;
+    let old = late.signed(&alice, &asked, "responseAuth", json!([]));
+    drop(early);
+    app.advance(Duration::from_secs(9));
+    assert_eq!(late.read(&late.post(&old).await)["requestedClaims"][0]["type"], "profile", "nine seconds are no age");
+
+    let forged = Connect::begin(&app, &app.browser(), "login", "").await;
+    let asked = forged.scan().await;
+    let mut body = forged.signed(&alice, &asked, "responseAuth", json!([]));
+    body["userPk"] = json!(wallet("mallory").public_key_base58());
+    assert_eq!(forged.read(&forged.post(&body).await)["errorMessage"], "Invalid JWT token");
+    assert_eq!(forged.status().await.ok()["status"], "error");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn an_envelope_from_a_clock_that_is_behind_is_told_so() {
+    let app = TestApp::open().await;
+    let alice = wallet("alice");
+    let first = Connect::begin(&app, &app.browser(), "login", "").await;
+    let asked = first.scan().await;
+    let stale = first.signed(&alice, &asked, "responseAuth", json!([]));
+    app.advance(Duration::from_secs(299));
+    let second = Connect::begin(&app, &app.browser(), "login", "").await;
+    second.scan().await;
+    app.advance(Duration::from_secs(7));
+    let refused = second.read(&second.post(&stale).await);
+    assert_eq!(refused["errorMessage"], "JWT token expired, make sure your device time in sync with network");
+    assert_eq!(second.status().await.ok()["status"], "error");
+    assert_eq!(first.read(&first.post(&stale).await)["errorMessage"], "Session not found or expired");
+    first.status().await.refused(400);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn sessions_and_actions_that_do_not_exist_are_told_apart() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    assert_eq!(browser.get("/api/did/login/status").await.refused(400)["error"], "Session Id is required to check status");
+    assert_eq!(browser.get("/api/did/login/status?_t_=x").await.refused(400)["error"], "Session not found or expired");
+    browser.get("/api/did/nonsense/token").await.refused(404);
+    browser.get("/api/did/payment/token").await.refused(401);
+    let login = Connect::begin(&app, &browser, "login", "").await;
+    browser.get(&format!("/api/did/payment/status?_t_={}", login.token)).await.refused(400);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_browser_that_gives_up_removes_its_session() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let connect = Connect::begin(&app, &browser, "login", "").await;
+    browser.get(&format!("/api/did/login/timeout?_t_={}", connect.token)).await.ok();
+    connect.status().await.refused(400);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn wallets_of_other_origins_reach_the_auth_endpoint_and_nothing_else() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let connect = Connect::begin(&app, &alice.browser, "login", "").await;
+    let path = format!("/api/did/login/auth?_t_={}", connect.token);
+    let stranger = app.browser();
+    for method in [Method::GET, Method::OPTIONS] {
+        let answer = stranger.call(method, &path).header("origin", "https://wallet.example").send().await;
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+        assert_eq!(answer.header("access-control-allow-headers"), Some("*"));
+    }
+    let status = stranger.call(Method::GET, "/api/session").header("origin", "https://wallet.example").send().await;
+    assert_eq!(status.header("access-control-allow-origin"), None);
+    app.finish().await;
+}
+
+on_both! {
+    async fn a_wallet_answer_sent_again_moves_nothing(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start(&app.shop.atlas).await;
+        alice.submit_for_wallet(&app, &session).await;
+        let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+        let body = connect.signed(&alice.wallet, &asked, "responseAuth", claim_of(&alice.wallet, &asked));
+        let both = futures_util::future::join_all([connect.post(&body), connect.post(&body)]).await;
+        let accepted = both.iter().filter(|answer| connect.read(answer)["status"] == "ok").count();
+        assert_eq!(accepted, 1, "of two at once one is taken");
+        assert_eq!(connect.read(&connect.post(&body).await)["status"], "error");
+        assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), 1);
+        app.finish().await;
+    }
+}
+
+type Change = fn(&mut Transaction);
+
+fn transfer(transaction: &mut Transaction) -> &mut TransferV3Tx {
+    let Some(Itx::TransferV3Tx(transfer)) = &mut transaction.itx else { panic!("a transfer") };
+    transfer
+}
+
+#[tokio::test]
+async fn a_transfer_that_differs_from_what_was_asked_is_never_sent() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &session).await;
+    let cases: [(&str, Change); 7] = [
+        ("amount", |tx| transfer(tx).outputs[0].tokens[0].value = "1".to_owned()),
+        ("receiver", |tx| {
+            let payer = tx.from.clone();
+            transfer(tx).outputs[0].owner = payer;
+        }),
+        ("token", |tx| transfer(tx).outputs[0].tokens[0].address = "z35n61rZFc1dRP8ft7tuU2gUhywNp7qZHrXei".to_owned()),
+        ("chain", |tx| tx.chain_id = "main".to_owned()),
+        ("nonce", |tx| tx.nonce += 1),
+        ("what is taken", |tx| transfer(tx).inputs[0].tokens[0].value = "20000000000000000000".to_owned()),
+        ("the order it names", |tx| transfer(tx).data = None),
+    ];
+    for (what, change) in cases {
+        let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+        let refused = connect.answer(&alice.wallet, &asked, altered(&alice.wallet, &asked, change)).await;
+        assert_eq!(refused["status"], "error", "{what}: {refused}");
+        assert_eq!(connect.status().await.ok()["status"], "error", "{what}");
+    }
+    assert!(app.networks.transfers_to(app.app_key.did().as_str()).await.is_empty());
+    assert_eq!(app.count("SELECT count(*) AS n FROM attempts").await, 0);
+    assert_eq!(alice.pay_by_wallet(&app, &session).await["status"], "ok", "the honest transfer still pays");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_transfer_for_one_order_does_not_pay_another() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let (one, other) = (alice.start(&app.shop.atlas).await, alice.start(&app.shop.seats).await);
+    alice.submit_for_wallet(&app, &one).await;
+    alice.submit_for_wallet(&app, &other).await;
+    let (_, asked) = alice.ask_for_payment(&app, &one).await;
+    let claim = claim_of(&alice.wallet, &asked);
+    let (connect, asked) = alice.ask_for_payment(&app, &other).await;
+    assert_eq!(connect.answer(&alice.wallet, &asked, claim).await["status"], "error");
+    assert!(app.networks.transfers_to(app.app_key.did().as_str()).await.is_empty());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn another_wallet_does_not_pay_for_the_signed_in_one() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &session).await;
+    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    let mallory = wallet("mallory");
+    let refused = connect.answer(&mallory, &asked, claim_of(&mallory, &asked)).await;
+    assert_eq!(refused["errorMessage"], "Login user and wallet user mismatch, please relogin and try again");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn declining_a_payment_leaves_the_order_open() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &session).await;
+    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    connect.post(&connect.signed(&alice.wallet, &asked, "declineAuth", json!([]))).await.ok();
+    assert_eq!(connect.status().await.ok()["status"], "error");
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
+    assert_eq!(alice.pay_by_wallet(&app, &session).await["status"], "ok");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_no_answer_of_a_wallet_is_refused_in_our_shape() {
+    let app = TestApp::open().await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let path = format!("/api/did/login/auth?_t_={}", connect.token);
+    let browser = app.browser();
+    browser.call(Method::POST, &path).body("application/json", b"{".to_vec()).send().await.refused(400);
+    browser.call(Method::POST, &path).body("application/json", vec![b'x'; 200_000]).send().await.refused(413);
+    let answer = connect.read(&connect.post(&json!({})).await);
+    assert_eq!(answer["status"], "error");
+    app.finish().await;
+}

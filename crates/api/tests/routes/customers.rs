@@ -1,0 +1,29 @@
+//! `/api/customers/me`
+
+use crate::app::TestApp;
+use serde_json::json;
+
+#[tokio::test]
+async fn somebody_who_never_bought_is_answered_from_the_profile() {
+    let app = TestApp::open().await;
+    app.browser().get("/api/customers/me").await.refused(401);
+    let alice = app.sign_in("alice").await;
+    let me = alice.browser.get("/api/customers/me?skipSummary=1&fallback=1").await.ok();
+    assert_eq!((&me["name"], &me["email"]), (&"alice Example".into(), &"alice@example.com".into()));
+    assert!(me.get("id").is_none());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_change_is_kept_and_only_of_what_was_sent() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    alice.buy(&app, &app.shop.atlas).await;
+    let changed = alice.browser.put("/api/customers/me", &json!({ "phone": "+1 415 555 2671" })).await.ok();
+    assert_eq!((&changed["phone"], &changed["name"]), (&"+14155552671".into(), &"alice Example".into()));
+    assert_eq!(changed["address"]["postal_code"], "94105", "the checkout's address stays");
+    let refused = alice.browser.put("/api/customers/me", &json!({ "email": "nonsense" })).await.refused(400);
+    assert_eq!(refused["fields"], json!({ "customer_email": "Invalid" }));
+    assert_eq!(alice.browser.get("/api/session").await.ok()["user"]["phone"], "+14155552671");
+    app.finish().await;
+}

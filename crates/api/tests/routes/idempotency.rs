@@ -1,0 +1,141 @@
+//! `Idempotency-Key`
+
+use crate::app::{Answer, Buyer, TestApp, form};
+use poem::http::Method;
+use serde_json::Value;
+use souk_adapters::on_both;
+use std::time::Duration;
+
+async fn put(buyer: &Buyer, session: &str, key: &str, body: &Value) -> Answer {
+    let call = buyer.browser.call(Method::PUT, &format!("/api/checkout-sessions/{session}/submit"));
+    call.header("idempotency-key", key).json(body).send().await
+}
+
+#[tokio::test]
+async fn the_same_key_and_body_give_the_first_answer_again() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let filled = form(&app.shop, "alice", true);
+    let first = put(&alice, &session, "k", &filled).await;
+    first.ok();
+    assert_eq!(first.header("idempotent-replayed"), None);
+    app.advance(Duration::from_secs(3_600));
+    let again = put(&alice, &session, "k", &filled).await;
+    assert_eq!((again.status, &again.bytes), (200, &first.bytes), "to the byte");
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
+    assert_eq!(again.header("content-type"), first.header("content-type"));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn refusals_are_repeated_too() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let mut filled = form(&app.shop, "alice", true);
+    filled["customer_name"] = "".into();
+    let first = put(&alice, &session, "k", &filled).await;
+    first.refused(400);
+    let again = put(&alice, &session, "k", &filled).await;
+    assert_eq!((again.refused(400), again.header("idempotent-replayed")), (first.json(), Some("true")));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_same_key_for_another_body_or_path_is_refused() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let (session, other) = (alice.start(&app.shop.atlas).await, alice.start(&app.shop.seats).await);
+    put(&alice, &session, "k", &form(&app.shop, "alice", false)).await.ok();
+    let refused = put(&alice, &session, "k", &form(&app.shop, "alice", true)).await.refused(409);
+    assert_eq!(refused["code"], "IDEMPOTENCY_MISMATCH");
+    assert_eq!(put(&alice, &other, "k", &form(&app.shop, "alice", false)).await.refused(409)["code"], "IDEMPOTENCY_MISMATCH");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn another_callers_key_is_another_key() {
+    let app = TestApp::open().await;
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    let (one, other) = (alice.start(&app.shop.atlas).await, bob.start(&app.shop.atlas).await);
+    put(&alice, &one, "k", &form(&app.shop, "alice", false)).await.ok();
+    let second = put(&bob, &other, "k", &form(&app.shop, "bob", false)).await;
+    assert_eq!(second.ok()["checkoutSession"]["id"], other.as_str());
+    assert_eq!(second.header("idempotent-replayed"), None);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn odd_keys_are_refused() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    for key in ["", &"k".repeat(256)] {
+        put(&alice, &session, key, &form(&app.shop, "alice", false)).await.refused(400);
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_stranger_cannot_fill_the_table_with_keys() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let stranger = app.browser();
+    stranger.set_cookie("login_token", "guessed");
+    for header in [("x-nothing", ""), ("authorization", "Bearer souk_test_guessed"), ("authorization", "Bearer guessed")] {
+        let call = stranger.call(Method::PUT, &format!("/api/checkout-sessions/{session}/submit")).header(header.0, header.1);
+        let answer = call.header("idempotency-key", "k").json(&form(&app.shop, "x", false)).send().await;
+        assert_eq!((answer.refused(401)["code"].as_str(), answer.header("idempotent-replayed")), (Some("forbidden"), None));
+    }
+    assert_eq!(app.count("SELECT count(*) AS n FROM idempotency_keys").await, 0);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_failure_of_the_network_frees_the_key_so_that_a_repetition_works() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let filled = form(&app.shop, "alice", true);
+    app.networks.card_fault(serde_json::json!({ "mode": "error_500", "count": 20 })).await;
+    put(&alice, &session, "k", &filled).await.refused(502);
+    app.networks.clear_card_faults().await;
+    let again = put(&alice, &session, "k", &filled).await;
+    assert_eq!((again.status, again.header("idempotent-replayed")), (200, None));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_key_whose_call_died_is_free_again_after_a_minute() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let filled = form(&app.shop, "alice", false);
+    put(&alice, &session, "k", &filled).await.ok();
+    app.execute("UPDATE idempotency_keys SET status = NULL, body = NULL").await;
+    assert_eq!(put(&alice, &session, "k", &filled).await.refused(409)["code"], "IDEMPOTENCY_IN_FLIGHT");
+    app.advance(Duration::from_secs(61));
+    let again = put(&alice, &session, "k", &filled).await;
+    assert_eq!((again.status, again.header("idempotent-replayed")), (200, None));
+    app.finish().await;
+}
+
+on_both! {
+    async fn of_two_at_once_one_works_and_the_other_is_told_to_wait_or_sees_the_same(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start(&app.shop.atlas).await;
+        let filled = form(&app.shop, "alice", true);
+        app.networks.card_fault(serde_json::json!({ "mode": "delay_ms", "value": 300 })).await;
+        let both = futures_util::future::join_all([put(&alice, &session, "k", &filled), put(&alice, &session, "k", &filled)]).await;
+        let mut statuses: Vec<_> = both.iter().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 409], "the first is still waiting for the card processor");
+        let told = both.iter().find(|answer| answer.status == 409).expect("one");
+        assert_eq!(told.refused(409)["code"], "IDEMPOTENCY_IN_FLIGHT");
+        assert_eq!(put(&alice, &session, "k", &filled).await.header("idempotent-replayed"), Some("true"));
+        app.finish().await;
+    }
+}

@@ -1,0 +1,85 @@
+//! `/api/invoices` and `/api/payment-intents`
+
+use crate::app::TestApp;
+
+#[tokio::test]
+async fn an_invoice_is_the_customers_own_and_does_not_exist_for_another() {
+    let app = TestApp::open().await;
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    let session = alice.buy(&app, &app.shop.atlas).await;
+    let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned();
+    let path = format!("/api/invoices/{invoice}");
+    for path in [path.clone(), format!("{path}/pdf"), "/api/invoices/in_01234".to_owned(), "/api/invoices/nonsense".to_owned()] {
+        bob.browser.get(&path).await.refused(404);
+        app.browser().get(&path).await.refused(401);
+    }
+    assert_eq!(bob.browser.get("/api/invoices").await.ok()["count"], 0);
+    assert_eq!(bob.browser.get(&format!("/api/invoices?customer_id={}", alice.wallet.did())).await.refused(403)["code"], "forbidden");
+    assert_eq!(bob.browser.get("/api/invoices?customer_id=all").await.status, 403);
+    assert_eq!(bob.browser.get("/api/payment-intents").await.ok()["count"], 0);
+
+    let own = alice.browser.get("/api/invoices").await.ok();
+    assert_eq!((&own["count"], &own["list"][0]["id"]), (&1.into(), &invoice.as_str().into()));
+    let by_did = alice.browser.get(&format!("/api/invoices?customer_id={}", alice.wallet.did())).await.ok();
+    assert_eq!(by_did["count"], 1);
+    assert_eq!(alice.browser.get("/api/invoices?status=void").await.ok()["count"], 0);
+    assert_eq!(alice.browser.get("/api/payment-intents").await.ok()["list"][0]["amount_received"], "10000000000000000000");
+
+    let owner = app.owner().await;
+    assert_eq!(owner.browser.get("/api/invoices?customer_id=all").await.ok()["count"], 1);
+    assert_eq!(owner.browser.get(&path).await.ok()["customer_email"], "alice@example.com");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn numbers_are_given_in_order_and_without_gaps() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let abandoned = alice.start(&app.shop.seats).await;
+    alice.submit_for_wallet(&app, &abandoned).await;
+    let mut numbers = Vec::new();
+    for _ in 0..3 {
+        let session = alice.buy(&app, &app.shop.atlas).await;
+        let id = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned();
+        let invoice = alice.browser.get(&format!("/api/invoices/{id}")).await.ok();
+        let number = invoice["number"].as_str().expect("a number").to_owned();
+        numbers.push(number.rsplit('-').next().and_then(|digits| digits.parse::<u32>().ok()).expect("digits"));
+        app.advance(std::time::Duration::from_secs(4));
+    }
+    assert_eq!(numbers, [1, 2, 3], "a draft that was never paid has none");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_pdf_is_a_pdf_in_both_languages() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.buy(&app, &app.shop.atlas).await;
+    let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned();
+    let path = format!("/api/invoices/{invoice}/pdf");
+    let english = alice.browser.get(&path).await;
+    let chinese = alice.browser.in_chinese().get(&path).await;
+    for pdf in [&english, &chinese] {
+        assert_eq!((pdf.status, pdf.header("content-type")), (200, Some("application/pdf")));
+        assert!(pdf.bytes.starts_with(b"%PDF-") && pdf.bytes.ends_with(b"%%EOF"), "{} bytes", pdf.bytes.len());
+        assert!(pdf.header("content-disposition").is_some_and(|value| value.ends_with(".pdf\"")));
+    }
+    assert_ne!(english.bytes, chinese.bytes);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_receipt_goes_out_once_in_the_customers_language() {
+    let app = TestApp::open().await;
+    let browser = app.browser().in_chinese();
+    let alice = crate::app::Buyer { browser, wallet: std::sync::Arc::new(crate::app::wallet("alice")), name: "alice".to_owned() };
+    crate::app::Connect::begin(&app, &alice.browser, "login", "").await.sign_in(&alice.wallet, "alice").await;
+    app.networks.pour(alice.wallet.did().as_str()).await;
+    alice.buy(&app, &app.shop.atlas).await;
+    app.drain().await;
+    let mails = app.mails();
+    assert_eq!(mails.len(), 1);
+    let subject = mails[0].lines().find(|line| line.starts_with("Subject:")).expect("a subject");
+    assert!(subject.contains("=?utf-8?"), "a Chinese subject is encoded: {subject}");
+    app.finish().await;
+}

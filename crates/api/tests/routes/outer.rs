@@ -1,0 +1,108 @@
+//! What every call passes through.
+
+use crate::app::{TestApp, form};
+use poem::http::Method;
+use serde_json::json;
+
+#[tokio::test]
+async fn every_path_works_under_the_mount_prefix() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let path = format!("/payment/api/checkout-sessions/start/{}", app.shop.atlas.link);
+    let session = alice.browser.post(&path, &json!({})).await.ok()["checkoutSession"]["id"].as_str().expect("an id").to_owned();
+    let submit = format!("/payment/api/checkout-sessions/{session}/submit");
+    alice.browser.put(&submit, &form(&app.shop, "alice", false)).await.ok();
+    alice.browser.get("/payment/api/settings").await.ok();
+    alice.browser.get("/payments/api/settings").await;
+    assert_eq!(alice.browser.get("/paymentapi/settings").await.status, 404);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused_by_its_length_and_while_it_streams() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let path = format!("/api/checkout-sessions/{session}/submit");
+    let mut filled = form(&app.shop, "alice", false);
+    filled["customer_name"] = json!("x".repeat(1 << 20));
+    let body = filled.to_string().into_bytes();
+    let announced = alice.browser.call(Method::PUT, &path).header("content-length", body.len().to_string());
+    announced.body("application/json", body.clone()).send().await.refused(413);
+    alice.browser.call(Method::PUT, &path).body("application/json", body.clone()).send().await.refused(413);
+    let with_key = alice.browser.call(Method::PUT, &path).header("idempotency-key", "k1");
+    with_key.body("application/json", body).send().await.refused(413);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn malformed_json_is_a_bad_request_in_our_shape() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let path = format!("/api/checkout-sessions/{session}/submit");
+    for body in ["", "{", "[]", "null", "{\"payment_method\": 5}", "{\"payment_method\":\"pm_1\"}", "\u{0}"] {
+        let refused = alice.browser.call(Method::PUT, &path).body("application/json", body.as_bytes().to_vec()).send().await.refused(400);
+        assert!(refused["error"].as_str().is_some_and(|error| error.starts_with("Sorry, request error")), "{refused}");
+    }
+    let other = alice.browser.call(Method::PUT, &path).body("text/plain", b"hello".to_vec()).send().await;
+    assert!(matches!(other.status, 400 | 415), "{}", other.status);
+    assert!(other.json()["error"].is_string());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn paths_and_methods_that_do_not_exist_answer_in_our_shape() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    assert_eq!(browser.get("/api/nonsense").await.refused(404)["error"], "Sorry, the page you visited does not exist.");
+    let answer = browser.call(Method::DELETE, "/api/settings").send().await;
+    assert_eq!(answer.status, 405);
+    assert!(answer.json()["error"].is_string());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_write_that_another_site_makes_with_our_cookie_is_forbidden() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let path = format!("/api/checkout-sessions/start/{}", app.shop.atlas.link);
+    for origin in ["https://evil.example", "http://souk.example", "https://souk.example.evil.example", "https://souk.example:444", "null"] {
+        let answer = alice.browser.call(Method::POST, &path).header("origin", origin).json(&json!({})).send().await;
+        assert_eq!(answer.refused(403)["code"], "forbidden", "{origin}");
+        let answer = alice.browser.call(Method::POST, &format!("/payment{path}")).header("origin", origin).json(&json!({})).send().await;
+        assert_eq!(answer.status, 403, "{origin} under the prefix");
+    }
+    let own = alice.browser.call(Method::POST, &path).header("origin", "https://souk.example").json(&json!({})).send().await;
+    assert_eq!(own.status, 200);
+    let read = alice.browser.call(Method::GET, "/api/session").header("origin", "https://evil.example").send().await;
+    assert_eq!((read.status, read.header("access-control-allow-origin")), (200, None), "reading is left to the browser's own rule");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn answers_are_not_stored_and_not_sniffed() {
+    let app = TestApp::open().await;
+    let answer = app.browser().get("/api/settings").await;
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_store_that_lives_says_so() {
+    let app = TestApp::open().await;
+    assert_eq!(app.browser().get("/healthz").await.ok(), json!({ "status": "ok" }));
+    assert_eq!(app.browser().get("/readyz").await.ok()["database"], "ok");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn an_address_with_a_nul_is_a_bad_request_on_both_databases_alike() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    for path in ["/api/apps?category=%00", "/api/did/login/status?_t_=%00", "/api/apps/z1/%00/bundle"] {
+        assert_eq!(browser.get(path).await.refused(400)["error"], "Sorry, request error", "{path}");
+    }
+    app.finish().await;
+}

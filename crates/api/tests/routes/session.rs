@@ -1,0 +1,62 @@
+//! `/api/session`: who is signed in, leaving, and the first owner.
+
+use crate::app::TestApp;
+use serde_json::{Value, json};
+use souk_api::auth::token_hash;
+use souk_domain::access::offer_ownership;
+use std::time::Duration;
+
+#[tokio::test]
+async fn leaving_ends_the_session_for_its_token_too() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let token = alice.browser.cookie("login_token").expect("a cookie");
+    let left = alice.browser.post("/api/session/logout", &json!({})).await;
+    assert_eq!(left.status, 204);
+    assert!(left.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0")));
+    alice.browser.set_cookie("login_token", &token);
+    assert_eq!(alice.browser.get("/api/session").await.ok()["user"], Value::Null);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_login_ends_after_thirty_days() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    app.advance(Duration::from_secs(30 * 86_400 - 1));
+    assert!(alice.browser.get("/api/session").await.ok()["user"].is_object());
+    app.advance(Duration::from_secs(1));
+    assert_eq!(alice.browser.get("/api/session").await.ok()["user"], Value::Null);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_owners_link_makes_one_owner_and_is_used_up() {
+    let app = TestApp::open().await;
+    assert!(offer_ownership(&app.ctx, &token_hash("the-link")).await.expect("is offered"));
+    app.browser().post("/api/session/claim-owner", &json!({ "token": "the-link" })).await.refused(401);
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    assert_eq!(
+        bob.browser.post("/api/session/claim-owner", &json!({ "token": "another" })).await.refused(403)["error"],
+        "This link has been used or is not valid"
+    );
+    let claimed = alice.browser.post("/api/session/claim-owner", &json!({ "token": "the-link" })).await.ok();
+    assert_eq!(claimed["user"]["role"], "owner");
+    bob.browser.post("/api/session/claim-owner", &json!({ "token": "the-link" })).await.refused(403);
+    assert_eq!(bob.browser.get("/api/session").await.ok()["user"]["role"], "");
+    assert!(!offer_ownership(&app.ctx, &token_hash("a-second-link")).await.expect("answers"), "the store has its owner");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn of_two_who_open_two_links_at_once_one_becomes_the_owner() {
+    let app = TestApp::open().await;
+    offer_ownership(&app.ctx, &token_hash("one")).await.expect("is offered");
+    offer_ownership(&app.ctx, &token_hash("two")).await.expect("is offered");
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    let (one, two) = (json!({ "token": "one" }), json!({ "token": "two" }));
+    let claims = [alice.browser.post("/api/session/claim-owner", &one), bob.browser.post("/api/session/claim-owner", &two)];
+    let statuses: Vec<_> = futures_util::future::join_all(claims).await.iter().map(|answer| answer.status).collect();
+    assert!(statuses == [200, 403] || statuses == [403, 200], "{statuses:?}");
+    app.finish().await;
+}

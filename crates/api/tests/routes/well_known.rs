@@ -1,0 +1,62 @@
+//! `/.well-known/service` and `/__blocklet__.js`
+
+use crate::app::TestApp;
+use poem::http::Method;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_user_has_a_picture_and_an_address() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let did = app.app_key.did();
+    let picture = browser.get(&format!("/.well-known/service/user/avatar/{did}?imageFilter=resize&w=40&h=40")).await;
+    assert_eq!((picture.status, picture.header("content-type")), (200, Some("image/svg+xml")));
+    assert!(picture.text().starts_with("<svg "));
+    let user = browser.get(&format!("/.well-known/service/user?did={did}")).await;
+    assert_eq!((user.status, user.header("location")), (303, Some(format!("/profile?did={did}").as_str())));
+    let odd = browser.get("/.well-known/service/user?did=//evil.example").await;
+    assert_eq!((odd.status, odd.header("location")), (404, None));
+    assert_eq!(browser.get("/.well-known/service/user/avatar/nonsense").await.status, 404);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_page_view_is_taken_and_what_is_none_is_refused() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let path = "/.well-known/service/analytics/pageview";
+    let seen = browser.post(path, &json!({ "path": "/apps/x?token=secret", "referrer": "", "locale": "en" })).await;
+    assert_eq!(seen.status, 204);
+    assert_eq!(browser.post(path, &json!({ "path": "x".repeat(8_000) })).await.status, 413);
+    for body in [json!({}), json!({ "path": 5 }), json!({ "path": "/", "locale": "€" })] {
+        assert!(matches!(browser.post(path, &body).await.status, 204 | 400), "{body}");
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn published_clients_find_the_store_and_its_payment_kit() {
+    let app = TestApp::open().await;
+    let call = app.browser();
+    let found = call.call(Method::GET, "/__blocklet__.js?type=json").header("origin", "https://elsewhere.example").send().await;
+    assert_eq!(found.header("access-control-allow-origin"), Some("*"));
+    let found = found.ok();
+    assert_eq!((&found["appPid"], &found["appUrl"]), (&app.app_key.did().as_str().into(), &"https://souk.example/".into()));
+    assert_eq!(found["componentMountPoints"][0]["mountPoint"], "/payment");
+    let script = call.get("/__blocklet__.js").await;
+    assert!(script.header("content-type").is_some_and(|kind| kind.contains("javascript")), "{:?}", script.headers);
+    let object = script.text();
+    let object = object.split_once('{').map(|(_, rest)| format!("{{{}", rest.trim_end().trim_end_matches(';'))).expect("an object");
+    assert!(serde_json::from_str::<Value>(&object).is_ok(), "{object}");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_store_introduces_itself_in_both_languages() {
+    let app = TestApp::open().await;
+    let store = app.browser().get("/api/store").await.ok();
+    assert_eq!((&store["name"], &store["demo"]), (&"Souk".into(), &false.into()));
+    assert_eq!(store["description"], json!({ "en": "Apps", "zh": "应用" }));
+    assert_eq!(store["appPid"], app.app_key.did().as_str());
+    app.finish().await;
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { expect, type Page, test } from '@playwright/test';
+import type { App, AppDetail, Page as List } from '../../src/api/types';
+import { expectAccessible } from '../fixtures/axe';
+import { wear } from '../fixtures/look';
+import { answerInWallet, requireServer } from './wallet';
+
+test.beforeEach(({ page }) => {
+  requireServer();
+  return wear(page);
+});
+
+async function apps(page: Page, price: 'free' | 'paid'): Promise<App[]> {
+  const answer = await page.request.get(`/api/apps?price=${price}&pageSize=50&sort=name&livemode=false`);
+  return ((await answer.json()) as List<App>).list;
+}
+
+async function appOf(page: Page, did: string): Promise<AppDetail> {
+  return (await page.request.get(`/api/apps/${did}?livemode=false`)).json();
+}
+
+/** Downloads by the button and compares what arrived with what the page promised. */
+async function downloadChecked(page: Page, button: string | RegExp, sha256: string | undefined): Promise<void> {
+  const started = page.waitForEvent('download');
+  await page.getByRole('main').getByRole('link', { name: button }).first().click();
+  const path = await (await started).path();
+  expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(sha256);
+}
+
+test('a visitor finds a free app by its Chinese name and downloads what its digest promises', async ({ page }) => {
+  const [app] = await apps(page, 'free');
+  const detail = await appOf(page, app?.did ?? '');
+  await page.goto('/');
+  for (const shelf of ['New', 'Recently updated', 'Trending'])
+    await expect(page.getByRole('region', { name: shelf })).toBeVisible();
+  await page.getByRole('textbox', { name: 'Search apps' }).fill(detail.title.zh);
+  await expect(page).toHaveURL(/\/search\?keyword=/);
+  await page.getByRole('main').getByRole('link', { name: detail.title.en, exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: detail.title.en })).toBeVisible();
+  await expect(page.getByText(detail.versions[0]?.sha256 ?? 'no digest')).toBeVisible();
+  await downloadChecked(page, 'Get', detail.versions[0]?.sha256);
+  await expectAccessible(page);
+});
+
+test('every app of the store has a page without an accessibility fault', async ({ page }) => {
+  test.setTimeout(120_000);
+  for (const app of [...(await apps(page, 'free')), ...(await apps(page, 'paid'))]) {
+    await page.goto(`/apps/${app.did}`);
+    await expect(page.getByRole('heading', { level: 1, name: app.title.en })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Versions' })).toBeVisible();
+    await expectAccessible(page);
+  }
+});
+
+test('a paid bundle is refused to a visitor', async ({ page }) => {
+  const [app] = await apps(page, 'paid');
+  const answer = await page.request.get(`/api/apps/${app?.did}/${app?.version}/bundle`);
+  expect(answer.status()).toBe(401);
+});
+
+test('a buyer finds app, payment and invoice in the portal, its PDF in both languages, and downloads what was bought', async ({
+  page,
+}) => {
+  test.setTimeout(120_000);
+  const [app] = await apps(page, 'paid');
+  const detail = await appOf(page, app?.did ?? '');
+  await page.goto('/customer');
+  await expect(page.getByRole('heading', { level: 1, name: 'Connect to see this page' })).toBeVisible();
+  await answerInWallet(page, [/^Sign in/, /^Sign in/]);
+  await expect(page).toHaveURL('/customer');
+  await expect(page.getByText('You have not bought anything yet.')).toBeVisible();
+  await expect(page.getByText('There are no invoices.')).toBeVisible();
+  await expectAccessible(page);
+
+  await page.goto(`/apps/${detail.did}`);
+  await page.getByRole('link', { name: /^Buy for/ }).click();
+  await expect(page).toHaveURL(/\/checkout\/pay\/cs_/);
+  await page.getByRole('radio', { name: /Card/ }).check({ force: true });
+  for (const [label, value] of [
+    ['Full name', 'Mei Lin'],
+    ['Email', 'mei@example.com'],
+    ['Postal code', '94103'],
+  ] as const) {
+    const field = page.getByLabel(label, { exact: false }).first();
+    if ((await field.isVisible()) && !(await field.inputValue())) await field.fill(value);
+  }
+  await page.locator('.checkout-pay button').click();
+  await page.locator('#card_number').fill('4242 4242 4242 4242');
+  await page.locator('#card_expiry').fill('12/34');
+  await page.locator('#card_cvc').fill('123');
+  await page.locator('dialog button[type=submit]').click();
+  await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible({ timeout: 30_000 });
+
+  await page.goto('/customer');
+  await expect(page.getByRole('heading', { level: 3, name: detail.title.en })).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Payments' }).getByText('Paid', { exact: true })).toBeVisible();
+  await expectAccessible(page);
+  await downloadChecked(page, new RegExp(`^Download ${detail.title.en}`), detail.versions[0]?.sha256);
+
+  await page.getByRole('link', { name: `Invoice for ${detail.title.en}` }).click();
+  await expect(page.getByRole('heading', { level: 1, name: /^Invoice / })).toBeVisible();
+  await expect(page.getByText('Written in test mode. No real money has moved.')).toBeVisible();
+  await expectAccessible(page);
+  for (const language of ['English', 'Chinese']) {
+    const started = page.waitForEvent('download');
+    await page.getByRole('link', { name: `PDF in ${language}` }).click();
+    const body = readFileSync(await (await started).path());
+    expect(body.subarray(0, 5).toString()).toBe('%PDF-');
+  }
+
+  await page.goto(`/apps/${detail.did}`);
+  await expect(page.getByRole('link', { name: 'Download', exact: true })).toBeVisible();
+
+  await page.goto('/profile');
+  await page.getByLabel('Name').fill('Mei Lin Zhang');
+  await page.getByLabel('E-mail').fill('mei@example.com');
+  await page.getByLabel('Country or region').selectOption('de');
+  await page.getByLabel('Postal code').fill('10115');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Saved.')).toBeVisible();
+
+  await page
+    .getByRole('banner')
+    .getByRole('button', { name: /^Account of/ })
+    .click();
+  await page.getByRole('menuitem', { name: 'Log out' }).click();
+  await expect(page).toHaveURL('/');
+  await expect(page.getByRole('banner').getByRole('button', { name: 'Connect' })).toBeVisible();
+});

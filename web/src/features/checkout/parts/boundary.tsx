@@ -1,0 +1,27 @@
+import { Component, type ReactNode } from 'react';
+import { spoken } from '../rules/spoken';
+import { Oops } from './notice';
+
+interface BoundaryProps {
+  onRetry: () => void;
+  children: ReactNode;
+}
+
+/** An order that cannot be shown (its rules contradict each other) is told like any other error, not as an empty page. */
+export class Boundary extends Component<BoundaryProps, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null };
+
+  static getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (!error) return this.props.children;
+    const retry = () => {
+      this.setState({ error: null });
+      this.props.onRetry();
+    };
+    return <Oops text={spoken(error.message)} onRetry={retry} />;
+  }
+}

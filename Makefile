@@ -28,7 +28,7 @@ bench: web            ## benches as a table and in target/bench.json; one set wi
 	SERVICES_FSYNC=on scripts/services.sh cargo bench -p souk-server --bench purchase -- $(SET)
 
 crash: web            ## 100 rounds of SIGKILL in the middle of purchases, on both databases
-	SOUK_CRASH_ROUNDS=50 scripts/services.sh cargo test -p souk-server --test process -- crash --nocapture --test-threads=1
+	SOUK_CRASH_ROUNDS=100 scripts/services.sh cargo test -p souk-server --test process -- crash --nocapture --test-threads=1
 
 e2e-all: build        ## the browser tests in every language, width and colour scheme
 	SOUK_E2E=all scripts/e2e.sh

@@ -585,6 +585,24 @@ test.describe('the form', () => {
     await expect(page.locator('[data-shake]')).toHaveCSS('animation-duration', '0.001s');
   });
 
+  test('waits when the order is being paid already', async ({ page }) => {
+    const { backend } = await serve(page, {
+      submit: { status: 409, body: { error: 'on its way', code: 'PAYMENT_IN_FLIGHT' } },
+    });
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByTestId('paying')).toBeVisible();
+    backend.checkout = completed();
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  });
+
+  test('says the server’s known sentences in the language of the page', async ({ page }) => {
+    await serve(page, { submit: { status: 400, body: { error: 'This payment method is not supported' } } });
+    await go(page, '?locale=zh');
+    await submit(page).click();
+    await expect(page.getByRole('alert')).toContainText('不支持此支付方式');
+  });
+
   test('leads a limited customer to what is past due', async ({ page }) => {
     await serve(page, { submit: { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } } });
     await go(page);
@@ -740,7 +758,7 @@ test.describe('paying by wallet', () => {
       await go(page);
       await submit(page).click();
       await expect(page.getByRole('alert')).toContainText(title);
-      if (status === 'error') await expect(page.getByRole('alert')).toContainText('You have declined');
+      if (status === 'error') await expect(page.getByRole('alert')).toContainText('You declined in your wallet');
       connect.status = 'created';
       await page.getByRole('button', { name: 'New code' }).click();
       await expect(page.getByRole('img', { name: /QR code/ })).toBeVisible();

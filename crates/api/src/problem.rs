@@ -282,7 +282,9 @@ impl From<MethodError> for Problem {
     fn from(error: MethodError) -> Self {
         match error {
             MethodError::NotFound => Self::not_found(),
-            MethodError::CurrencyTwice => Self::new(StatusCode::CONFLICT, error.to_string()),
+            MethodError::CurrencyTwice | MethodError::Changed | MethodError::PaymentsInFlight => {
+                Self::new(StatusCode::CONFLICT, error.to_string())
+            }
             MethodError::Rail(error) => error.into(),
             MethodError::Storage(error) => error.into(),
             other => Self::bad(other.to_string()),

@@ -12,6 +12,9 @@ use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
 use async_trait::async_trait;
 
+/// Acts of those who run the store come one after the other.
+pub const MANAGEMENT: &str = "management";
+
 /// How long the first answer of a write is kept for its `Idempotency-Key`.
 pub const IDEMPOTENCY_LIFETIME_HOURS: u64 = 24;
 
@@ -72,6 +75,9 @@ pub trait UnitOfWork: Send {
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn outbox(&mut self) -> Box<dyn Outbox + '_>;
+    /// Waits until no other unit of work holds this subject, and holds it until the end of this one. For rare acts that read
+    /// before they write; what happens often is guarded by conditional updates instead.
+    async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError>;
     /// Makes it all durable, and pokes the relay.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;
 }

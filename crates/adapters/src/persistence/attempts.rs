@@ -62,6 +62,11 @@ impl Attempts for SqlAttempts<'_> {
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
+    async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError> {
+        let select = "SELECT id FROM attempts WHERE method_id = $1 AND status IN ('open', 'unknown') LIMIT 1";
+        Ok(self.session.query(select).bind(method).optional().await?.is_some())
+    }
+
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError> {
         let select = "SELECT * FROM attempts WHERE intent_id = $1 AND status IN ('open', 'unknown')";
         let row = self.session.query(select).bind(intent).optional().await?;
@@ -92,13 +97,18 @@ impl Attempts for SqlAttempts<'_> {
         id: &AttemptId,
         status: AttemptStatus,
         error: Option<&Refusal>,
-        check_at: Timestamp,
+        check_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<(), StorageError> {
-        let update = "UPDATE attempts SET status = $2, last_error = $3, checks = checks + 1, check_at = $4, updated_at = $5
-                      WHERE id = $1 AND status IN ('open', 'unknown')";
+        let update = "UPDATE attempts SET status = $2, last_error = $3, checks = checks + CASE WHEN $4 IS NULL THEN 0 ELSE 1 END,
+                      check_at = COALESCE($4, check_at), updated_at = $5 WHERE id = $1 AND status IN ('open', 'unknown')";
         self.session.query(update).bind(id).bind(status).bind(error).bind(check_at).bind(now).execute().await?;
         Ok(())
+    }
+
+    async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE attempts SET updated_at = $3 WHERE id = $1 AND status IN ('open', 'unknown') AND updated_at <= $2";
+        Ok(self.session.query(update).bind(id).bind(since).bind(now).execute().await? == 1)
     }
 
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError> {

@@ -4,7 +4,7 @@ use super::columns::keys;
 use super::listing::{Listing, list, listing};
 use super::{Query, Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::checkout::{self, CheckoutSessions, SessionFilter};
+use souk_domain::checkout::{self, CheckoutSessions, DueSession, SessionFilter};
 use souk_domain::shared::{Listed, Mode, Page, SessionId, StorageError, Timestamp};
 
 const LIST: Listing = listing!(
@@ -82,10 +82,20 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         Err(StorageError::Driver("a start could neither be claimed nor found".into()))
     }
 
-    async fn due_for_expiry(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError> {
-        let select = "SELECT id FROM checkout_sessions WHERE status = 'open' AND expires_at <= $1 ORDER BY expires_at, id LIMIT $2";
-        let rows = self.0.query(select).bind(now).bind(limit).all().await?;
-        rows.iter().map(|row| row.get("id")).collect()
+    async fn expire_idle(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        // The conditions stand outside as well: PostgreSQL checks those again on a row that it had to wait for.
+        let update = "UPDATE checkout_sessions SET status = 'expired', version = version + 1, updated_at = $1
+                      WHERE status = 'open' AND intent_id IS NULL AND expires_at <= $1 AND id IN
+                        (SELECT id FROM checkout_sessions WHERE status = 'open' AND intent_id IS NULL AND expires_at <= $1 LIMIT $2)";
+        self.0.query(update).bind(now).bind(limit).execute().await
+    }
+
+    async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError> {
+        let select = "SELECT id, expires_at FROM checkout_sessions WHERE status = 'open' AND expires_at <= $1
+                      AND ($2 IS NULL OR (expires_at, id) > ($2, $3)) ORDER BY expires_at, id LIMIT $4";
+        let (since, id) = after.map(|(since, id)| (*since, id.clone())).unzip();
+        let rows = self.0.query(select).bind(now).bind(since).bind(id).bind(limit).all().await?;
+        rows.iter().map(|row| Ok((row.get("expires_at")?, row.get("id")?))).collect()
     }
 }
 

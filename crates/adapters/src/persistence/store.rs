@@ -1,9 +1,9 @@
 //! The store as the domain sees it: units of work over one connection.
 
 use super::{
-    Database, SecretBox, Session, SqlApiKeys, SqlApps, SqlAttempts, SqlCheckoutSessions, SqlConnectSessions, SqlCustomers, SqlEntitlements,
-    SqlIdempotencyKeys, SqlIntents, SqlInvoices, SqlJournal, SqlLogins, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts,
-    SqlUsers,
+    Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlCheckoutSessions, SqlConnectSessions, SqlCustomers,
+    SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoices, SqlJournal, SqlLogins, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices,
+    SqlProducts, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, ConnectSessions, Logins, Users};
@@ -89,6 +89,12 @@ impl UnitOfWork for SqlUnitOfWork {
 
     fn attempts(&mut self) -> Box<dyn Attempts + '_> {
         Box::new(SqlAttempts { session: &mut self.session, secrets: &self.secrets })
+    }
+
+    async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError> {
+        // SQLite has one writer, and it holds everything already.
+        const LOCK: Sql = Sql { sqlite: "SELECT $1 AS held", postgres: "SELECT 1 AS held FROM pg_advisory_xact_lock(hashtext($1))" };
+        self.session.query_each(LOCK).bind(subject).one().await.map(drop)
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {

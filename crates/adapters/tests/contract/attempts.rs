@@ -43,7 +43,7 @@ on_both! {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1")).await.expect("inserts");
-        unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, None, at(20), at(6)).await.expect("postpones");
+        unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("postpones");
         let second = unit.attempts().insert(&card_attempt("att_2", "pi_1")).await;
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
         // A duplicate does not spoil the unit of work.
@@ -76,7 +76,7 @@ on_both! {
         });
         assert_eq!(finished.await.into_iter().filter(|won| *won).count(), 1);
         let mut unit = begin(db).await;
-        unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, None, at(20), at(8)).await.expect("postpones");
+        unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(8)).await.expect("postpones");
         assert_eq!(unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there").status, AttemptStatus::Settled);
     }
 
@@ -102,7 +102,7 @@ on_both! {
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1")).await.expect("inserts");
         for now in [6, 7] {
-            unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, Some(&refusal()), at(20), at(now)).await.expect("postpones");
+            unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, Some(&refusal()), Some(at(20)), at(now)).await.expect("postpones");
         }
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         let wanted = Attempt {

@@ -130,8 +130,13 @@ on_both! {
         unit.sessions().insert(&expiring("cs_2", 10)).await.expect("inserts");
         unit.sessions().insert(&expiring("cs_3", 31)).await.expect("inserts");
         unit.sessions().insert(&Session { status: SessionStatus::Complete, ..expiring("cs_4", 5) }).await.expect("inserts");
-        assert_eq!(unit.sessions().due_for_expiry(at(30), 9).await.expect("scans"), [id("cs_2"), id("cs_1")]);
-        assert_eq!(unit.sessions().due_for_expiry(at(30), 1).await.expect("scans"), [id("cs_2")]);
+        assert_eq!(unit.sessions().due_for_expiry(at(30), None, 9).await.expect("scans").into_iter().map(|(_, id)| id).collect::<Vec<_>>(), [id("cs_2"), id("cs_1")]);
+        let first = unit.sessions().due_for_expiry(at(30), None, 1).await.expect("scans");
+        assert_eq!(first[0].1, id("cs_2"));
+        let rest = unit.sessions().due_for_expiry(at(30), first.first(), 9).await.expect("scans");
+        assert_eq!(rest.iter().map(|(_, id)| id.clone()).collect::<Vec<_>>(), [id("cs_1")]);
+        assert_eq!(unit.sessions().expire_idle(at(30), 9).await.expect("expires"), 2);
+        assert_eq!(unit.sessions().expire_idle(at(30), 9).await.expect("expires"), 0);
     }
 
     async fn a_list_is_narrowed_by_status_link_and_metadata(db: &TestDatabase) {

@@ -96,13 +96,3 @@ async fn a_store_that_lives_says_so() {
     assert_eq!(app.browser().get("/readyz").await.ok()["database"], "ok");
     app.finish().await;
 }
-
-#[tokio::test]
-async fn an_address_with_a_nul_is_a_bad_request_on_both_databases_alike() {
-    let app = TestApp::open().await;
-    let browser = app.browser();
-    for path in ["/api/apps?category=%00", "/api/did/login/status?_t_=%00", "/api/apps/z1/%00/bundle"] {
-        assert_eq!(browser.get(path).await.refused(400)["error"], "Sorry, request error", "{path}");
-    }
-    app.finish().await;
-}

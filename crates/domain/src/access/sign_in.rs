@@ -3,6 +3,7 @@
 use super::{Did, LOGIN_LIFETIME_DAYS, Passport, Role, TokenHash, User, Wallet};
 use crate::context::Context;
 use crate::shared::{Language, PassportId, StorageError};
+use crate::storage::MANAGEMENT;
 use std::time::Duration;
 
 /// What a wallet told about its holder; absent items stay as they are.
@@ -93,6 +94,8 @@ pub enum OwnerError {
 pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Result<(), OwnerError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
+    // Two links may be out, from two starts: whoever comes second must see the first.
+    unit.lock(MANAGEMENT).await?;
     if !unit.logins().use_owner_link(link, now).await? {
         return Err(OwnerError::LinkUsed);
     }

@@ -20,20 +20,37 @@ pub enum ExpireError {
     Storage(#[from] StorageError),
 }
 
+/// Pages of one round; what lies beyond them comes in the next.
+const PAGES: u32 = 50;
+
 /// The worker's round. Answers how many sessions expired. A session with a payment on its way is left for the next round.
 pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError> {
-    let mut unit = ctx.store.read().await?;
-    let due = unit.sessions().due_for_expiry(ctx.now(), limit).await?;
-    drop(unit);
-    let mut expired = 0;
-    for id in &due {
-        match expire_session(ctx, id).await {
-            Ok(()) => expired += 1,
-            Err(ExpireError::NotFound | ExpireError::NotOpen | ExpireError::PaymentInFlight) => {}
-            Err(error) => return Err(error),
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let mut expired = usize::try_from(unit.sessions().expire_idle(now, limit).await?).unwrap_or_default();
+    unit.commit().await?;
+    let (mut last, mut failure) = (None, None);
+    for _ in 0..PAGES {
+        let mut unit = ctx.store.read().await?;
+        let due = unit.sessions().due_for_expiry(now, last.as_ref(), limit).await?;
+        drop(unit);
+        for (_, id) in &due {
+            match expire_session(ctx, id).await {
+                Ok(()) => expired += 1,
+                Err(ExpireError::NotFound | ExpireError::NotOpen | ExpireError::PaymentInFlight) => {}
+                // One that fails must not keep the others from their stock.
+                Err(error) => failure = failure.or(Some(error)),
+            }
         }
+        last = match due.into_iter().last() {
+            Some(last) => Some(last),
+            None => break,
+        };
     }
-    Ok(expired)
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(expired),
+    }
 }
 
 /// Ends a session: its card attempt at the provider first, then stock, invoice and intent.
@@ -60,6 +77,8 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     if session.status != SessionStatus::Open {
         return Err(ExpireError::NotOpen);
     }
+    // Stock first, as submit takes it: whoever takes locks in one order never waits in a circle.
+    unit.prices().release(id).await?;
     if let Some(intent) = &session.intent_id {
         if unit.attempts().open_of_intent(intent).await?.is_some() {
             return Err(ExpireError::PaymentInFlight);
@@ -69,7 +88,6 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     if let Some(invoice) = &session.invoice_id {
         unit.invoices().void_draft(invoice, now).await?;
     }
-    unit.prices().release(id).await?;
     let expired = Session { status: SessionStatus::Expired, updated_at: now, ..session };
     if !unit.sessions().update(&expired).await? {
         return Err(ExpireError::PaymentInFlight);

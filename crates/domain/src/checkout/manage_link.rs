@@ -9,6 +9,7 @@ use crate::shared::{
     CurrencyId, DESCRIPTION_MAX, InputError, Mode, PaymentLinkId, SessionId, StorageError, Text, check_address, check_metadata, check_name,
     check_text,
 };
+use crate::storage::MANAGEMENT;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
@@ -91,6 +92,7 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
 /// Changes a link. Sessions that were started from it stay as they are.
 pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: LinkFields) -> Result<(), LinkError> {
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     let link = find_link(unit.as_mut(), mode, id).await?;
     let sells_anew = fields.items.is_some() || fields.currency_id.is_some();
     let link = with_fields(PaymentLink { updated_at: ctx.now(), ..link }, fields)?;

@@ -123,6 +123,9 @@ pub struct SessionFilter {
     pub metadata: Metadata,
 }
 
+/// A session whose time is over, and since when.
+pub type DueSession = (Timestamp, SessionId);
+
 #[async_trait]
 pub trait CheckoutSessions: Send {
     async fn insert(&mut self, session: &Session) -> Result<(), StorageError>;
@@ -133,6 +136,8 @@ pub trait CheckoutSessions: Send {
     /// Claims a start: answers `session` when this visitor has not started this link since `since`,
     /// else the session of that earlier start. Of several at once, all get the same answer.
     async fn claim_start(&mut self, key: &str, session: &SessionId, now: Timestamp, since: Timestamp) -> Result<SessionId, StorageError>;
-    /// Open sessions whose time is over, oldest first, beginning after `(expires_at, id)` of the last one seen.
-    async fn due_for_expiry(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError>;
+    /// Ends open sessions that were never submitted and whose time is over, by one conditional update. Answers how many.
+    async fn expire_idle(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+    /// Open sessions whose time is over, oldest first, beginning after the last one seen.
+    async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError>;
 }

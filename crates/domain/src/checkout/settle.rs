@@ -6,17 +6,25 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Account, Entry, LedgerError, Posting, Reason, Side};
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, IntentStatus, Method, Outcome, Refusal, Settlement, SignedTransfer, next_check,
+    Attempt, AttemptKind, AttemptStatus, Currency, IntentStatus, Method, Outcome, RailError, Refusal, Settlement, SignedTransfer,
+    next_check,
 };
 use crate::shared::{AttemptId, EntitlementId, EntryId, EventId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
+use futures_util::FutureExt;
 use std::time::Duration;
 
 /// How often an outcome that lost a race is applied again.
 const TRIES: u32 = 8;
+/// Attempts that one round asks about at the same time.
+const AT_ONCE: usize = 16;
+/// A round's attempts are nobody else's for this long: 200 of them, 16 at once and 10 s each, fit into it.
+const CLAIM: Duration = Duration::from_secs(180);
 /// A polling page may make us ask the network this often.
 pub const NUDGE_INTERVAL: Duration = Duration::from_secs(1);
+/// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.
+pub const NUDGE_INTERVAL_AFTER_ERROR: Duration = Duration::from_millis(200);
 
 #[derive(Debug, thiserror::Error)]
 pub enum SettleError {
@@ -45,11 +53,35 @@ struct Pursued {
     currency: Currency,
 }
 
+/// Who asks, and what an answer that is not final means for the janitor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    /// The payer's own request, just after the attempt was written: nothing can have been sent before.
+    First,
+    /// A page that polls: the janitor's turn stays where it is.
+    Page,
+    /// The janitor, or the network's own event.
+    Worker,
+}
+
+/// A refusal of something that may have been sent before counts as final only when the network has had no record of it for
+/// this long: a node that lags, or another node, refuses what has settled elsewhere.
+const DOUBT: Duration = Duration::from_secs(24 * 3_600);
+
 /// Asks the network what became of an attempt, and writes the answer down. Safe to call at any time, by anybody, twice at once.
 pub async fn settle(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
+    pursue(ctx, id, Asker::Worker).await
+}
+
+/// The same for an attempt that was written down just now and has never been sent.
+pub(super) async fn settle_first(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
+    pursue(ctx, id, Asker::First).await
+}
+
+async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker) -> Result<(), SettleError> {
     let Some(pursued) = load(ctx, id).await? else { return Ok(()) };
-    let outcome = ask(ctx, &pursued).await;
-    apply(ctx, pursued, outcome).await
+    let outcome = ask(ctx, &pursued, asker).await;
+    apply(ctx, pursued, outcome, asker).await
 }
 
 /// Asks the network to give the attempt up. True when no attempt stands open any more.
@@ -62,35 +94,45 @@ pub(super) async fn end(ctx: &Context, id: &AttemptId) -> Result<bool, SettleErr
         (AttemptKind::Card { .. }, Some(rail)) => match rail.open(&pursued.method, &pursued.currency, &card_ask(&pursued.attempt)).await {
             // Perhaps it was opened and the answer got lost: the same key finds it, and it can be ended by name.
             Ok(intent) => rail.cancel(&pursued.method, &pursued.currency, &intent.provider_id).await,
-            Err(error) => Outcome::Unknown(error.to_string()),
+            Err(error) => not_opened(error),
         },
-        _ => ask(ctx, &pursued).await,
+        _ => ask(ctx, &pursued, Asker::Worker).await,
     };
     let id = pursued.attempt.id.clone();
-    apply(ctx, pursued, outcome).await?;
+    apply(ctx, pursued, outcome, Asker::Worker).await?;
     Ok(load(ctx, &id).await?.is_none())
 }
 
-/// A page polls: asks the network about its open attempt, at most once in [`NUDGE_INTERVAL`] unless it waits after an error.
+/// A page polls: asks the network about its open attempt, at most once in [`NUDGE_INTERVAL`] however many pages there are,
+/// or in [`NUDGE_INTERVAL_AFTER_ERROR`].
 pub async fn nudge(ctx: &Context, session: &Session, open: &Attempt) -> Result<(), SettleError> {
     let now = ctx.now();
-    let fresh = open.updated_at.plus(NUDGE_INTERVAL) > now;
-    if session.status != SessionStatus::Open || (fresh && open.last_error.is_none()) {
+    let since = now.minus(if open.last_error.is_some() { NUDGE_INTERVAL_AFTER_ERROR } else { NUDGE_INTERVAL });
+    if session.status != SessionStatus::Open || open.updated_at > since {
         return Ok(());
     }
-    settle(ctx, &open.id).await
+    let mut unit = ctx.store.begin().await?;
+    let is_ours = unit.attempts().claim_nudge(&open.id, since, now).await?;
+    unit.commit().await?;
+    if is_ours { pursue(ctx, &open.id, Asker::Page).await } else { Ok(()) }
 }
 
-/// The janitor's round: attempts whose time to be asked about has come. Answers how many there were.
+/// The janitor's round: attempts whose time to be asked about has come, several at once, since each waits for a network.
+/// One that fails does not stop the others; the first failure is told in the end. Answers how many there were.
 pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    let due = unit.attempts().claim_due(now, now.plus(Duration::from_secs(60)), limit).await?;
+    let due = unit.attempts().claim_due(now, now.plus(CLAIM), limit).await?;
     unit.commit().await?;
-    for id in &due {
-        settle(ctx, id).await?;
+    let mut failure = None;
+    for chunk in due.chunks(AT_ONCE) {
+        let asked: Vec<_> = chunk.iter().map(|id| settle(ctx, id).boxed()).collect();
+        failure = failure.or(futures_util::future::join_all(asked).await.into_iter().find_map(Result::err));
     }
-    Ok(due.len())
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(due.len()),
+    }
 }
 
 /// The attempt, if it is open still.
@@ -102,17 +144,20 @@ async fn load(ctx: &Context, id: &AttemptId) -> Result<Option<Pursued>, SettleEr
     Ok(Some(Pursued { attempt, method, currency }))
 }
 
-async fn ask(ctx: &Context, pursued: &Pursued) -> Outcome {
+async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {
     let Pursued { attempt, method, currency } = pursued;
     match &attempt.kind {
         AttemptKind::Wallet { bytes, hash, .. } => {
             let Some(rail) = ctx.networks.wallet(method.kind) else { return Outcome::Unknown("no rail".to_owned()) };
             let signed = SignedTransfer { bytes: bytes.clone(), hash: hash.clone() };
-            if attempt.checks == 0 && attempt.status == AttemptStatus::Open {
+            if asker == Asker::First {
                 return rail.send(method, currency, &signed).await;
             }
             match rail.find(method, currency, hash).await {
-                Outcome::Absent => rail.send(method, currency, &signed).await,
+                Outcome::Absent => match rail.send(method, currency, &signed).await {
+                    Outcome::Refused(refusal) if ctx.now().since(attempt.created_at) < DOUBT => Outcome::Unknown(refusal.message),
+                    outcome => outcome,
+                },
                 known => known,
             }
         }
@@ -126,10 +171,26 @@ async fn ask(ctx: &Context, pursued: &Pursued) -> Outcome {
                     Ok(()) => intent.outcome,
                     Err(error) => Outcome::Unknown(error.to_string()),
                 },
-                Err(error) => Outcome::Unknown(error.to_string()),
+                Err(error) => not_opened(error),
             }
         }
     }
+}
+
+/// A card intent that the provider refuses to open can never be paid: nobody has its secret. An answer that was not seen may hide one.
+pub(super) fn not_opened(error: RailError) -> Outcome {
+    match error {
+        RailError::Unreachable(_) => Outcome::Unknown(error.to_string()),
+        RailError::Rejected(message) | RailError::Misconfigured(message) => {
+            Outcome::Refused(Refusal { code: "not_opened".to_owned(), message })
+        }
+    }
+}
+
+/// Writes down that a card intent could not be opened.
+pub(super) async fn note_not_opened(ctx: &Context, id: &AttemptId, error: RailError) -> Result<(), SettleError> {
+    let Some(pursued) = load(ctx, id).await? else { return Ok(()) };
+    apply(ctx, pursued, not_opened(error), Asker::First).await
 }
 
 async fn remember(ctx: &Context, attempt: &Attempt, provider_id: &str, client_secret: &str) -> Result<(), StorageError> {
@@ -138,7 +199,7 @@ async fn remember(ctx: &Context, attempt: &Attempt, provider_id: &str, client_se
     unit.commit().await
 }
 
-async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome) -> Result<(), SettleError> {
+async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome, asker: Asker) -> Result<(), SettleError> {
     let attempt = &pursued.attempt;
     match outcome {
         Outcome::Settled(settlement) if settlement.amount == attempt.amount => settled(ctx, attempt, &settlement).await,
@@ -147,15 +208,17 @@ async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome) -> Result<(), 
                 code: "amount_differs".to_owned(),
                 message: format!("The network moved {} instead of {}", settlement.amount, attempt.amount),
             };
-            wait(ctx, attempt, AttemptStatus::Unknown, Some(&error), IntentStatus::Processing).await
+            wait(ctx, attempt, asker, AttemptStatus::Unknown, Some(&error), IntentStatus::Processing).await
         }
         Outcome::Refused(refusal) => refused(ctx, attempt, &refusal).await,
         Outcome::Pending { requires_payer: true, last_error } => {
-            wait(ctx, attempt, AttemptStatus::Open, last_error.as_ref(), IntentStatus::RequiresAction).await
+            wait(ctx, attempt, asker, AttemptStatus::Open, last_error.as_ref(), IntentStatus::RequiresAction).await
         }
-        Outcome::Pending { requires_payer: false, .. } => wait(ctx, attempt, AttemptStatus::Open, None, IntentStatus::Processing).await,
-        Outcome::Absent => wait(ctx, attempt, AttemptStatus::Open, None, IntentStatus::Processing).await,
-        Outcome::Unknown(_) => wait(ctx, attempt, AttemptStatus::Unknown, None, IntentStatus::Processing).await,
+        Outcome::Pending { requires_payer: false, .. } => {
+            wait(ctx, attempt, asker, AttemptStatus::Open, None, IntentStatus::Processing).await
+        }
+        Outcome::Absent => wait(ctx, attempt, asker, AttemptStatus::Open, None, IntentStatus::Processing).await,
+        Outcome::Unknown(_) => wait(ctx, attempt, asker, AttemptStatus::Unknown, None, IntentStatus::Processing).await,
     }
 }
 
@@ -163,13 +226,15 @@ async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome) -> Result<(), 
 async fn wait(
     ctx: &Context,
     attempt: &Attempt,
+    asker: Asker,
     status: AttemptStatus,
     error: Option<&Refusal>,
     intent: IntentStatus,
 ) -> Result<(), SettleError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    unit.attempts().postpone(&attempt.id, status, error, next_check(now, attempt.checks), now).await?;
+    let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
+    unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
     unit.intents().mark(&attempt.intent_id, intent, error, now).await?;
     unit.commit().await?;
     Ok(())

@@ -147,23 +147,26 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     let contact = check_contact(&submission.form, demands, &session.form.page_info).map_err(SubmitError::Fields)?;
     let amount = cart_total(&cart, &currency.id)?;
 
-    if let Some(intent) = &session.intent_id
-        && let Some(attempt) = unit.attempts().open_of_intent(intent).await?
-    {
-        let is_card = matches!(attempt.kind, AttemptKind::Card { .. });
-        return match is_card {
-            true if attempt.method_id == method.id && attempt.currency_id == currency.id && attempt.amount == amount => {
-                Ok(Step::Card(Box::new((method, currency, attempt))))
-            }
-            true => Ok(Step::Replace(attempt.id)),
-            false => Err(SubmitError::PaymentInFlight),
-        };
+    let open = match &session.intent_id {
+        Some(intent) => unit.attempts().open_of_intent(intent).await?,
+        None => None,
+    };
+    if let Some(attempt) = &open {
+        let is_same = attempt.method_id == method.id && attempt.currency_id == currency.id && attempt.amount == amount;
+        match attempt.kind {
+            // The form may have been corrected; the payment stays the one that is open.
+            AttemptKind::Card { .. } if is_same => {}
+            AttemptKind::Card { .. } => return Ok(Step::Replace(attempt.id.clone())),
+            AttemptKind::Wallet { .. } => return Err(SubmitError::PaymentInFlight),
+        }
     }
 
     if !hold_stock(unit.as_mut(), &session, &held, now).await? {
         return Ok(Step::Short(QuantityError::ExceedInventory, session.version));
     }
-    let customer = unit.customers().upsert(&customer_of(ctx, &session, submission, &contact, now)).await?;
+    let known = unit.customers().find_by_did(session.mode, &submission.payer.did).await?;
+    let customer = customer_of(ctx, &session, submission, &contact, known, now);
+    let customer = unit.customers().upsert(&customer).await?;
     let invoice_id = session.invoice_id.clone().unwrap_or_else(|| InvoiceId::new(now, ctx.random.as_ref()));
     let intent_id = session.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(now, ctx.random.as_ref()));
     let description = describe(&products);
@@ -237,6 +240,8 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
             return Ok(Step::Raced);
         }
         Step::Done
+    } else if let Some(attempt) = open {
+        Step::Card(Box::new((method, currency, attempt)))
     } else if method.kind.is_card() {
         let attempt = Attempt {
             id: AttemptId::new(now, ctx.random.as_ref()),
@@ -273,7 +278,13 @@ async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt:
         return Ok(CardForm { client_secret: client_secret.clone(), settled: false });
     }
     let rail = ctx.networks.card(method.kind).ok_or(SubmitError::MethodNotSupported)?;
-    let intent = rail.open(method, currency, &card_ask(attempt)).await?;
+    let intent = match rail.open(method, currency, &card_ask(attempt)).await {
+        Ok(intent) => intent,
+        Err(error) => {
+            settle::note_not_opened(ctx, &attempt.id, error.clone()).await?;
+            return Err(error.into());
+        }
+    };
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     unit.attempts().name_card(&attempt.id, &intent.provider_id, &intent.client_secret, now).await?;
@@ -342,6 +353,9 @@ async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<(Vec
     let products = unit.products().find_all(&ids).await?;
     let in_order = |id: &ProductId| products.iter().find(|product| product.id == *id).cloned().ok_or(SubmitError::Misconfigured);
     let products = ids.iter().map(in_order).collect::<Result<Vec<_>, _>>()?;
+    if products.iter().any(|product| !product.active) {
+        return Err(SubmitError::Misconfigured);
+    }
     Ok((found, products))
 }
 
@@ -365,15 +379,25 @@ async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[Hold],
     Ok(true)
 }
 
-fn customer_of(ctx: &Context, session: &Session, submission: &Submission, contact: &Contact, now: Timestamp) -> Customer {
+/// What the form did not ask for stays as it is known.
+fn customer_of(
+    ctx: &Context,
+    session: &Session,
+    submission: &Submission,
+    contact: &Contact,
+    known: Option<Customer>,
+    now: Timestamp,
+) -> Customer {
+    let (phone, address) = known.map(|known| (known.phone, known.address)).unwrap_or_default();
+    let has_address = session.form.require_address || address.is_none();
     Customer {
         id: CustomerId::new(now, ctx.random.as_ref()),
         mode: session.mode,
         did: submission.payer.did.clone(),
         name: contact.name.clone(),
         email: contact.email.clone(),
-        phone: contact.phone.clone(),
-        address: Some(contact.address.clone()),
+        phone: if contact.phone.is_empty() { phone } else { contact.phone.clone() },
+        address: if has_address { Some(contact.address.clone()) } else { address },
         language: submission.payer.language,
         created_at: now,
         updated_at: now,

@@ -1,6 +1,6 @@
 //! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
 
-use super::{Session, settle::settle};
+use super::{Session, settle::settle_first};
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::payment::{
@@ -70,6 +70,9 @@ async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId, payer
     }
     let method = unit.methods().find(&intent.method_id).await?.ok_or(TransferError::MethodNotSupported)?;
     let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(TransferError::MethodNotSupported)?;
+    if !method.active || !currency.active {
+        return Err(TransferError::MethodNotSupported);
+    }
     Ok(Payable { session, method, currency, intent })
 }
 
@@ -129,6 +132,6 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
     }
     unit.commit().await?;
     // From here on the payment is on its way, whatever this first look at it says: the janitor looks again.
-    let _ = settle(ctx, &attempt.id).await;
+    let _ = settle_first(ctx, &attempt.id).await;
     Ok(signed.hash)
 }

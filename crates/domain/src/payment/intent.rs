@@ -173,6 +173,8 @@ pub trait Attempts: Send {
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
+    /// Whether any attempt of the method is open.
+    async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.
     async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
     /// From an open status to a final one. True for exactly one caller.
@@ -183,15 +185,17 @@ pub trait Attempts: Send {
         error: Option<&Refusal>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Stays open: notes that the answer was not final and when to ask next.
+    /// Stays open: notes that the answer was not final and when the janitor asks next; `None`: a page asked, the janitor's turn stays.
     async fn postpone(
         &mut self,
         id: &AttemptId,
         status: AttemptStatus,
         error: Option<&Refusal>,
-        check_at: Timestamp,
+        check_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<(), StorageError>;
+    /// Takes the turn of a page to ask, if nobody has touched the attempt since `since`. True for one of several at once.
+    async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
     /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now.
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
 }

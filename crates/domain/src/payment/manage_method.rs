@@ -6,7 +6,7 @@ use crate::shared::{
     CurrencyId, DESCRIPTION_MAX, InputError, MAX_DECIMALS, MethodId, Mode, NAME_MAX, StorageError, check_address, check_count, check_name,
     check_text,
 };
-use crate::storage::UnitOfWork;
+use crate::storage::{MANAGEMENT, UnitOfWork};
 
 /// Digits after the point of most currencies that cards are charged in.
 const CARD_DECIMALS: u32 = 2;
@@ -31,6 +31,10 @@ pub enum MethodError {
     /// Payments are looked for where they were begun, and a kept secret goes nowhere else.
     #[error("A method stays with its network: make another method for another {0}")]
     NetworkFixed(&'static str),
+    #[error("The method was changed meanwhile, please look at it again")]
+    Changed,
+    #[error("Payments by this method are on their way. Its host can be changed when they are decided.")]
+    PaymentsInFlight,
     #[error(transparent)]
     Rail(#[from] RailError),
     #[error(transparent)]
@@ -117,14 +121,31 @@ pub async fn change_method(ctx: &Context, mode: Mode, id: &MethodId, fields: Met
     let own = currencies_of(unit.as_mut(), &method).await?;
     drop(unit);
     let is_new_to_network = fields.settings.is_some();
-    let method = with_method_fields(Method { updated_at: ctx.now(), ..method }, fields, &own)?;
+    let changed = with_method_fields(Method { updated_at: ctx.now(), ..method.clone() }, fields, &own)?;
     if is_new_to_network {
-        ask_network(ctx, &method, &own).await?;
+        ask_network(ctx, &changed, &own).await?;
     }
     let mut unit = ctx.store.begin().await?;
-    unit.methods().update(&method).await?;
+    unit.lock(MANAGEMENT).await?;
+    if find_method(unit.as_mut(), mode, id).await? != method {
+        return Err(MethodError::Changed);
+    }
+    // Another host may not know a payment that is on its way, and would be asked about it.
+    if host(&method.settings) != host(&changed.settings) && unit.attempts().is_open_at(id).await? {
+        return Err(MethodError::PaymentsInFlight);
+    }
+    unit.methods().update(&changed).await?;
     unit.commit().await?;
     Ok(())
+}
+
+fn host(settings: &MethodSettings) -> &str {
+    match settings {
+        MethodSettings::Arcblock { api_host, .. } | MethodSettings::Evm { api_host, .. } | MethodSettings::Stripe { api_host, .. } => {
+            api_host
+        }
+        MethodSettings::Bitcoin { explorer_host } => explorer_host,
+    }
 }
 
 /// Makes a currency. The first of a method becomes its default.
@@ -161,6 +182,7 @@ pub async fn create_currency(ctx: &Context, mode: Mode, new: NewCurrency, fields
     own.push(currency.clone());
     ask_network(ctx, &method, &own).await?;
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     yield_base(unit.as_mut(), &currency).await?;
     unit.methods().insert_currency(&currency).await?;
     let method = unit.methods().find(&method.id).await?.ok_or(MethodError::NoSuchMethod)?;
@@ -173,6 +195,7 @@ pub async fn create_currency(ctx: &Context, mode: Mode, new: NewCurrency, fields
 
 pub async fn change_currency(ctx: &Context, mode: Mode, id: &CurrencyId, fields: CurrencyFields) -> Result<(), MethodError> {
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     let currency = find_currency(unit.as_mut(), mode, id).await?;
     let currency = with_currency_fields(Currency { updated_at: ctx.now(), ..currency }, fields)?;
     yield_base(unit.as_mut(), &currency).await?;

@@ -8,7 +8,7 @@ use crate::shared::{
     Amount, AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, PriceId, ProductId, StorageError, check_address, check_count,
     check_list, check_metadata, check_name, check_text,
 };
-use crate::storage::UnitOfWork;
+use crate::storage::{MANAGEMENT, UnitOfWork};
 
 /// The most pictures or features of a product, prices made with it, and further currencies of a price.
 pub const LIST_MAX: usize = 20;
@@ -113,6 +113,7 @@ pub async fn create_product(
         updated_at: now,
     };
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     let mut product = with_product_fields(unit.as_mut(), blank, ProductFields { default_price_id: None, ..fields }).await?;
     unit.products().insert(&product).await?;
     for fields in prices {
@@ -128,6 +129,7 @@ pub async fn create_product(
 
 pub async fn change_product(ctx: &Context, mode: Mode, id: &ProductId, fields: ProductFields) -> Result<(), CatalogueError> {
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     let product = find_product(unit.as_mut(), mode, id).await?;
     let product = with_product_fields(unit.as_mut(), Product { updated_at: ctx.now(), ..product }, fields).await?;
     unit.products().update(&product).await?;
@@ -139,6 +141,7 @@ pub async fn change_product(ctx: &Context, mode: Mode, id: &ProductId, fields: P
 pub async fn archive_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result<(), CatalogueError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     let product = find_product(unit.as_mut(), mode, id).await?;
     let prices = unit.prices().of_products(std::slice::from_ref(id)).await?;
     for price in prices.into_iter().filter(|price| price.active) {
@@ -152,6 +155,7 @@ pub async fn archive_product(ctx: &Context, mode: Mode, id: &ProductId) -> Resul
 /// Deletes a product that has no prices.
 pub async fn delete_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result<(), CatalogueError> {
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     find_product(unit.as_mut(), mode, id).await?;
     if !unit.products().delete(id).await? {
         return Err(CatalogueError::InUse);
@@ -162,6 +166,7 @@ pub async fn delete_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result
 
 pub async fn create_price(ctx: &Context, mode: Mode, product: &ProductId, fields: PriceFields) -> Result<PriceId, CatalogueError> {
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     let product = unit.products().find(product).await?.filter(|product| product.mode == mode).ok_or(CatalogueError::NoSuchProduct)?;
     let price = new_price(ctx, unit.as_mut(), &product, fields).await?;
     unit.commit().await?;
@@ -171,6 +176,7 @@ pub async fn create_price(ctx: &Context, mode: Mode, product: &ProductId, fields
 pub async fn change_price(ctx: &Context, mode: Mode, name: &str, fields: PriceFields) -> Result<PriceId, CatalogueError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     let price = find_price(unit.as_mut(), mode, name).await?;
     let stock = fields.quantity_available;
     let price = with_price_fields(unit.as_mut(), Price { updated_at: now, ..price }, fields).await?;
@@ -191,6 +197,7 @@ pub async fn archive_price(ctx: &Context, mode: Mode, name: &str) -> Result<Pric
 /// Deletes a price that nobody has ever bought, held or linked to.
 pub async fn delete_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
     let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
     let price = find_price(unit.as_mut(), mode, name).await?;
     if !unit.prices().delete(&price.id).await? {
         return Err(CatalogueError::InUse);

@@ -27,7 +27,7 @@ function callsOf({ action, prefix = '/api/did', extraParams = {} }: ConnectOptio
 /** In test mode only: the wallet that lives in the browser, in a window of its own. */
 function openSandbox(link: string): void {
   const page = `${mountPrefix()}/sandbox/wallet?url=${encodeURIComponent(authAddress(link))}`;
-  window.open(page, 'souk-sandbox-wallet', 'popup,width=420,height=720');
+  window.open(page, '_blank', 'popup,width=420,height=720');
 }
 
 export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onEnd: (did?: string | null) => void }) {
@@ -62,6 +62,14 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
   );
 }
 
+/** What the server or the wallet said; a decline in the words of the page. */
+function reason(
+  state: Extract<ConnectState, { name: 'error' | 'busy' | 'timeout' | 'forbidden' | 'network' }>,
+): string {
+  if (state.name !== 'error' || !state.message) return t(`${state.name}.text`);
+  return /declined/i.test(state.message) ? t('declined') : state.message;
+}
+
 function Body({ state, onRetry }: { state: ConnectState; onRetry: () => void }) {
   switch (state.name) {
     case 'loading':
@@ -92,7 +100,7 @@ function Body({ state, onRetry }: { state: ConnectState; onRetry: () => void }) 
       return (
         <>
           <Alert tone="danger" urgent title={t(`${state.name}.title`)}>
-            <p>{(state.name === 'error' && state.message) || t(`${state.name}.text`)}</p>
+            <p>{reason(state)}</p>
           </Alert>
           <Button look="primary" wide onClick={onRetry} autoFocus>
             {t('retry')}

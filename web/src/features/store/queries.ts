@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { api } from '@/api/client';
+import { api, callAddress } from '@/api/client';
 import type { App, AppDetail, Category, Page, Shelves } from '@/api/types';
 import { oneOf, pageParam } from '@/app/search-params';
 
@@ -61,7 +61,7 @@ export function appQuery(did: string, version?: string) {
 
 /** Where the file of a version is; the session's cookie opens a paid one. */
 export function bundleAddress(did: string, version: string): string {
-  return `/api/apps/${encodeURIComponent(did)}/${encodeURIComponent(version)}/bundle`;
+  return callAddress(`/api/apps/${encodeURIComponent(did)}/${encodeURIComponent(version)}/bundle`);
 }
 
 /** The hosted checkout is a page of its own, outside of this router. */

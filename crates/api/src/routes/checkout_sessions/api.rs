@@ -48,7 +48,8 @@ impl CheckoutApi {
     async fn retrieve(&self, app: Data<&Arc<App>>, guest: Guest, call: Call, id: Path<String>) -> Result<Json<CheckoutModel>, Problem> {
         let id = SessionId::parse(&id).map_err(|_| Problem::bad(EITHER_ID))?;
         let expanded = load(&app, &id).await?;
-        if let Some(attempt) = &expanded.attempt {
+        // A stranger who knows the address must not make us call the network.
+        if let Some(attempt) = expanded.attempt.as_ref().filter(|_| may_see(&expanded, guest.0.as_ref())) {
             checkout::nudge(&app.ctx, &expanded.session, attempt).await?;
         }
         view(&app, &id, guest.0.as_ref(), call.language).await

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { fetchStore } from '@/api/client';
-import { errorText } from '@/api/error';
 import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
 import { livemode, setLivemode } from '@/lib/livemode';
 import { backoff, fetchCustomer, isLost, retrieve, start } from '../calls';
+import { spokenError } from '../rules/spoken';
 import { idOf, modeOf, mountPrefix } from '../rules/view';
 import { t } from '../text';
 import type { Checkout, SessionUser } from '../wire';
@@ -61,7 +61,7 @@ export function useCheckout(): CheckoutState {
       (error: unknown) => {
         if (run.current !== round) return;
         if (!isLost(error) || !idOf(window.location.pathname)) {
-          const text = error instanceof Error && !('response' in error) ? error.message : errorText(error);
+          const text = spokenError(error);
           setState({ name: 'error', text });
           return;
         }

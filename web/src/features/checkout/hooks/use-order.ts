@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { errorText } from '@/api/error';
 import { useLocale } from '@/i18n/light';
 import { announce } from '@/kit/announce';
 import { formatMoney } from '@/lib/amount';
@@ -15,6 +14,7 @@ import {
 import { headline, orderAmount, payeeOf, pricedAs, trialOf } from '../rules/price';
 import { quantityError } from '../rules/quantity';
 import { recurringPhrase } from '../rules/recurring';
+import { spokenError } from '../rules/spoken';
 import { type Phrase, say, t } from '../text';
 import type { Checkout, Currency, LineItem, SessionUser } from '../wire';
 
@@ -162,7 +162,7 @@ function useQuantities(checkout: Checkout, take: (checkout: Checkout) => void) {
         const session = await adjustQuantity(checkout.checkoutSession.id, priceId, quantity);
         take({ ...latest.current, checkoutSession: { ...latest.current.checkoutSession, ...session } });
       } catch (error) {
-        setRefusals((all) => ({ ...all, [priceId]: errorText(error) }));
+        setRefusals((all) => ({ ...all, [priceId]: spokenError(error) }));
       }
       drop(priceId);
     };

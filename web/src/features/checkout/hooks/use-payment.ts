@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { idempotencyKey } from '@/api/client';
-import { type ApiError, errorText } from '@/api/error';
+import type { ApiError } from '@/api/error';
 import { openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
 import { toast } from '@/kit/toast';
@@ -9,6 +9,7 @@ import { abortCard, isLost, repeated, retrieve, submit } from '../calls';
 import type { PayOption } from '../rules/currency';
 import { isCard } from '../rules/currency';
 import { FIELDS, type FieldErrors, type FieldName, submitBody } from '../rules/fields';
+import { spoken, spokenError } from '../rules/spoken';
 import { inFlight, isComplete, paymentError } from '../rules/view';
 import { type Outcome, watchSettlement } from '../settlement';
 import { t } from '../text';
@@ -71,7 +72,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
   );
   const [problem, setProblem] = useState<Problem | null>(() => {
     const text = paymentError(checkout.paymentIntent);
-    return text ? { kind: 'refused', text, crossSell: false } : null;
+    return text ? { kind: 'refused', text: spoken(text), crossSell: false } : null;
   });
   const [shakes, setShakes] = useState(0);
   const busy = useRef(false);
@@ -96,10 +97,13 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
   const look = useCallback(async () => {
     if (watcher.current) return watcher.current.checkNow();
     const latest = await retrieve(session.id).catch(() => null);
-    if (latest && isComplete(latest.checkoutSession)) finish(latest);
-    else if (latest && inFlight(latest))
-      setPhase((now) => (now.name === 'idle' ? { name: 'paying', by: 'wallet' } : now));
-  }, [session.id, finish]);
+    if (!latest) return;
+    if (isComplete(latest.checkoutSession)) finish(latest);
+    else {
+      take(latest);
+      if (inFlight(latest)) setPhase((now) => (now.name === 'idle' ? { name: 'paying', by: 'wallet' } : now));
+    }
+  }, [session.id, finish, take]);
 
   const paying = phase.name === 'paying';
   const by = phase.name === 'paying' ? phase.by : 'wallet';
@@ -109,7 +113,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     const settle = (outcome: Outcome) => {
       watcher.current = undefined;
       if (outcome.name === 'completed') finish(outcome.checkout);
-      else if (outcome.name === 'failed') fail(outcome.message);
+      else if (outcome.name === 'failed') fail(spoken(outcome.message));
       else {
         setPhase({ name: 'timeout', by });
         toast(t('paying.timeoutTitle'));
@@ -142,16 +146,23 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       form.refuse(wrong);
       return wrong;
     }
+    if (code === 'PAYMENT_IN_FLIGHT') {
+      // Another tab, or this one before a reload, has paid already: what is left is to wait for it.
+      setPhase({ name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' });
+      return {};
+    }
     if (code === 'CUSTOMER_LIMITED') {
       setProblem({ kind: 'limited' });
       broadcast(`error.${code}`, { code });
       return {};
     }
-    const text = errorText(error);
+    const text = spokenError(error);
     if (code) broadcast(`error.${code}`, { code, message: text });
     if (code === 'REQUIRE_CROSS_SELL') setShakes((count) => count + 1);
     setProblem({ kind: 'refused', text, crossSell: code === 'REQUIRE_CROSS_SELL' });
     toast(text);
+    // It may have expired or sold out meanwhile: show the order as it now is.
+    if (code === 'EXPIRED' || code === 'EXCEED_INVENTORY') look();
     return {};
   };
 

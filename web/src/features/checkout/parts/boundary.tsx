@@ -1,4 +1,5 @@
 import { Component, type ReactNode } from 'react';
+import { spoken } from '../rules/spoken';
 import { Oops } from './notice';
 
 interface BoundaryProps {
@@ -21,6 +22,6 @@ export class Boundary extends Component<BoundaryProps, { error: Error | null }> 
       this.setState({ error: null });
       this.props.onRetry();
     };
-    return <Oops text={error.message} onRetry={retry} />;
+    return <Oops text={spoken(error.message)} onRetry={retry} />;
   }
 }

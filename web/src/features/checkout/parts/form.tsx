@@ -103,11 +103,15 @@ function ErrorSummary({ form, ref }: { form: Form; ref: React.Ref<HTMLDivElement
 }
 
 function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
+  const banner = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (problem) banner.current?.scrollIntoView({ block: 'nearest' });
+  }, [problem]);
   if (!problem) return null;
   if (problem.kind === 'limited') {
     const back = encodeURIComponent(window.location.href);
     return (
-      <Alert tone="warn" urgent title={t('error.CUSTOMER_LIMITED.title')}>
+      <Alert ref={banner} tone="warn" urgent title={t('error.CUSTOMER_LIMITED.title')}>
         <p>{t('error.CUSTOMER_LIMITED.text')}</p>
         <p>
           <a href={`${mountPrefix(window.location.pathname)}/customer/invoice/past-due?referer=${back}`}>
@@ -118,7 +122,7 @@ function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
     );
   }
   return (
-    <Alert tone="danger" urgent title={t('error.failedTitle')}>
+    <Alert ref={banner} tone="danger" urgent title={t('error.failedTitle')}>
       <p>{problem.text}</p>
       <p>{t('error.unchanged')}</p>
     </Alert>

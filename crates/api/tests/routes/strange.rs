@@ -121,7 +121,7 @@ on_both! {
             json!(["nonsense"]),
             json!({}),
         ].into_iter().enumerate() {
-            let connect = Connect::begin(&app, &app.browser(), "login", "&a=%00&b=%ff").await;
+            let connect = Connect::begin(&app, &app.browser(), "login", "&a=%01&b=%ff").await;
             let asked = connect.scan().await;
             let asked = connect.answer(&mallory, &asked, json!([])).await;
             let answer = connect.post(&connect.signed(&mallory, &asked, "responseAuth", json!([claim]))).await;

@@ -23,6 +23,8 @@ const AT_ONCE: usize = 16;
 const CLAIM: Duration = Duration::from_secs(180);
 /// A polling page may make us ask the network this often.
 pub const NUDGE_INTERVAL: Duration = Duration::from_secs(1);
+/// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.
+pub const NUDGE_INTERVAL_AFTER_ERROR: Duration = Duration::from_millis(200);
 
 #[derive(Debug, thiserror::Error)]
 pub enum SettleError {
@@ -101,14 +103,11 @@ pub(super) async fn end(ctx: &Context, id: &AttemptId) -> Result<bool, SettleErr
     Ok(load(ctx, &id).await?.is_none())
 }
 
-/// A page polls: asks the network about its open attempt, at most once in [`NUDGE_INTERVAL`] however many pages there are.
+/// A page polls: asks the network about its open attempt, at most once in [`NUDGE_INTERVAL`] however many pages there are,
+/// or in [`NUDGE_INTERVAL_AFTER_ERROR`].
 pub async fn nudge(ctx: &Context, session: &Session, open: &Attempt) -> Result<(), SettleError> {
     let now = ctx.now();
-    // After an error the payer tries again at once, and must not be told the old error; the row that was read is the turn then.
-    let since = match open.last_error {
-        Some(_) => open.updated_at.max(now.minus(NUDGE_INTERVAL)),
-        None => now.minus(NUDGE_INTERVAL),
-    };
+    let since = now.minus(if open.last_error.is_some() { NUDGE_INTERVAL_AFTER_ERROR } else { NUDGE_INTERVAL });
     if session.status != SessionStatus::Open || open.updated_at > since {
         return Ok(());
     }

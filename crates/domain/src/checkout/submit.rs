@@ -90,6 +90,8 @@ enum Step {
     Card(Box<(Method, Currency, Attempt)>),
     /// A card attempt for something else stands in the way: end it first.
     Replace(AttemptId),
+    /// There is not enough, unless the session changed while it was read.
+    Short(QuantityError, u64),
     /// Somebody changed the session meanwhile.
     Raced,
 }
@@ -104,6 +106,13 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
                 return Ok(Submitted { card: Some(open_card(ctx, &method, &currency, &attempt).await?) });
             }
             Step::Replace(attempt) => end_card(ctx, &attempt).await?,
+            Step::Short(error, version) => {
+                // What the session held a moment ago may have been sold to it since: then it looks taken by somebody else.
+                let now = ctx.store.read().await?.sessions().find(&submission.session_id).await?;
+                if now.is_none_or(|session| session.version == version) {
+                    return Err(error.into());
+                }
+            }
             Step::Raced => {}
         }
     }
@@ -130,7 +139,9 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     let held = unit.prices().holds(&session.id).await?;
     for item in &cart {
         let own = held.iter().find(|hold| hold.price_id == item.price.id).map_or(0, |hold| hold.quantity);
-        check_quantity(item.price, item.quantity, own)?;
+        if let Err(error) = check_quantity(item.price, item.quantity, own) {
+            return Ok(Step::Short(error, session.version));
+        }
     }
     let demands = ContactDemands { phone: session.form.collect_phone, address: session.form.require_address, card: method.kind.is_card() };
     let contact = check_contact(&submission.form, demands, &session.form.page_info).map_err(SubmitError::Fields)?;
@@ -150,7 +161,9 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
         }
     }
 
-    hold_stock(unit.as_mut(), &session, &held, now).await?;
+    if !hold_stock(unit.as_mut(), &session, &held, now).await? {
+        return Ok(Step::Short(QuantityError::ExceedInventory, session.version));
+    }
     let known = unit.customers().find_by_did(session.mode, &submission.payer.did).await?;
     let customer = customer_of(ctx, &session, submission, &contact, known, now);
     let customer = unit.customers().upsert(&customer).await?;
@@ -347,22 +360,23 @@ async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<(Vec
 }
 
 /// Holds exactly what the session now asks for. Prices are taken in the order of their ids, so that two buyers never wait for each other.
-async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[Hold], now: Timestamp) -> Result<(), SubmitError> {
+/// False: there is not enough.
+async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[Hold], now: Timestamp) -> Result<bool, StorageError> {
     let mut wanted: Vec<_> = session.items.iter().map(|item| Hold { price_id: item.price_id.clone(), quantity: item.quantity }).collect();
     wanted.sort_by(|a, b| a.price_id.cmp(&b.price_id));
     let same = wanted.len() == held.len() && wanted.iter().all(|hold| held.contains(hold));
     if same {
-        return Ok(());
+        return Ok(true);
     }
     if !held.is_empty() {
         unit.prices().release(&session.id).await?;
     }
     for hold in &wanted {
         if !unit.prices().hold(&session.id, hold, now).await? {
-            return Err(QuantityError::ExceedInventory.into());
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// What the form did not ask for stays as it is known.

@@ -104,11 +104,6 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let signed = rail.check(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce), signed_tx)?;
-    // The session's version guards the attempt: whoever expires or changes the session must see it.
-    let touched = Session { updated_at: now, ..payable.session };
-    if !unit.sessions().update(&touched).await? {
-        return Err(TransferError::Changed);
-    }
     let attempt = Attempt {
         id: AttemptId::new(now, ctx.random.as_ref()),
         intent_id: payable.intent.id.clone(),
@@ -123,15 +118,20 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
         created_at: now,
         updated_at: now,
     };
+    // The attempt before the session, as settlement does: two who take them in different order would wait for each other.
     let inserted = unit.attempts().insert(&attempt).await;
     match inserted {
-        Ok(()) => unit.commit().await?,
+        Ok(()) => {}
         Err(StorageError::Duplicate(_)) => return Err(TransferError::PaymentInFlight),
         Err(error) => return Err(error.into()),
     }
-    // From here on the payment is on its way: what goes wrong now is repaired by the janitor.
-    if let Err(super::SettleError::Storage(error)) = settle_first(ctx, &attempt.id).await {
-        return Err(error.into());
+    // The session's version guards the attempt: whoever expires or changes the session must see it.
+    let touched = Session { updated_at: now, ..payable.session };
+    if !unit.sessions().update(&touched).await? {
+        return Err(TransferError::Changed);
     }
+    unit.commit().await?;
+    // From here on the payment is on its way, whatever this first look at it says: the janitor looks again.
+    let _ = settle_first(ctx, &attempt.id).await;
     Ok(signed.hash)
 }

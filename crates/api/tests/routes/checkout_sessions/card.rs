@@ -1,6 +1,6 @@
 //! Cards that decline, want a second step, or are put away for another method.
 
-use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp};
+use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp, form};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -42,6 +42,7 @@ async fn a_better_card_is_seen_at_once_although_the_page_just_heard_of_the_decli
     app.networks.confirm(&secret, DECLINED).await;
     assert_eq!(polled(&app, &alice, &session).await["paymentIntent"]["status"], "requires_action");
     assert_eq!(app.networks.confirm(&secret, ACCEPTED).await.0, 200);
+    app.advance(Duration::from_millis(200));
     let found = alice.retrieve(&session).await;
     assert_eq!(found["checkoutSession"]["status"], "complete", "an old error here would end the polling");
     app.finish().await;

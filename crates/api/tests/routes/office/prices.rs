@@ -65,7 +65,7 @@ async fn a_price_answers_to_its_lookup_key_which_nobody_else_can_take() {
     let body = json!({"product_id": read["product_id"], "unit_amount": "1", "lookup_key": "price_x"});
     assert_eq!(app.refused(&owner, Verb::POST, "/api/prices", body).await.0, 400);
     assert_eq!(app.get(&owner, "/api/prices/search?query=silv").await["count"], 1);
-    assert_eq!(app.refused(&owner, Verb::GET, "/api/prices/%00", Value::Null).await.0, 404);
+    assert_eq!(app.refused(&owner, Verb::GET, "/api/prices/%01", Value::Null).await.0, 404);
 }
 
 #[tokio::test]

@@ -112,16 +112,19 @@ fn admit(limiter: &DefaultKeyedRateLimiter<IpAddr>, from: Option<IpAddr>) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use poem::web::RemoteAddr;
+    use poem::http::uri::Scheme;
+    use poem::web::{LocalAddr, RemoteAddr};
+    use poem::{Body, RequestParts};
 
     fn from(address: &str) -> Request {
         forwarded(address, "")
     }
 
     fn forwarded(address: &str, told: &str) -> Request {
-        let mut request = Request::builder().header("x-forwarded-for", told).finish();
-        *request.remote_addr_mut() = RemoteAddr(Addr::SocketAddr(address.parse().expect("address")));
-        request
+        let request = poem::http::Request::builder().header("x-forwarded-for", told).body(()).expect("a request");
+        let from = RemoteAddr(Addr::SocketAddr(address.parse().expect("address")));
+        let parts = RequestParts::from((request.into_parts().0, LocalAddr::default(), from, Scheme::HTTP));
+        Request::from_parts(parts, Body::empty())
     }
 
     #[test]

@@ -30,4 +30,4 @@ step "browser tests"
 scripts/e2e.sh
 
 step "the API under strange input"
-[ ! -x scripts/schemathesis.sh ] || scripts/schemathesis.sh
+scripts/schemathesis.sh

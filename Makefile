@@ -31,7 +31,7 @@ crash: web            ## 100 rounds of SIGKILL in the middle of purchases, on bo
 	SOUK_CRASH_ROUNDS=100 scripts/services.sh cargo test -p souk-server --test process -- crash --nocapture --test-threads=1
 
 e2e-all: build        ## the browser tests in every language, width and colour scheme
-	SOUK_E2E=all scripts/e2e.sh
+	MATRIX=all scripts/e2e.sh
 
 lighthouse: release   ## scores of store front and checkout
 	scripts/lighthouse.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e.sh [ARGUMENTS OF PLAYWRIGHT...]: the browser tests against the real binary, with demo data in a folder of its own.
-# SOUK_E2E=all takes every language, width and colour scheme.
+# MATRIX=all takes every language, width and colour scheme.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/need.sh chromium fonts

@@ -1,6 +1,7 @@
 import { expect, type Page, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
 import { type Backend, cardSubmit, checkout, completed, lineItem, serve } from './fixtures/checkout';
+import { looks } from './fixtures/look';
 
 /** Every state of the checkout against answers of our own: what is shown, in both languages, and that it is accessible. */
 
@@ -153,10 +154,7 @@ const STATES: Record<string, State> = {
 };
 
 for (const [name, state] of Object.entries(STATES)) {
-  for (const [language, scheme] of [
-    ['en', 'light'],
-    ['zh', 'dark'],
-  ] as const) {
+  for (const { locale: language, scheme } of looks) {
     test(`shows the state "${name}" in ${language}, ${scheme}, without an accessibility violation`, async ({
       page,
     }) => {

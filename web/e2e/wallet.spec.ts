@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { StoreSide, serveLedger, TOKEN } from './fixtures/connect';
+import { looks } from './fixtures/look';
 
 const { fromBase58 } = createRequire(import.meta.url)('@ocap/util');
 const AUTH = 'http://127.0.0.1/api/did/payment/auth?_t_=t1';
@@ -174,10 +175,7 @@ test('keeps its accounts, and answers with the chosen one', async ({ page }) => 
   expect(store.answers).toHaveLength(1);
 });
 
-for (const [language, scheme] of [
-  ['en', 'light'],
-  ['zh', 'dark'],
-] as const) {
+for (const { locale: language, scheme } of looks) {
   test(`has no accessibility violation in ${language}, ${scheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme });
     const store = new StoreSide([() => [signIn]]);

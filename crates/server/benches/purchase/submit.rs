@@ -68,7 +68,7 @@ struct Open {
 struct Store {
     front: Front,
     key: String,
-    price: String,
+    prices: Vec<String>,
     buyers: Vec<Arc<str>>,
 }
 
@@ -80,19 +80,23 @@ impl Store {
         for number in 0..CONNECTIONS {
             buyers.push(Buyer::arrive(Arc::clone(&front), number as u64).await.cookies.into());
         }
-        let found = front.get("api/apps?livemode=false&price=paid&keyword=hushwave", None).await.expect("lists");
-        let link = found["list"][0]["payment_link_id"].as_str().expect("a link");
-        let started = front.post(&format!("api/checkout-sessions/start/{link}?livemode=false"), None, json!({})).await.expect("starts");
-        let price = started["checkoutSession"]["line_items"][0]["price_id"].as_str().expect("a price").to_owned();
+        // What is sold without a limit, and asks for no more than name and mail: buyers of one price wait for each other.
+        let mut prices = Vec::new();
+        for app in ["hushwave", "pixel-press", "regex-bench", "ledgerleaf", "plainboard", "cipherpost"] {
+            let found = front.get(&format!("api/apps?livemode=false&price=paid&keyword={app}"), None).await.expect("lists");
+            let link = found["list"][0]["payment_link_id"].as_str().expect("a link");
+            let started = front.post(&format!("api/checkout-sessions/start/{link}?livemode=false"), None, json!({})).await.expect("starts");
+            prices.push(started["checkoutSession"]["line_items"][0]["price_id"].as_str().expect("a price").to_owned());
+        }
         let front = Arc::into_inner(front).expect("nobody else holds it");
-        Self { front, key, price, buyers }
+        Self { front, key, prices, buyers }
     }
 
     /// New sessions, made by an integrator.
     async fn sessions(&self, count: usize) -> Vec<Open> {
         let mut sessions = Vec::new();
         for number in 0..count {
-            let json = json!({ "line_items": [{ "price_id": self.price, "quantity": 1 }] });
+            let json = json!({ "line_items": [{ "price_id": self.prices[number % self.prices.len()], "quantity": 1 }] });
             let extra = Extra { json: Some(json), bearer: Some(&self.key), ..Extra::default() };
             let made = self.front.call(Method::POST, "api/checkout-sessions", extra).await.expect("makes a session");
             let id = made.body["id"].as_str().expect("an id").to_owned();

@@ -928,15 +928,16 @@ test.describe('waiting', () => {
     const { backend, seen } = await serve(page, { checkout: processing });
     await go(page);
     await expect(page.getByTestId('paying')).toBeVisible();
-    let open = 0;
-    const isPoll = (request: { url(): string }) => request.url().includes('/retrieve/');
-    page.on('request', (request) => void (open += isPoll(request) ? 1 : 0));
-    page.on('requestfinished', (request) => void (open -= isPoll(request) ? 1 : 0));
-    page.on('requestfailed', (request) => void (open -= isPoll(request) ? 1 : 0));
+    const open = new Set<object>();
+    page.on('request', (request) => {
+      if (request.url().includes('/retrieve/')) open.add(request);
+    });
+    page.on('requestfinished', (request) => open.delete(request));
+    page.on('requestfailed', (request) => open.delete(request));
     for (let i = 0; i < 190; i++) {
       await page.clock.runFor(1000);
       // The pretended clock waits for the answer: how fast this machine answers is not what is tested.
-      while (open > 0) await page.evaluate(() => undefined);
+      while (open.size > 0) await page.evaluate(() => undefined);
     }
     await expect(page.getByRole('alert')).toContainText('Do not pay again');
     expect(seen.retrieves).toBeGreaterThan(60);

@@ -184,11 +184,13 @@ CREATE TABLE payment_intents (
     description     TEXT             NOT NULL,
     amount          NUMERIC(78,0)    NOT NULL,
     amount_received NUMERIC(78,0)    NOT NULL,
+    amount_refunded NUMERIC(78,0)    NOT NULL, -- given back, or on its way back
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
     customer_id     TEXT             NOT NULL REFERENCES customers (id),
-    session_id      TEXT             NOT NULL REFERENCES checkout_sessions (id),
-    invoice_id      TEXT             NOT NULL,
+    subscription_id TEXT,
+    session_id      TEXT             REFERENCES checkout_sessions (id),
+    invoices        JSONB            NOT NULL, -- ["in_...", ...]
     last_error      JSONB,
     reference       TEXT             NOT NULL,
     payer           TEXT             NOT NULL,
@@ -198,30 +200,43 @@ CREATE TABLE payment_intents (
 CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
 
--- Attempts to settle an intent; written before anything is sent.
+-- Attempts to move money; written before anything is sent.
 CREATE TABLE attempts (
     id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-    intent_id     TEXT             NOT NULL REFERENCES payment_intents (id),
+    purpose       TEXT             NOT NULL,
+    subject       TEXT             NOT NULL, -- the id of what it is for: an intent, a mandate, a subscription, a refund
+    kind          TEXT             NOT NULL,
     method_id     TEXT             NOT NULL REFERENCES payment_methods (id),
     currency_id   TEXT             NOT NULL REFERENCES currencies (id),
     amount        NUMERIC(78,0)    NOT NULL,
     status        TEXT             NOT NULL,
-    payer         TEXT, -- of a wallet's transaction: who, what, and its hash
+    payer         TEXT, -- of a signed transaction: who, what, and its hash
     bytes         BYTEA,
     hash          TEXT,
     provider_id   TEXT, -- of a card: the provider's intent
     client_secret BYTEA, -- encrypted
+    card          JSONB, -- the kept card, or who it is to be kept for
     last_error    JSONB,
     checks        BIGINT           NOT NULL,
     check_at      TIMESTAMPTZ      NOT NULL,
+    sent_at       TIMESTAMPTZ,
     created_at    TIMESTAMPTZ      NOT NULL,
     updated_at    TIMESTAMPTZ      NOT NULL
 );
--- Charged at most once: an intent has one open attempt, and a transaction serves one attempt.
-CREATE UNIQUE INDEX attempts_open ON attempts (intent_id) WHERE status IN ('open', 'unknown');
+-- Charged at most once: what an attempt is for has one open attempt, and a transaction serves one attempt.
+CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN ('open', 'unknown');
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (check_at, id) WHERE status IN ('open', 'unknown');
+
+-- The invoices that an attempt pays; each has one open attempt.
+CREATE TABLE attempt_invoices (
+    attempt_id TEXT    NOT NULL,
+    invoice_id TEXT    NOT NULL,
+    open       BOOLEAN NOT NULL,
+    PRIMARY KEY (attempt_id, invoice_id)
+);
+CREATE UNIQUE INDEX attempt_invoices_open ON attempt_invoices (invoice_id) WHERE open;
 
 -- The number last given in each mode's series.
 CREATE TABLE invoice_series (
@@ -231,28 +246,40 @@ CREATE TABLE invoice_series (
 INSERT INTO invoice_series (livemode, last_number) VALUES (FALSE, 0), (TRUE, 0);
 
 CREATE TABLE invoices (
-    id           TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-    livemode     BOOLEAN          NOT NULL,
-    number       BIGINT,
-    status       TEXT             NOT NULL,
-    reason       TEXT             NOT NULL,
-    description  TEXT             NOT NULL,
-    customer_id  TEXT             NOT NULL REFERENCES customers (id),
-    currency_id  TEXT             NOT NULL,
-    method_id    TEXT             NOT NULL,
-    session_id   TEXT,
-    intent_id    TEXT,
-    bill_to      JSONB            NOT NULL,
-    total        NUMERIC(78,0)    NOT NULL,
-    amount_paid  NUMERIC(78,0)    NOT NULL,
-    created_at   TIMESTAMPTZ      NOT NULL,
-    finalized_at TIMESTAMPTZ,
-    paid_at      TIMESTAMPTZ,
-    updated_at   TIMESTAMPTZ      NOT NULL
+    id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode        BOOLEAN          NOT NULL,
+    number          BIGINT,
+    status          TEXT             NOT NULL,
+    reason          TEXT             NOT NULL,
+    description     TEXT             NOT NULL,
+    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    currency_id     TEXT             NOT NULL,
+    method_id       TEXT             NOT NULL,
+    session_id      TEXT,
+    subscription_id TEXT,
+    period_start    TIMESTAMPTZ,
+    period_end      TIMESTAMPTZ,
+    intent_id       TEXT,
+    bill_to         JSONB            NOT NULL,
+    total           NUMERIC(78,0)    NOT NULL,
+    amount_paid     NUMERIC(78,0)    NOT NULL,
+    refusals        BIGINT           NOT NULL,
+    retry_at        TIMESTAMPTZ,
+    clock_id        TEXT,
+    created_at      TIMESTAMPTZ      NOT NULL,
+    finalized_at    TIMESTAMPTZ,
+    paid_at         TIMESTAMPTZ,
+    updated_at      TIMESTAMPTZ      NOT NULL
 );
 CREATE UNIQUE INDEX invoices_number ON invoices (livemode, number);
 CREATE INDEX invoices_newest ON invoices (livemode, id DESC);
 CREATE INDEX invoices_of_customer ON invoices (customer_id, id DESC);
+-- One period, one invoice.
+CREATE UNIQUE INDEX invoices_period ON invoices (subscription_id, period_start, reason) WHERE status <> 'void';
+CREATE INDEX invoices_of_subscription ON invoices (subscription_id, id DESC) WHERE subscription_id IS NOT NULL;
+CREATE INDEX invoices_overdue ON invoices (customer_id, id) WHERE status = 'uncollectible';
+CREATE INDEX invoices_retry ON invoices (retry_at, id) WHERE retry_at IS NOT NULL AND clock_id IS NULL;
+CREATE INDEX invoices_retry_by_clock ON invoices (clock_id, retry_at, id) WHERE retry_at IS NOT NULL AND clock_id IS NOT NULL;
 
 CREATE TABLE invoice_items (
     id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,

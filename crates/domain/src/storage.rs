@@ -1,12 +1,12 @@
 //! The store as a whole: units of work that hand out the repositories.
 
 use crate::access::{ApiKeys, ConnectSessions, Logins, Users};
-use crate::billing::Invoices;
+use crate::billing::{Invoices, Subscriptions, TestClocks, UsageRecords};
 use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
-use crate::payment::{Attempts, Intents, Methods};
+use crate::payment::{Attempts, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
@@ -70,6 +70,11 @@ pub trait UnitOfWork: Send {
     fn links(&mut self) -> Box<dyn PaymentLinks + '_>;
     fn sessions(&mut self) -> Box<dyn CheckoutSessions + '_>;
     fn invoices(&mut self) -> Box<dyn Invoices + '_>;
+    fn subscriptions(&mut self) -> Box<dyn Subscriptions + '_>;
+    fn mandates(&mut self) -> Box<dyn Mandates + '_>;
+    fn refunds(&mut self) -> Box<dyn Refunds + '_>;
+    fn usage(&mut self) -> Box<dyn UsageRecords + '_>;
+    fn clocks(&mut self) -> Box<dyn TestClocks + '_>;
     fn journal(&mut self) -> Box<dyn Journal + '_>;
     fn apps(&mut self) -> Box<dyn Apps + '_>;
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;

@@ -1,10 +1,14 @@
 //! Attempts to settle an intent. Client secrets of cards are encrypted here and opened here.
 
+use super::columns::keys;
+use super::listing::sql_each;
 use super::secret_box::{SecretBox, place};
-use super::{Row, Session, Sql};
+use super::{Row, Session, Sql, json};
 use async_trait::async_trait;
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Refusal};
-use souk_domain::shared::{AttemptId, MethodId, PaymentIntentId, StorageError, Timestamp};
+use serde_json::Value;
+use souk_domain::access::Did;
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Purpose, Refusal};
+use souk_domain::shared::{AttemptId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
 
 const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
@@ -19,6 +23,12 @@ const CLAIM_DUE: Sql = Sql {
                UPDATE attempts SET check_at = $2 FROM due WHERE attempts.id = due.id RETURNING attempts.id",
 };
 
+const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
+const COVERED: Sql = sql_each!("SELECT invoice_id FROM attempt_invoices WHERE open AND invoice_id IN " (listed "$1"));
+const CLAIM_FIRST: Sql = sql_each!(
+    "UPDATE attempts SET sent_at = $2 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
+);
+
 pub struct SqlAttempts<'s> {
     pub session: &'s mut Session,
     pub secrets: &'s SecretBox,
@@ -26,27 +36,28 @@ pub struct SqlAttempts<'s> {
 
 #[async_trait]
 impl Attempts for SqlAttempts<'_> {
-    async fn insert(&mut self, attempt: &Attempt) -> Result<(), StorageError> {
+    async fn insert(&mut self, attempt: &Attempt, covers: &[InvoiceId]) -> Result<(), StorageError> {
         // DO NOTHING covers each unique index, and leaves the transaction usable on both databases.
-        let insert = "INSERT INTO attempts (id, intent_id, method_id, currency_id, amount, status, payer, bytes, hash, provider_id,
-                          client_secret, last_error, checks, check_at, created_at, updated_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        let cover = "INSERT INTO attempt_invoices (attempt_id, invoice_id, open) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        for invoice in covers {
+            let query = self.session.query(cover).bind(&attempt.id).bind(invoice).bind(attempt.status.is_open());
+            if query.execute().await? == 0 {
+                return Err(StorageError::Duplicate(format!("attempts: an open one of {invoice}")));
+            }
+        }
+        let insert = "INSERT INTO attempts (id, purpose, subject, kind, method_id, currency_id, amount, status, payer, bytes, hash,
+                          provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
                       ON CONFLICT DO NOTHING";
-        let query = self.session.query(insert).bind(&attempt.id).bind(&attempt.intent_id).bind(&attempt.method_id);
-        let query = query.bind(&attempt.currency_id).bind(attempt.amount).bind(attempt.status);
-        let query = match &attempt.kind {
-            AttemptKind::Wallet { payer, bytes, hash } => {
-                query.bind(payer).bind(bytes).bind(hash).bind(None::<String>).bind(None::<Vec<u8>>)
-            }
-            AttemptKind::Card { provider_id, client_secret } => {
-                let secret = seal(self.secrets, &attempt.id, client_secret)?;
-                let query = query.bind(None::<String>).bind(None::<Vec<u8>>).bind(None::<String>);
-                query.bind(Some(provider_id.as_str()).filter(|id| !id.is_empty())).bind(secret)
-            }
-        };
-        let query = query.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at);
+        let columns = Columns::of(&attempt.kind);
+        let secret = seal(self.secrets, &attempt.id, columns.client_secret)?;
+        let query = self.session.query(insert).bind(&attempt.id).bind(attempt.purpose.name()).bind(attempt.purpose.subject());
+        let query = query.bind(columns.kind).bind(&attempt.method_id).bind(&attempt.currency_id).bind(attempt.amount);
+        let query = query.bind(attempt.status).bind(columns.payer).bind(columns.bytes).bind(columns.hash);
+        let query = query.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card);
+        let query = query.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
         match query.bind(attempt.created_at).bind(attempt.updated_at).execute().await? {
-            0 => Err(StorageError::Duplicate("attempts: an open one of the intent, or the transaction".to_owned())),
+            0 => Err(StorageError::Duplicate("attempts: an open one of the purpose, or the transaction".to_owned())),
             _ => Ok(()),
         }
     }
@@ -68,9 +79,28 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError> {
-        let select = "SELECT * FROM attempts WHERE intent_id = $1 AND status IN ('open', 'unknown')";
-        let row = self.session.query(select).bind(intent).optional().await?;
+        self.open_of(&Purpose::Payment(intent.clone())).await
+    }
+
+    async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError> {
+        let select = "SELECT * FROM attempts WHERE subject = $1 AND purpose = $2 AND status IN ('open', 'unknown')";
+        let row = self.session.query(select).bind(purpose.subject()).bind(purpose.name()).optional().await?;
         row.map(|row| attempt(&row, self.secrets)).transpose()
+    }
+
+    async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
+        let rows = self.session.query_each(OPEN_AMONG).bind(keys(ids)).all().await?;
+        rows.iter().map(|row| attempt(row, self.secrets)).collect()
+    }
+
+    async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
+        let rows = self.session.query_each(COVERED).bind(keys(invoices)).all().await?;
+        rows.iter().map(|row| row.get("invoice_id")).collect()
+    }
+
+    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
+        let rows = self.session.query_each(CLAIM_FIRST).bind(keys(ids)).bind(now).all().await?;
+        rows.iter().map(|row| row.get("id")).collect()
     }
 
     async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError> {
@@ -89,7 +119,12 @@ impl Attempts for SqlAttempts<'_> {
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4 WHERE id = $1 AND status IN ('open', 'unknown')";
-        Ok(self.session.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1)
+        if self.session.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 0 {
+            return Ok(false);
+        }
+        let uncover = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
+        self.session.query(uncover).bind(id).bind(false).execute().await?;
+        Ok(true)
     }
 
     async fn postpone(
@@ -122,22 +157,64 @@ fn seal(secrets: &SecretBox, id: &AttemptId, secret: &str) -> Result<Option<Vec<
     (!secret.is_empty()).then(|| secrets.seal(&place(TABLE, CLIENT_SECRET, id.as_str()), secret)).transpose()
 }
 
+/// The columns that only some kinds of attempts fill.
+#[derive(Default)]
+struct Columns<'a> {
+    kind: &'static str,
+    payer: Option<&'a Did>,
+    bytes: Option<&'a Vec<u8>>,
+    hash: Option<&'a str>,
+    provider_id: &'a str,
+    client_secret: &'a str,
+    card: Option<Value>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(kind: &'a AttemptKind) -> Self {
+        match kind {
+            AttemptKind::Wallet { payer, bytes, hash } => {
+                Self { kind: "wallet", payer: Some(payer), bytes: Some(bytes), hash: Some(hash), ..Self::default() }
+            }
+            AttemptKind::Card { provider_id, client_secret, keep_for } => {
+                Self { kind: "card", provider_id, client_secret, card: keep_for.clone().and_then(json::to_json), ..Self::default() }
+            }
+            AttemptKind::CardSetup { provider_id, client_secret, holder } => {
+                Self { kind: "card_setup", provider_id, client_secret, card: json::to_json(holder.clone()), ..Self::default() }
+            }
+            AttemptKind::OffSession { card, provider_id } => {
+                Self { kind: "off_session", provider_id, card: json::to_json(card.clone()), ..Self::default() }
+            }
+            // The payment's own attempt has the provider's name of it already.
+            AttemptKind::CardRefund { payment } => Self { kind: "card_refund", hash: None, card: Some(Value::String(payment.clone())), ..Self::default() },
+        }
+    }
+}
+
 fn attempt(row: &Row, secrets: &SecretBox) -> Result<Attempt, StorageError> {
     let id: AttemptId = row.get("id")?;
-    let kind = match row.get("hash")? {
-        Some(hash) => AttemptKind::Wallet { payer: row.get("payer")?, bytes: row.get("bytes")?, hash },
-        None => {
-            let sealed: Option<Vec<u8>> = row.get(CLIENT_SECRET)?;
-            let secret = sealed.map(|sealed| secrets.open_column(TABLE, CLIENT_SECRET, id.as_str(), &sealed)).transpose()?;
-            AttemptKind::Card {
-                provider_id: row.get::<Option<_>>("provider_id")?.unwrap_or_default(),
-                client_secret: secret.unwrap_or_default(),
-            }
-        }
+    let corrupt = |column: &'static str, value: &str| StorageError::Corrupt { table: TABLE, column, value: value.to_owned() };
+    let (purpose, subject): (String, String) = (row.get("purpose")?, row.get("subject")?);
+    let purpose = Purpose::of(&purpose, &subject).ok_or_else(|| corrupt("purpose", &format!("{purpose} of {subject}")))?;
+    let provider_id = row.get::<Option<String>>("provider_id")?.unwrap_or_default();
+    let client_secret = || -> Result<String, StorageError> {
+        let sealed: Option<Vec<u8>> = row.get(CLIENT_SECRET)?;
+        let secret = sealed.map(|sealed| secrets.open_column(TABLE, CLIENT_SECRET, id.as_str(), &sealed)).transpose()?;
+        Ok(secret.unwrap_or_default())
+    };
+    let kind: String = row.get("kind")?;
+    let kind = match kind.as_str() {
+        "wallet" => AttemptKind::Wallet { payer: row.get("payer")?, bytes: row.get("bytes")?, hash: row.get("hash")? },
+        "card" => AttemptKind::Card { provider_id, client_secret: client_secret()?, keep_for: row.get("card")? },
+        "card_setup" => AttemptKind::CardSetup { provider_id, client_secret: client_secret()?, holder: row.get("card")? },
+        "off_session" => AttemptKind::OffSession { card: row.get("card")?, provider_id },
+        "card_refund" => match row.get("card")? {
+            Value::String(payment) => AttemptKind::CardRefund { payment },
+            other => return Err(corrupt("card", &other.to_string())),
+        },
+        other => return Err(corrupt("kind", other)),
     };
     Ok(Attempt {
-        id,
-        intent_id: row.get("intent_id")?,
+        purpose,
         method_id: row.get("method_id")?,
         currency_id: row.get("currency_id")?,
         amount: row.get("amount")?,
@@ -146,7 +223,9 @@ fn attempt(row: &Row, secrets: &SecretBox) -> Result<Attempt, StorageError> {
         last_error: row.get("last_error")?,
         checks: row.get("checks")?,
         check_at: row.get("check_at")?,
+        sent_at: row.get("sent_at")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
+        id,
     })
 }

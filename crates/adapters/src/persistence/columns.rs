@@ -4,7 +4,8 @@ use super::Row;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use souk_domain::shared::{StorageError, Text};
+use souk_domain::billing::Period;
+use souk_domain::shared::{StorageError, Text, Timestamp};
 
 /// A JSON column as a type of ours. Anything else in it is [`StorageError::Corrupt`].
 pub(super) fn read_json<T: DeserializeOwned>(row: &Row, table: &'static str, column: &'static str) -> Result<T, StorageError> {
@@ -48,4 +49,10 @@ pub(super) fn escaped(text: &str) -> String {
         pattern.push(c);
     }
     pattern
+}
+
+/// A period in two columns that are both there or both not.
+pub(super) fn read_period(row: &Row, start: &'static str, end: &'static str) -> Result<Option<Period>, StorageError> {
+    let (start, end): (Option<Timestamp>, Option<Timestamp>) = (row.get(start)?, row.get(end)?);
+    Ok(start.zip(end).map(|(start, end)| Period { start, end }))
 }

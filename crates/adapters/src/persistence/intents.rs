@@ -16,18 +16,20 @@ pub struct SqlIntents<'s>(pub &'s mut Session);
 #[async_trait]
 impl Intents for SqlIntents<'_> {
     async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError> {
-        let upsert = "INSERT INTO payment_intents (id, livemode, status, description, amount, amount_received, currency_id, method_id,
-                          customer_id, session_id, invoice_id, last_error, reference, payer, created_at, updated_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        let upsert = "INSERT INTO payment_intents (id, livemode, status, description, amount, amount_received, amount_refunded,
+                          currency_id, method_id, customer_id, subscription_id, session_id, invoices, last_error, reference, payer,
+                          created_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
                       ON CONFLICT (id) DO UPDATE SET
                           status = excluded.status, description = excluded.description, amount = excluded.amount,
                           currency_id = excluded.currency_id, method_id = excluded.method_id, customer_id = excluded.customer_id,
-                          last_error = excluded.last_error, updated_at = excluded.updated_at
+                          invoices = excluded.invoices, last_error = excluded.last_error, updated_at = excluded.updated_at
                           WHERE payment_intents.status <> 'succeeded'";
         let query = self.0.query(upsert).bind(&intent.id).bind(intent.mode).bind(intent.status).bind(&intent.description);
-        let query = query.bind(intent.amount).bind(intent.amount_received).bind(&intent.currency_id).bind(&intent.method_id);
-        let query = query.bind(&intent.customer_id).bind(&intent.session_id).bind(&intent.invoice_id).bind(&intent.last_error);
-        let query = query.bind(&intent.reference).bind(&intent.payer).bind(intent.created_at).bind(intent.updated_at);
+        let query = query.bind(intent.amount).bind(intent.amount_received).bind(intent.amount_refunded).bind(&intent.currency_id);
+        let query = query.bind(&intent.method_id).bind(&intent.customer_id).bind(&intent.subscription_id).bind(&intent.session_id);
+        let query = query.bind(&intent.invoices).bind(&intent.last_error).bind(&intent.reference).bind(&intent.payer);
+        let query = query.bind(intent.created_at).bind(intent.updated_at);
         Ok(query.execute().await? == 1)
     }
 
@@ -84,11 +86,13 @@ fn intent(row: &Row) -> Result<Intent, StorageError> {
         description: row.get("description")?,
         amount: row.get("amount")?,
         amount_received: row.get("amount_received")?,
+        amount_refunded: row.get("amount_refunded")?,
         currency_id: row.get("currency_id")?,
         method_id: row.get("method_id")?,
         customer_id: row.get("customer_id")?,
+        subscription_id: row.get("subscription_id")?,
         session_id: row.get("session_id")?,
-        invoice_id: row.get("invoice_id")?,
+        invoices: row.get("invoices")?,
         last_error: row.get("last_error")?,
         reference: row.get("reference")?,
         payer: row.get("payer")?,

@@ -1,17 +1,37 @@
 //! Invoices, their lines, and the series that numbers them.
 
-use super::columns::keys;
-use super::listing::{Listing, list, listing};
-use super::{Row, Session};
+use super::columns::{keys, read_period};
+use super::listing::{Listing, list, listing, sql_each};
+use super::{Query, Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::billing::{Invoice, InvoiceFilter, InvoiceItem, Invoices};
-use souk_domain::shared::{Amount, InvoiceId, Listed, Mode, Page, StorageError, Timestamp};
+use souk_domain::billing::{Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, OVERDUE_MAX, Scope};
+use souk_domain::shared::{
+    Amount, ClockId, CustomerId, InvoiceId, Listed, Mode, Page, PaymentIntentId, StorageError, SubscriptionId, Timestamp,
+};
 
 const LIST: Listing = listing!(
     "invoices",
     "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR customer_id = $6)
-     AND ($7 IS NULL OR currency_id = $7) AND total >= $8"
+     AND ($7 IS NULL OR currency_id = $7) AND total >= $8 AND ($9 IS NULL OR subscription_id = $9)
+     AND ($10 OR reason NOT IN ('stake', 'slash_stake')) AND ($11 OR reason <> 'return_stake')"
 );
+const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
+const CLAIM_RETRIES: Sql = Sql {
+    sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
+                 (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL ORDER BY retry_at, id LIMIT $2)
+             RETURNING *",
+    postgres: "WITH due AS MATERIALIZED
+                   (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
+               UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*",
+};
+const CLAIM_RETRIES_BY_CLOCK: Sql = Sql {
+    sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
+                 (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 ORDER BY retry_at, id LIMIT $2)
+             RETURNING *",
+    postgres: "WITH due AS MATERIALIZED
+                   (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
+               UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*",
+};
 
 pub struct SqlInvoices<'s>(pub &'s mut Session);
 
@@ -19,40 +39,73 @@ pub struct SqlInvoices<'s>(pub &'s mut Session);
 impl Invoices for SqlInvoices<'_> {
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<bool, StorageError> {
         let upsert = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
-                          session_id, intent_id, bill_to, total, amount_paid, created_at, finalized_at, paid_at, updated_at)
-                      VALUES ($1, $2, NULL, 'draft', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, NULL, NULL, $14)
+                          session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
+                          retry_at, clock_id, created_at, finalized_at, paid_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
                       ON CONFLICT (id) DO UPDATE SET
                           description = excluded.description, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
                           method_id = excluded.method_id, intent_id = excluded.intent_id, bill_to = excluded.bill_to,
-                          total = excluded.total, updated_at = excluded.updated_at
+                          reason = excluded.reason, subscription_id = excluded.subscription_id, period_start = excluded.period_start,
+                          period_end = excluded.period_end, clock_id = excluded.clock_id, total = excluded.total, updated_at = excluded.updated_at
                           WHERE invoices.status = 'draft'";
-        let query = self.0.query(upsert).bind(&invoice.id).bind(invoice.mode).bind(invoice.reason).bind(&invoice.description);
-        let query = query.bind(&invoice.customer_id).bind(&invoice.currency_id).bind(&invoice.method_id).bind(&invoice.session_id);
-        let query = query.bind(&invoice.intent_id).bind(&invoice.bill_to).bind(invoice.total).bind(invoice.amount_paid);
-        if query.bind(invoice.created_at).bind(invoice.updated_at).execute().await? == 0 {
+        if bind_invoice(self.0.query(upsert), invoice).execute().await? == 0 {
             return Ok(false);
         }
         self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).execute().await?;
-        let insert = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-        for (position, item) in (0u32..).zip(items) {
-            let query = self.0.query(insert).bind(&item.id).bind(&invoice.id).bind(position).bind(&item.price_id);
-            query.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount).execute().await?;
-        }
+        self.insert_items(&invoice.id, items).await?;
         Ok(true)
     }
 
-    async fn pay(&mut self, id: &InvoiceId, amount: Amount, now: Timestamp) -> Result<bool, StorageError> {
+    async fn take_numbers(&mut self, mode: Mode, count: u32) -> Result<u64, StorageError> {
+        let update = "UPDATE invoice_series SET last_number = last_number + $2 WHERE livemode = $1 RETURNING last_number";
+        let last: u64 = self.0.query(update).bind(mode).bind(count).one().await?.get("last_number")?;
+        Ok(last + 1 - u64::from(count))
+    }
+
+    async fn insert_final(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
+        let insert = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
+                          session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
+                          retry_at, clock_id, created_at, finalized_at, paid_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+                      ON CONFLICT DO NOTHING";
+        if bind_invoice(self.0.query(insert), invoice).execute().await? == 0 {
+            return Err(StorageError::Duplicate("invoices: one of this subscription, start and reason".to_owned()));
+        }
+        self.insert_items(&invoice.id, items).await
+    }
+
+    async fn pay(
+        &mut self,
+        id: &InvoiceId,
+        amount: Amount,
+        intent: Option<&PaymentIntentId>,
+        now: Timestamp,
+    ) -> Result<Option<InvoiceStatus>, StorageError> {
+        let select = "SELECT status, livemode, number FROM invoices WHERE id = $1";
+        let Some(found) = self.0.query(select).bind(id).optional().await? else { return Ok(None) };
+        let number: Option<u64> = found.get("number")?;
         let update = "UPDATE invoices SET status = 'paid', amount_paid = $2, paid_at = $3, finalized_at = COALESCE(finalized_at, $3),
-                          updated_at = $3
-                      WHERE id = $1 AND status IN ('draft', 'open')
-                      RETURNING livemode, number";
-        let Some(paid) = self.0.query(update).bind(id).bind(amount).bind(now).optional().await? else { return Ok(false) };
-        if paid.get::<Option<u64>>("number")?.is_none() {
-            let number = self.next_number(paid.get("livemode")?).await?;
+                          intent_id = COALESCE($4, intent_id), retry_at = NULL, updated_at = $3
+                      WHERE id = $1 AND status IN ('draft', 'open', 'uncollectible')";
+        if self.0.query(update).bind(id).bind(amount).bind(now).bind(intent).execute().await? == 0 {
+            return Ok(None);
+        }
+        if number.is_none() {
+            let number = self.take_numbers(found.get("livemode")?, 1).await?;
             self.0.query("UPDATE invoices SET number = $2 WHERE id = $1").bind(id).bind(number).execute().await?;
         }
-        Ok(true)
+        found.get("status").map(Some)
+    }
+
+    async fn refuse(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE invoices SET status = 'uncollectible', refusals = refusals + 1, retry_at = $2, updated_at = $3
+                      WHERE id = $1 AND status IN ('open', 'uncollectible')";
+        Ok(self.0.query(update).bind(id).bind(retry_at).bind(now).execute().await? == 1)
+    }
+
+    async fn void(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE invoices SET status = 'void', retry_at = NULL, updated_at = $2 WHERE id = $1 AND status IN ('open', 'uncollectible')";
+        Ok(self.0.query(update).bind(id).bind(now).execute().await? == 1)
     }
 
     async fn void_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError> {
@@ -63,6 +116,11 @@ impl Invoices for SqlInvoices<'_> {
     async fn find(&mut self, id: &InvoiceId) -> Result<Option<Invoice>, StorageError> {
         let row = self.0.query("SELECT * FROM invoices WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(invoice).transpose()
+    }
+
+    async fn find_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError> {
+        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        rows.iter().map(invoice).collect()
     }
 
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError> {
@@ -77,20 +135,61 @@ impl Invoices for SqlInvoices<'_> {
             self.0,
             &LIST,
             page,
-            |query| query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(&filter.currency_id).bind(least),
+            |query| {
+                let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(&filter.currency_id).bind(least);
+                query.bind(&filter.subscription_id).bind(filter.include_staking).bind(filter.include_return_staking)
+            },
             invoice,
         )
         .await
     }
+
+    async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError> {
+        let select = "SELECT * FROM invoices WHERE customer_id = $1 AND status = 'uncollectible' ORDER BY id LIMIT $2";
+        let rows = self.0.query(select).bind(customer).bind(OVERDUE_MAX as u64).all().await?;
+        rows.iter().map(invoice).collect()
+    }
+
+    async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {
+        let rows = match scope {
+            Scope::Wall => self.0.query_each(CLAIM_RETRIES).bind(now).bind(limit).all().await?,
+            Scope::Clock(clock) => self.0.query_each(CLAIM_RETRIES_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
+        };
+        rows.iter().map(invoice).collect()
+    }
+
+    async fn next_retry(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError> {
+        let select = "SELECT MIN(retry_at) AS at FROM invoices WHERE clock_id = $1 AND retry_at IS NOT NULL";
+        self.0.query(select).bind(clock).one().await?.get("at")
+    }
+
+    async fn stop_retries(&mut self, subscription: &SubscriptionId, now: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE invoices SET retry_at = NULL, updated_at = $2 WHERE subscription_id = $1 AND retry_at IS NOT NULL";
+        self.0.query(update).bind(subscription).bind(now).execute().await.map(drop)
+    }
 }
 
 impl SqlInvoices<'_> {
-    /// The next number of a mode's series. Whoever asks next waits until this unit of work ends, and gets the same
-    /// number when it is dropped: that is what leaves no gaps.
-    async fn next_number(&mut self, mode: Mode) -> Result<u64, StorageError> {
-        let update = "UPDATE invoice_series SET last_number = last_number + 1 WHERE livemode = $1 RETURNING last_number";
-        self.0.query(update).bind(mode).one().await?.get("last_number")
+    async fn insert_items(&mut self, invoice: &InvoiceId, items: &[InvoiceItem]) -> Result<(), StorageError> {
+        let insert = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        for (position, item) in (0u32..).zip(items) {
+            let query = self.0.query(insert).bind(&item.id).bind(invoice).bind(position).bind(&item.price_id);
+            query.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount).execute().await?;
+        }
+        Ok(())
     }
+}
+
+/// All columns, in the order of both inserts.
+fn bind_invoice<'q>(query: Query<'q>, invoice: &Invoice) -> Query<'q> {
+    let query = query.bind(&invoice.id).bind(invoice.mode).bind(invoice.number).bind(invoice.status).bind(invoice.reason);
+    let query = query.bind(&invoice.description).bind(&invoice.customer_id).bind(&invoice.currency_id).bind(&invoice.method_id);
+    let query = query.bind(&invoice.session_id).bind(&invoice.subscription_id).bind(invoice.period.map(|period| period.start));
+    let query = query.bind(invoice.period.map(|period| period.end)).bind(&invoice.intent_id).bind(&invoice.bill_to);
+    let query = query.bind(invoice.total).bind(invoice.amount_paid).bind(invoice.refusals).bind(invoice.retry_at);
+    let query = query.bind(&invoice.clock_id).bind(invoice.created_at).bind(invoice.finalized_at).bind(invoice.paid_at);
+    query.bind(invoice.updated_at)
 }
 
 fn invoice(row: &Row) -> Result<Invoice, StorageError> {
@@ -105,10 +204,15 @@ fn invoice(row: &Row) -> Result<Invoice, StorageError> {
         currency_id: row.get("currency_id")?,
         method_id: row.get("method_id")?,
         session_id: row.get("session_id")?,
+        subscription_id: row.get("subscription_id")?,
+        period: read_period(row, "period_start", "period_end")?,
         intent_id: row.get("intent_id")?,
         bill_to: row.get("bill_to")?,
         total: row.get("total")?,
         amount_paid: row.get("amount_paid")?,
+        refusals: row.get("refusals")?,
+        retry_at: row.get("retry_at")?,
+        clock_id: row.get("clock_id")?,
         created_at: row.get("created_at")?,
         finalized_at: row.get("finalized_at")?,
         paid_at: row.get("paid_at")?,

@@ -2,17 +2,17 @@
 
 use super::{
     Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlCheckoutSessions, SqlConnectSessions, SqlCustomers,
-    SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoices, SqlJournal, SqlLogins, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices,
-    SqlProducts, SqlUsers,
+    SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoices, SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox,
+    SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlSubscriptions, SqlTestClocks, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, ConnectSessions, Logins, Users};
-use souk_domain::billing::Invoices;
+use souk_domain::billing::{Invoices, Subscriptions, TestClocks, UsageRecords};
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
-use souk_domain::payment::{Attempts, Intents, Methods};
+use souk_domain::payment::{Attempts, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, Store, UnitOfWork};
@@ -76,6 +76,11 @@ impl UnitOfWork for SqlUnitOfWork {
         links: PaymentLinks as SqlPaymentLinks;
         sessions: CheckoutSessions as SqlCheckoutSessions;
         invoices: Invoices as SqlInvoices;
+        subscriptions: Subscriptions as SqlSubscriptions;
+        mandates: Mandates as SqlMandates;
+        refunds: Refunds as SqlRefunds;
+        usage: UsageRecords as SqlUsageRecords;
+        clocks: TestClocks as SqlTestClocks;
         journal: Journal as SqlJournal;
         apps: Apps as SqlApps;
         entitlements: Entitlements as SqlEntitlements;

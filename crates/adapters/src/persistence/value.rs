@@ -12,10 +12,10 @@
 
 use bigdecimal::{BigDecimal, ToPrimitive};
 use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
-use souk_domain::billing::{BillingReason, InvoiceStatus};
+use souk_domain::billing::{BillingReason, InvoiceStatus, SubscriptionStatus, UsageAction};
 use souk_domain::checkout::{PaymentStatus, SessionStatus};
 use souk_domain::ledger::{Account, Reason, Side};
-use souk_domain::payment::{AttemptStatus, IntentStatus, MethodKind};
+use souk_domain::payment::{AttemptStatus, IntentStatus, MandateStatus, MethodKind, RefundStatus, RefundType};
 use souk_domain::shared::*;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -138,7 +138,7 @@ macro_rules! stored_names {
 }
 stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
-    BillingReason, Reason,
+    BillingReason, Reason, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, UsageAction,
 }
 
 macro_rules! stored_ids {
@@ -147,6 +147,7 @@ macro_rules! stored_ids {
 stored_ids! {
     UserId, LoginId, PassportId, ApiKeyId, CategoryId, VersionId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
     PaymentLinkId, SessionId, PaymentIntentId, AttemptId, InvoiceId, InvoiceItemId, EntryId, EventId, RefundId, SubscriptionId,
+    SubscriptionItemId, MandateId, UsageRecordId, ClockId,
 }
 
 impl Value {

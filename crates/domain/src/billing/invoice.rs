@@ -1,11 +1,15 @@
 //! Invoices: a draft from submit, numbered when they become payable or paid (invariant 11).
 
+use super::{Period, Scope};
 use crate::customer::Address;
 use crate::shared::{
-    Amount, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, Listed, MethodId, Mode, Page, PaymentIntentId, PriceId, SessionId,
-    StorageError, Timestamp,
+    Amount, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, Listed, MethodId, Mode, Page, PaymentIntentId, PriceId, SessionId,
+    StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
+
+/// The most overdue invoices that are collected together.
+pub const OVERDUE_MAX: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InvoiceStatus {
@@ -40,19 +44,59 @@ impl InvoiceStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BillingReason {
     Manual,
+    SubscriptionCreate,
+    SubscriptionCycle,
+    SubscriptionUpdate,
+    SubscriptionRecover,
+    SubscriptionThreshold,
+    SubscriptionCancel,
+    SlashStake,
+    Stake,
+    ReturnStake,
+    Recharge,
 }
 
 impl BillingReason {
+    pub const ALL: [Self; 11] = [
+        Self::Manual,
+        Self::SubscriptionCreate,
+        Self::SubscriptionCycle,
+        Self::SubscriptionUpdate,
+        Self::SubscriptionRecover,
+        Self::SubscriptionThreshold,
+        Self::SubscriptionCancel,
+        Self::SlashStake,
+        Self::Stake,
+        Self::ReturnStake,
+        Self::Recharge,
+    ];
+
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Manual => "manual",
+            Self::SubscriptionCreate => "subscription_create",
+            Self::SubscriptionCycle => "subscription_cycle",
+            Self::SubscriptionUpdate => "subscription_update",
+            Self::SubscriptionRecover => "subscription_recover",
+            Self::SubscriptionThreshold => "subscription_threshold",
+            Self::SubscriptionCancel => "subscription_cancel",
+            Self::SlashStake => "slash_stake",
+            Self::Stake => "stake",
+            Self::ReturnStake => "return_stake",
+            Self::Recharge => "recharge",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        (name == "manual").then_some(Self::Manual)
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
+    /// Deposits and what becomes of them: they are no price of anything.
+    #[must_use]
+    pub const fn is_stake(self) -> bool {
+        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake)
     }
 }
 
@@ -78,10 +122,19 @@ pub struct Invoice {
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
     pub session_id: Option<SessionId>,
+    pub subscription_id: Option<SubscriptionId>,
+    /// What it bills for, where it bills for time. One invoice for each subscription, start and reason (invariant 2).
+    pub period: Option<Period>,
     pub intent_id: Option<PaymentIntentId>,
     pub bill_to: BillTo,
     pub total: Amount,
     pub amount_paid: Amount,
+    /// How often its collection was refused.
+    pub refusals: u32,
+    /// When collection is tried again by itself.
+    pub retry_at: Option<Timestamp>,
+    /// The customer's test clock.
+    pub clock_id: Option<ClockId>,
     pub created_at: Timestamp,
     pub finalized_at: Option<Timestamp>,
     pub paid_at: Option<Timestamp>,
@@ -115,6 +168,10 @@ pub struct InvoiceFilter {
     pub statuses: Vec<InvoiceStatus>,
     pub customer_id: Option<CustomerId>,
     pub currency_id: Option<CurrencyId>,
+    pub subscription_id: Option<SubscriptionId>,
+    /// Stakes and slashes too; returned stakes too.
+    pub include_staking: bool,
+    pub include_return_staking: bool,
     /// Leaves out invoices of amount zero.
     pub ignore_zero: bool,
 }
@@ -123,12 +180,37 @@ pub struct InvoiceFilter {
 pub trait Invoices: Send {
     /// Inserts a draft, or replaces the draft with this id and its items. False when it is no draft any more.
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<bool, StorageError>;
-    /// Draft or open to paid, and gives it the next number of its mode if it has none, in one unit of work. False when it was paid or void already.
-    async fn pay(&mut self, id: &InvoiceId, amount: Amount, now: Timestamp) -> Result<bool, StorageError>;
+    /// The next `count` numbers of a mode's series, the first of them. Whoever asks next waits until this unit of work ends.
+    async fn take_numbers(&mut self, mode: Mode, count: u32) -> Result<u64, StorageError>;
+    /// Inserts a finalized invoice with its number. [`StorageError::Duplicate`] when its subscription, start and reason have
+    /// one already (invariant 2), and the unit of work must be dropped.
+    async fn insert_final(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError>;
+    /// Draft, open or uncollectible to paid, and gives it the next number of its mode if it has none, in one unit of work.
+    /// Answers the status it had; `None` when it was paid or void already.
+    async fn pay(
+        &mut self,
+        id: &InvoiceId,
+        amount: Amount,
+        intent: Option<&PaymentIntentId>,
+        now: Timestamp,
+    ) -> Result<Option<InvoiceStatus>, StorageError>;
+    /// A refused collection: open to uncollectible, one refusal more, and when it is tried again.
+    async fn refuse(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>, now: Timestamp) -> Result<bool, StorageError>;
+    /// Open or uncollectible to void, keeping its number. False when it is paid, void or a draft.
+    async fn void(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError>;
     /// Draft to void, without a number. False when it is no draft.
     async fn void_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &InvoiceId) -> Result<Option<Invoice>, StorageError>;
+    async fn find_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError>;
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError>;
     /// Newest first.
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError>;
+    /// The uncollectible ones of a customer, oldest first, at most [`OVERDUE_MAX`].
+    async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError>;
+    /// Takes those whose time to be tried again has come: their `retry_at` is cleared, so that nobody else takes them.
+    async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
+    /// When the next one of a clock is tried again.
+    async fn next_retry(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
+    /// Nothing of a subscription is tried again by itself.
+    async fn stop_retries(&mut self, subscription: &SubscriptionId, now: Timestamp) -> Result<(), StorageError>;
 }

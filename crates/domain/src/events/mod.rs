@@ -17,18 +17,28 @@ pub enum Topic {
     SettleAttempt,
     /// Mail the receipt of a paid invoice. Payload: `invoice`.
     ReceiptMail,
+    /// Send the attempts that a round of renewals wrote. Payload: `attempts`, ids joined by commas.
+    Charge,
+    /// Advance a test clock to its target. Payload: `clock`.
+    AdvanceClock,
+    /// Mail about a subscription. Payload: `kind`, and `subscription` or `invoice`.
+    BillingMail,
     /// Tell the open pages. Payload: `event` and ids only: the channel is public.
     Realtime,
 }
 
 impl Topic {
-    pub const ALL: [Self; 3] = [Self::SettleAttempt, Self::ReceiptMail, Self::Realtime];
+    pub const ALL: [Self; 6] =
+        [Self::SettleAttempt, Self::ReceiptMail, Self::Charge, Self::AdvanceClock, Self::BillingMail, Self::Realtime];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::SettleAttempt => "settle_attempt",
             Self::ReceiptMail => "receipt_mail",
+            Self::Charge => "charge",
+            Self::AdvanceClock => "advance_clock",
+            Self::BillingMail => "billing_mail",
             Self::Realtime => "realtime",
         }
     }

@@ -1,6 +1,6 @@
 //! The double-entry journal: entries that sum to zero (invariant 5).
 
-use crate::shared::{Amount, AmountError, CurrencyId, EntryId, Mode, StorageError, Timestamp};
+use crate::shared::{Amount, AmountError, CurrencyId, EntryId, MethodId, Mode, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
@@ -11,24 +11,33 @@ pub enum Account {
     Network(String),
     /// What was earned by sales.
     Sales,
+    /// Deposits that stand at a network, by method id.
+    Staked(String),
+    /// The same deposits, owed to those who made them.
+    Stakes,
 }
 
 impl Account {
-    /// `assets:network:{method}` or `income:sales`: what an accounting tool would call it.
+    /// What an accounting tool would call it: `assets:network:{method}`, `income:sales`, ...
     #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Network(method) => format!("assets:network:{method}"),
             Self::Sales => "income:sales".to_owned(),
+            Self::Staked(method) => format!("assets:staked:{method}"),
+            Self::Stakes => "liabilities:stakes".to_owned(),
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        match name.strip_prefix("assets:network:") {
-            Some(method) => Some(Self::Network(method.to_owned())),
-            None => (name == "income:sales").then_some(Self::Sales),
+        if let Some(method) = name.strip_prefix("assets:network:") {
+            return Some(Self::Network(method.to_owned()));
         }
+        if let Some(method) = name.strip_prefix("assets:staked:") {
+            return Some(Self::Staked(method.to_owned()));
+        }
+        [Self::Sales, Self::Stakes].into_iter().find(|account| account.name() == name)
     }
 }
 
@@ -59,23 +68,56 @@ pub struct Entry {
     postings: Vec<Posting>,
 }
 
+/// Why an entry was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
     Payment,
+    Refund,
+    Stake,
+    ReturnStake,
+    Slash,
 }
 
 impl Reason {
+    pub const ALL: [Self; 5] = [Self::Payment, Self::Refund, Self::Stake, Self::ReturnStake, Self::Slash];
+
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Payment => "payment",
+            Self::Refund => "refund",
+            Self::Stake => "stake",
+            Self::ReturnStake => "return_stake",
+            Self::Slash => "slash",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        (name == "payment").then_some(Self::Payment)
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
+
+    /// The two accounts of an entry for this reason, debit first.
+    #[must_use]
+    pub fn accounts(self, method: &MethodId) -> (Account, Account) {
+        let (network, staked) = (Account::Network(method.to_string()), Account::Staked(method.to_string()));
+        match self {
+            Self::Payment => (network, Account::Sales),
+            Self::Refund => (Account::Sales, network),
+            Self::Stake => (staked, Account::Stakes),
+            Self::ReturnStake => (Account::Stakes, staked),
+            // What was a deposit is the store's now, and pays what was owed.
+            Self::Slash => (network, Account::Sales),
+        }
+    }
+}
+
+/// Money that moved at a method.
+#[derive(Debug, Clone, Copy)]
+pub struct Movement<'a> {
+    pub method_id: &'a MethodId,
+    pub currency_id: &'a CurrencyId,
+    pub amount: Amount,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -99,6 +141,26 @@ impl Entry {
     ) -> Result<Self, LedgerError> {
         check_balance(&postings)?;
         Ok(Self { id, mode, subject: subject.into(), reason, booked_at, postings })
+    }
+
+    /// An entry of two postings: what moved `amount`, for this reason, at this method.
+    pub fn of_movement(
+        id: EntryId,
+        mode: Mode,
+        reason: Reason,
+        subject: impl Into<String>,
+        booked_at: Timestamp,
+        movement: &Movement<'_>,
+    ) -> Result<Self, LedgerError> {
+        let (debit, credit) = reason.accounts(movement.method_id);
+        let posting =
+            |account, side| Posting { account, side, amount: movement.amount, currency_id: movement.currency_id.clone() };
+        let mut postings = vec![posting(debit, Side::Debit), posting(credit, Side::Credit)];
+        if reason == Reason::Slash {
+            postings.push(posting(Account::Stakes, Side::Debit));
+            postings.push(posting(Account::Staked(movement.method_id.to_string()), Side::Credit));
+        }
+        Self::new(id, mode, reason, subject, booked_at, postings)
     }
 
     #[must_use]
@@ -154,7 +216,7 @@ mod tests {
 
     #[test]
     fn account_names_read_back() {
-        for account in [Account::Sales, Account::Network("pm_1".into())] {
+        for account in [Account::Sales, Account::Stakes, Account::Network("pm_1".into()), Account::Staked("pm_1".into())] {
             assert_eq!(Account::from_name(&account.name()), Some(account));
         }
     }

@@ -1,9 +1,10 @@
 //! Payment intents and the attempts to settle them.
 
-use super::Refusal;
+use super::{CardHolder, Refusal, SavedCard};
 use crate::access::Did;
 use crate::shared::{
-    Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, Listed, MethodId, Mode, Page, PaymentIntentId, SessionId, StorageError, Timestamp,
+    Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, RefundId, SessionId,
+    StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
 use std::time::Duration;
@@ -46,11 +47,16 @@ pub struct Intent {
     pub description: String,
     pub amount: Amount,
     pub amount_received: Amount,
+    /// Given back, or on its way back.
+    pub amount_refunded: Amount,
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
     pub customer_id: CustomerId,
-    pub session_id: SessionId,
-    pub invoice_id: InvoiceId,
+    pub subscription_id: Option<SubscriptionId>,
+    /// The checkout it belongs to; a renewal and a collection belong to none.
+    pub session_id: Option<SessionId>,
+    /// The invoices it pays, at least one; the first gives it its name.
+    pub invoices: Vec<InvoiceId>,
     pub last_error: Option<Refusal>,
     /// The network's name of the payment, once settled.
     pub reference: String,
@@ -95,13 +101,71 @@ impl AttemptStatus {
     }
 }
 
+/// What an attempt is for. Each purpose of each object has one open attempt at a time (invariant 1).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    Payment(PaymentIntentId),
+    /// A permission to charge later is being given.
+    Mandate(MandateId),
+    /// A deposit for a subscription is being made, given back, taken.
+    Stake(SubscriptionId),
+    ReturnStake(SubscriptionId),
+    Slash(SubscriptionId),
+    Refund(RefundId),
+}
+
+impl Purpose {
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Payment(_) => "payment",
+            Self::Mandate(_) => "mandate",
+            Self::Stake(_) => "stake",
+            Self::ReturnStake(_) => "return_stake",
+            Self::Slash(_) => "slash",
+            Self::Refund(_) => "refund",
+        }
+    }
+
+    /// The id of the object it is about.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        match self {
+            Self::Payment(id) => id.as_str(),
+            Self::Mandate(id) => id.as_str(),
+            Self::Stake(id) | Self::ReturnStake(id) | Self::Slash(id) => id.as_str(),
+            Self::Refund(id) => id.as_str(),
+        }
+    }
+
+    #[must_use]
+    pub fn of(name: &str, subject: &str) -> Option<Self> {
+        Some(match name {
+            "payment" => Self::Payment(PaymentIntentId::parse(subject).ok()?),
+            "mandate" => Self::Mandate(MandateId::parse(subject).ok()?),
+            "stake" => Self::Stake(SubscriptionId::parse(subject).ok()?),
+            "return_stake" => Self::ReturnStake(SubscriptionId::parse(subject).ok()?),
+            "slash" => Self::Slash(SubscriptionId::parse(subject).ok()?),
+            "refund" => Self::Refund(RefundId::parse(subject).ok()?),
+            _ => return None,
+        })
+    }
+}
+
 /// What an attempt sends.
 #[derive(Clone, PartialEq, Eq)]
 pub enum AttemptKind {
-    /// The payer's signed transaction, sent again byte for byte.
+    /// A signed transaction, sent again byte for byte: of the payer, or of this store's own key.
     Wallet { payer: Did, bytes: Vec<u8>, hash: String },
     /// A card intent at the provider, opened under the attempt's id. Both texts are empty until the provider has answered.
-    Card { provider_id: String, client_secret: String },
+    /// With a holder, the card is kept for later charges.
+    Card { provider_id: String, client_secret: String, keep_for: Option<CardHolder> },
+    /// A card that is to be kept without being charged now, opened in the same way.
+    CardSetup { provider_id: String, client_secret: String, holder: CardHolder },
+    /// A charge of a kept card while the customer is not there. The name is empty until the provider has answered.
+    OffSession { card: SavedCard, provider_id: String },
+    /// Money back to the card that a provider's intent was paid with.
+    CardRefund { payment: String },
 }
 
 impl std::fmt::Debug for AttemptKind {
@@ -109,6 +173,9 @@ impl std::fmt::Debug for AttemptKind {
         match self {
             Self::Wallet { payer, hash, .. } => f.debug_struct("Wallet").field("payer", payer).field("hash", hash).finish_non_exhaustive(),
             Self::Card { provider_id, .. } => f.debug_struct("Card").field("provider_id", provider_id).finish_non_exhaustive(),
+            Self::CardSetup { provider_id, .. } => f.debug_struct("CardSetup").field("provider_id", provider_id).finish_non_exhaustive(),
+            Self::OffSession { provider_id, .. } => f.debug_struct("OffSession").field("provider_id", provider_id).finish_non_exhaustive(),
+            Self::CardRefund { payment } => f.debug_struct("CardRefund").field("payment", payment).finish(),
         }
     }
 }
@@ -116,7 +183,7 @@ impl std::fmt::Debug for AttemptKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     pub id: AttemptId,
-    pub intent_id: PaymentIntentId,
+    pub purpose: Purpose,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
     pub amount: Amount,
@@ -127,6 +194,8 @@ pub struct Attempt {
     pub checks: u32,
     /// When the janitor asks next.
     pub check_at: Timestamp,
+    /// When it was first sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
+    pub sent_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -168,11 +237,19 @@ pub trait Intents: Send {
 
 #[async_trait]
 pub trait Attempts: Send {
-    /// [`StorageError::Duplicate`] when the intent has an open attempt already, or a wallet's transaction was used before.
-    async fn insert(&mut self, attempt: &Attempt) -> Result<(), StorageError>;
+    /// [`StorageError::Duplicate`] when the purpose, or one of the invoices it covers, has an open attempt already, or a
+    /// wallet's transaction was used before. The unit of work must be dropped then.
+    async fn insert(&mut self, attempt: &Attempt, covers: &[InvoiceId]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
+    async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
+    /// Those among `ids` that are open.
+    async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
+    /// Those among `invoices` that an open attempt covers.
+    async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
+    /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller.
+    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Whether any attempt of the method is open.
     async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.

@@ -1,11 +1,17 @@
-//! Payment methods, currencies, intents, attempts, and the rails that reach the networks.
+//! Payment methods, currencies, intents, attempts, mandates, refunds, and the rails that reach the networks.
 
 mod intent;
 mod manage_method;
+mod mandate;
 mod method;
+mod pursue;
 mod rail;
+mod refund;
 
 pub use intent::*;
 pub use manage_method::*;
+pub use mandate::*;
 pub use method::*;
+pub use pursue::*;
 pub use rail::*;
+pub use refund::*;

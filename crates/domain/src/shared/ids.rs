@@ -107,6 +107,10 @@ ids! {
     EventId = "evt_";
     RefundId = "re_";
     SubscriptionId = "sub_";
+    SubscriptionItemId = "si_";
+    MandateId = "man_";
+    UsageRecordId = "ur_";
+    ClockId = "clock_";
 }
 
 #[cfg(test)]

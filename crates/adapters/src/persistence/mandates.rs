@@ -1,0 +1,52 @@
+//! Permissions to charge later.
+
+use super::columns::keys;
+use super::listing::sql_each;
+use super::{Row, Session, Sql};
+use async_trait::async_trait;
+use souk_domain::payment::{Mandate, Mandates};
+use souk_domain::shared::{CustomerId, MandateId, MethodId, StorageError};
+
+const FIND_ALL: Sql = sql_each!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
+
+pub struct SqlMandates<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl Mandates for SqlMandates<'_> {
+    async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError> {
+        let upsert = "INSERT INTO mandates (id, livemode, customer_id, method_id, status, given, created_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                      ON CONFLICT (id) DO UPDATE SET status = excluded.status, given = excluded.given, updated_at = excluded.updated_at";
+        let query = self.0.query(upsert).bind(&mandate.id).bind(mandate.mode).bind(&mandate.customer_id).bind(&mandate.method_id);
+        query.bind(mandate.status).bind(&mandate.grant).bind(mandate.created_at).bind(mandate.updated_at).execute().await.map(drop)
+    }
+
+    async fn find(&mut self, id: &MandateId) -> Result<Option<Mandate>, StorageError> {
+        let row = self.0.query("SELECT * FROM mandates WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(mandate).transpose()
+    }
+
+    async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError> {
+        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        rows.iter().map(mandate).collect()
+    }
+
+    async fn active_of(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Vec<Mandate>, StorageError> {
+        let select = "SELECT * FROM mandates WHERE customer_id = $1 AND method_id = $2 AND status = 'active' ORDER BY id DESC";
+        let rows = self.0.query(select).bind(customer).bind(method).all().await?;
+        rows.iter().map(mandate).collect()
+    }
+}
+
+fn mandate(row: &Row) -> Result<Mandate, StorageError> {
+    Ok(Mandate {
+        id: row.get("id")?,
+        mode: row.get("livemode")?,
+        customer_id: row.get("customer_id")?,
+        method_id: row.get("method_id")?,
+        status: row.get("status")?,
+        grant: row.get("given")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

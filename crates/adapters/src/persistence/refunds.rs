@@ -1,0 +1,94 @@
+//! Money that went back.
+
+use super::listing::{Listing, list, listing};
+use super::{Row, Session, Sql};
+use async_trait::async_trait;
+use souk_domain::payment::{Refund, RefundStatus, Refunds};
+use souk_domain::shared::{CustomerId, Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp};
+
+const LIST: Listing = listing!("refunds", "livemode = $4 AND ($5 IS NULL OR customer_id = $5)");
+
+/// Amounts are texts of 39 digits on SQLite: its own arithmetic would make floats of them, so the sum comes from here,
+/// and the row must still hold what it was made of.
+const TAKE: &str = "UPDATE payment_intents SET amount_refunded = $2, updated_at = $3
+                    WHERE id = $1 AND status = 'succeeded' AND amount_refunded = $4 AND amount_received >= $2";
+const LOCK_INTENT: Sql = Sql {
+    sqlite: "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1",
+    postgres: "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1 FOR UPDATE",
+};
+
+pub struct SqlRefunds<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl Refunds for SqlRefunds<'_> {
+    async fn reserve(&mut self, refund: &Refund) -> Result<bool, StorageError> {
+        if let Some(intent) = &refund.intent_id {
+            let Some(row) = self.0.query_each(LOCK_INTENT).bind(intent).optional().await? else { return Ok(false) };
+            let before = row.get("amount_refunded")?;
+            let Ok(after) = refund.amount.plus(before) else { return Ok(false) };
+            let query = self.0.query(TAKE).bind(intent).bind(after).bind(refund.created_at).bind(before);
+            if query.execute().await? == 0 {
+                return Ok(false);
+            }
+        }
+        let insert = "INSERT INTO refunds (id, livemode, kind, status, amount, currency_id, method_id, customer_id, intent_id, invoice_id,
+                          subscription_id, reason, description, reference, created_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+        let query = self.0.query(insert).bind(&refund.id).bind(refund.mode).bind(refund.kind).bind(refund.status).bind(refund.amount);
+        let query = query.bind(&refund.currency_id).bind(&refund.method_id).bind(&refund.customer_id).bind(&refund.intent_id);
+        let query = query.bind(&refund.invoice_id).bind(&refund.subscription_id).bind(&refund.reason).bind(&refund.description);
+        query.bind(&refund.reference).bind(refund.created_at).bind(refund.updated_at).execute().await?;
+        Ok(true)
+    }
+
+    async fn finish(&mut self, id: &RefundId, status: RefundStatus, reference: &str, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE refunds SET status = $2, reference = $3, updated_at = $4 WHERE id = $1 AND status = 'pending'
+                      RETURNING intent_id, amount";
+        let Some(done) = self.0.query(update).bind(id).bind(status).bind(reference).bind(now).optional().await? else {
+            return Ok(false);
+        };
+        let intent: Option<PaymentIntentId> = done.get("intent_id")?;
+        if let (RefundStatus::Failed, Some(intent)) = (status, intent) {
+            let row = self.0.query_each(LOCK_INTENT).bind(&intent).one().await?;
+            let before: souk_domain::shared::Amount = row.get("amount_refunded")?;
+            let after = before.minus(done.get("amount")?).unwrap_or_default();
+            self.0.query(TAKE).bind(&intent).bind(after).bind(now).bind(before).execute().await?;
+        }
+        Ok(true)
+    }
+
+    async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError> {
+        let row = self.0.query("SELECT * FROM refunds WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(refund).transpose()
+    }
+
+    async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<Refund>, StorageError> {
+        let rows = self.0.query("SELECT * FROM refunds WHERE intent_id = $1 ORDER BY id").bind(intent).all().await?;
+        rows.iter().map(refund).collect()
+    }
+
+    async fn list(&mut self, mode: Mode, customer: Option<&CustomerId>, page: &Page) -> Result<Listed<Refund>, StorageError> {
+        list(self.0, &LIST, page, |query| query.bind(mode).bind(customer), refund).await
+    }
+}
+
+fn refund(row: &Row) -> Result<Refund, StorageError> {
+    Ok(Refund {
+        id: row.get("id")?,
+        mode: row.get("livemode")?,
+        kind: row.get("kind")?,
+        status: row.get("status")?,
+        amount: row.get("amount")?,
+        currency_id: row.get("currency_id")?,
+        method_id: row.get("method_id")?,
+        customer_id: row.get("customer_id")?,
+        intent_id: row.get("intent_id")?,
+        invoice_id: row.get("invoice_id")?,
+        subscription_id: row.get("subscription_id")?,
+        reason: row.get("reason")?,
+        description: row.get("description")?,
+        reference: row.get("reference")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

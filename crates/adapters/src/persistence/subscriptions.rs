@@ -1,0 +1,191 @@
+//! Subscriptions and their items.
+
+use super::columns::{keys, read_period};
+use super::listing::{Listing, list, listing, sql_each};
+use super::{Row, Session, Sql};
+use async_trait::async_trait;
+use souk_domain::billing::{Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions};
+use souk_domain::shared::{ClockId, CustomerId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp};
+use std::collections::HashMap;
+
+const FIND_ALL: Sql = sql_each!("SELECT * FROM subscriptions WHERE id IN " (listed "$1") " ORDER BY id");
+const ITEMS: Sql =
+    sql_each!("SELECT * FROM subscription_items WHERE subscription_id IN " (listed "$1") " ORDER BY subscription_id, position");
+const LIST: Listing = listing!(
+    "subscriptions",
+    "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR customer_id = $6)
+     AND ($7 IS NULL OR " (has_all "metadata" "$7") ")"
+);
+const LOCK_DUE: Sql = Sql {
+    sqlite: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2",
+    postgres: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
+};
+const LOCK_DUE_BY_CLOCK: Sql = Sql {
+    sqlite: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2",
+    postgres: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
+};
+
+pub struct SqlSubscriptions<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl Subscriptions for SqlSubscriptions<'_> {
+    async fn insert(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
+        let insert = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id,
+                          session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
+                          cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
+                          stake, latest_invoice_id, clock_id, due_at, parked, metadata, created_at, updated_at, version)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+                              $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)";
+        let s = subscription;
+        let query = self.0.query(insert).bind(&s.id).bind(s.mode).bind(s.status).bind(&s.description).bind(&s.customer_id);
+        let query = query.bind(&s.method_id).bind(&s.currency_id).bind(&s.mandate_id).bind(&s.session_id).bind(s.cycle);
+        let query = query.bind(s.anchor).bind(s.index).bind(s.period.start).bind(s.period.end).bind(s.trial.map(|trial| trial.start));
+        let query = query.bind(s.trial.map(|trial| trial.end)).bind(s.cancel_at_period_end).bind(s.cancel_at).bind(s.canceled_at);
+        let query = query.bind(s.ended_at).bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(s.days_until_cancel);
+        let query = query.bind(s.billing_threshold).bind(&s.stake).bind(&s.latest_invoice_id).bind(&s.clock_id).bind(s.next_due());
+        let query = query.bind(&s.parked).bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version);
+        query.execute().await?;
+        self.insert_items(subscription).await
+    }
+
+    async fn find(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
+        let row = self.0.query("SELECT * FROM subscriptions WHERE id = $1").bind(id).optional().await?;
+        Ok(self.with_items(row.into_iter().collect()).await?.pop())
+    }
+
+    async fn find_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError> {
+        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        self.with_items(rows).await
+    }
+
+    async fn update(&mut self, subscription: &Subscription) -> Result<bool, StorageError> {
+        let update = "UPDATE subscriptions SET status = $3, description = $4, method_id = $5, currency_id = $6, mandate_id = $7, cycle = $8,
+                          anchor = $9, period_index = $10, period_start = $11, period_end = $12, cancel_at_period_end = $13,
+                          cancel_at = $14, canceled_at = $15, ended_at = $16, cancellation = $17, past_due_since = $18, paused_at = $19,
+                          stake = $20, latest_invoice_id = $21, due_at = $22, parked = $23, metadata = $24, updated_at = $25,
+                          version = version + 1
+                      WHERE id = $1 AND version = $2";
+        let s = subscription;
+        let due_at = if s.parked.is_some() { None } else { s.next_due() };
+        let query = self.0.query(update).bind(&s.id).bind(s.version).bind(s.status).bind(&s.description).bind(&s.method_id);
+        let query = query.bind(&s.currency_id).bind(&s.mandate_id).bind(s.cycle).bind(s.anchor).bind(s.index).bind(s.period.start);
+        let query = query.bind(s.period.end).bind(s.cancel_at_period_end).bind(s.cancel_at).bind(s.canceled_at).bind(s.ended_at);
+        let query = query.bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(&s.stake).bind(&s.latest_invoice_id);
+        let query = query.bind(due_at).bind(&s.parked).bind(&s.metadata).bind(s.updated_at);
+        Ok(query.execute().await? == 1)
+    }
+
+    async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
+        self.0.query("DELETE FROM subscription_items WHERE subscription_id = $1").bind(&subscription.id).execute().await?;
+        self.insert_items(subscription).await
+    }
+
+    async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError> {
+        let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
+        let metadata = (!filter.metadata.is_empty()).then(|| filter.metadata.clone());
+        let listed = list(
+            self.0,
+            &LIST,
+            page,
+            |query| query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(metadata.clone()),
+            |row| subscription(row, Vec::new()),
+        )
+        .await?;
+        let ids: Vec<_> = listed.list.iter().map(|subscription| subscription.id.clone()).collect();
+        let mut items = self.items(&ids).await?;
+        let fill = |one: Subscription| Subscription { items: items.remove(&one.id).unwrap_or_default(), ..one };
+        Ok(Listed { count: listed.count, list: listed.list.into_iter().map(fill).collect() })
+    }
+
+    async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError> {
+        let rows = match scope {
+            Scope::Wall => self.0.query_each(LOCK_DUE).bind(now).bind(limit).all().await?,
+            Scope::Clock(clock) => self.0.query_each(LOCK_DUE_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
+        };
+        self.with_items(rows).await
+    }
+
+    async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError> {
+        let select = "SELECT MIN(due_at) AS at FROM subscriptions WHERE clock_id = $1 AND due_at IS NOT NULL";
+        self.0.query(select).bind(clock).one().await?.get("at")
+    }
+
+    async fn of_item(&mut self, item: &SubscriptionItemId) -> Result<Option<Subscription>, StorageError> {
+        let select = "SELECT * FROM subscriptions WHERE id = (SELECT subscription_id FROM subscription_items WHERE id = $1)";
+        let row = self.0.query(select).bind(item).optional().await?;
+        Ok(self.with_items(row.into_iter().collect()).await?.pop())
+    }
+
+    async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError> {
+        let select = "SELECT * FROM subscriptions WHERE customer_id = $1 AND status <> 'canceled' ORDER BY id";
+        let rows = self.0.query(select).bind(customer).all().await?;
+        self.with_items(rows).await
+    }
+}
+
+impl SqlSubscriptions<'_> {
+    async fn insert_items(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
+        let insert = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity) VALUES ($1, $2, $3, $4, $5)";
+        for (position, item) in (0u32..).zip(&subscription.items) {
+            let query = self.0.query(insert).bind(&item.id).bind(&subscription.id).bind(position);
+            query.bind(&item.price_id).bind(item.quantity).execute().await?;
+        }
+        Ok(())
+    }
+
+    async fn items(&mut self, ids: &[SubscriptionId]) -> Result<HashMap<SubscriptionId, Vec<SubscriptionItem>>, StorageError> {
+        let mut items: HashMap<_, Vec<_>> = HashMap::new();
+        if ids.is_empty() {
+            return Ok(items);
+        }
+        for row in self.0.query_each(ITEMS).bind(keys(ids)).all().await? {
+            let item = SubscriptionItem { id: row.get("id")?, price_id: row.get("price_id")?, quantity: row.get("quantity")? };
+            items.entry(row.get("subscription_id")?).or_default().push(item);
+        }
+        Ok(items)
+    }
+
+    async fn with_items(&mut self, rows: Vec<Row>) -> Result<Vec<Subscription>, StorageError> {
+        let ids = rows.iter().map(|row| row.get("id")).collect::<Result<Vec<SubscriptionId>, _>>()?;
+        let mut items = self.items(&ids).await?;
+        rows.iter().zip(&ids).map(|(row, id)| subscription(row, items.remove(id).unwrap_or_default())).collect()
+    }
+}
+
+fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription, StorageError> {
+    Ok(Subscription {
+        id: row.get("id")?,
+        mode: row.get("livemode")?,
+        status: row.get("status")?,
+        description: row.get("description")?,
+        customer_id: row.get("customer_id")?,
+        method_id: row.get("method_id")?,
+        currency_id: row.get("currency_id")?,
+        mandate_id: row.get("mandate_id")?,
+        session_id: row.get("session_id")?,
+        items,
+        cycle: row.get("cycle")?,
+        anchor: row.get("anchor")?,
+        index: row.get("period_index")?,
+        period: Period { start: row.get("period_start")?, end: row.get("period_end")? },
+        trial: read_period(row, "trial_start", "trial_end")?,
+        cancel_at_period_end: row.get("cancel_at_period_end")?,
+        cancel_at: row.get("cancel_at")?,
+        canceled_at: row.get("canceled_at")?,
+        ended_at: row.get("ended_at")?,
+        cancellation: row.get("cancellation")?,
+        past_due_since: row.get("past_due_since")?,
+        paused_at: row.get("paused_at")?,
+        days_until_cancel: row.get("days_until_cancel")?,
+        billing_threshold: row.get("billing_threshold")?,
+        stake: row.get("stake")?,
+        latest_invoice_id: row.get("latest_invoice_id")?,
+        clock_id: row.get("clock_id")?,
+        due_at: row.get("due_at")?,
+        parked: row.get("parked")?,
+        metadata: row.get("metadata")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        version: row.get("version")?,
+    })
+}

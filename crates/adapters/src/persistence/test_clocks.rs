@@ -1,0 +1,77 @@
+//! Customers' own clocks.
+
+use super::{Row, Session, Sql};
+use async_trait::async_trait;
+use souk_domain::billing::{CLOCK_STORY_MAX, ClockEvent, TestClock, TestClocks};
+use souk_domain::shared::{ClockId, CustomerId, Mode, StorageError, Timestamp};
+
+const CLAIM: Sql = Sql {
+    sqlite: "UPDATE test_clocks SET touched_at = $2 WHERE id IN
+                 (SELECT id FROM test_clocks WHERE target IS NOT NULL AND touched_at <= $1 ORDER BY touched_at LIMIT $3) RETURNING id",
+    postgres: "WITH due AS MATERIALIZED (SELECT id FROM test_clocks WHERE target IS NOT NULL AND touched_at <= $1 ORDER BY touched_at LIMIT $3
+                   FOR UPDATE SKIP LOCKED)
+               UPDATE test_clocks SET touched_at = $2 FROM due WHERE test_clocks.id = due.id RETURNING test_clocks.id",
+};
+
+pub struct SqlTestClocks<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl TestClocks for SqlTestClocks<'_> {
+    async fn insert(&mut self, clock: &TestClock) -> Result<(), StorageError> {
+        let insert = "INSERT INTO test_clocks (id, name, customer_id, now_at, target, touched_at, story, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
+        let query = self.0.query(insert).bind(&clock.id).bind(&clock.name).bind(&clock.customer_id).bind(clock.now).bind(clock.target);
+        match query.bind(clock.created_at).bind(&clock.story).bind(clock.created_at).execute().await? {
+            0 => Err(StorageError::Duplicate("test_clocks: one of this customer".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    async fn find(&mut self, id: &ClockId) -> Result<Option<TestClock>, StorageError> {
+        let row = self.0.query("SELECT * FROM test_clocks WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(clock).transpose()
+    }
+
+    async fn of_customer(&mut self, customer: &CustomerId) -> Result<Option<TestClock>, StorageError> {
+        let row = self.0.query("SELECT * FROM test_clocks WHERE customer_id = $1").bind(customer).optional().await?;
+        row.as_ref().map(clock).transpose()
+    }
+
+    async fn list(&mut self, mode: Mode, limit: u32) -> Result<Vec<TestClock>, StorageError> {
+        let select = "SELECT test_clocks.* FROM test_clocks JOIN customers ON customers.id = test_clocks.customer_id
+                      WHERE customers.livemode = $1 ORDER BY test_clocks.id DESC LIMIT $2";
+        let rows = self.0.query(select).bind(mode).bind(limit).all().await?;
+        rows.iter().map(clock).collect()
+    }
+
+    async fn aim(&mut self, id: &ClockId, target: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE test_clocks SET target = $2 WHERE id = $1 AND target IS NULL AND now_at < $2";
+        Ok(self.0.query(update).bind(id).bind(target).execute().await? == 1)
+    }
+
+    async fn tick(&mut self, id: &ClockId, now: Timestamp, story: &[ClockEvent], arrived: bool) -> Result<(), StorageError> {
+        let Some(clock) = self.find(id).await? else { return Ok(()) };
+        let all: Vec<_> = clock.story.into_iter().chain(story.iter().cloned()).collect();
+        let kept = all[all.len().saturating_sub(CLOCK_STORY_MAX)..].to_vec();
+        let update = "UPDATE test_clocks SET now_at = $2, story = $3, target = CASE WHEN $4 THEN NULL ELSE target END
+                      WHERE id = $1 AND now_at <= $2";
+        self.0.query(update).bind(id).bind(now).bind(kept).bind(arrived).execute().await.map(drop)
+    }
+
+    async fn claim_under_way(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError> {
+        let rows = self.0.query_each(CLAIM).bind(before).bind(now).bind(limit).all().await?;
+        rows.iter().map(|row| row.get("id")).collect()
+    }
+}
+
+fn clock(row: &Row) -> Result<TestClock, StorageError> {
+    Ok(TestClock {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        customer_id: row.get("customer_id")?,
+        now: row.get("now_at")?,
+        target: row.get("target")?,
+        story: row.get("story")?,
+        created_at: row.get("created_at")?,
+    })
+}

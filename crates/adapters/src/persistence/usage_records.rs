@@ -1,0 +1,56 @@
+//! What metered items were used.
+
+use super::{Row, Session};
+use async_trait::async_trait;
+use souk_domain::billing::{UsageAction, UsageRecord, UsageRecords};
+use souk_domain::pricing::Aggregate;
+use souk_domain::shared::{StorageError, SubscriptionItemId, Timestamp};
+
+pub struct SqlUsageRecords<'s>(pub &'s mut Session);
+
+#[async_trait]
+impl UsageRecords for SqlUsageRecords<'_> {
+    async fn insert(&mut self, record: &UsageRecord) -> Result<bool, StorageError> {
+        let insert = "INSERT INTO usage_records (id, item_id, identifier, quantity, action, used_at, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
+        let query = self.0.query(insert).bind(&record.id).bind(&record.item_id).bind(&record.identifier).bind(record.quantity);
+        Ok(query.bind(record.action).bind(record.at).bind(record.created_at).execute().await? == 1)
+    }
+
+    async fn find(&mut self, item: &SubscriptionItemId, identifier: &str) -> Result<Option<UsageRecord>, StorageError> {
+        let select = "SELECT * FROM usage_records WHERE item_id = $1 AND identifier = $2";
+        let row = self.0.query(select).bind(item).bind(identifier).optional().await?;
+        row.as_ref().map(record).transpose()
+    }
+
+    async fn used(
+        &mut self,
+        item: &SubscriptionItemId,
+        aggregate: Aggregate,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<u64, StorageError> {
+        let select = "SELECT * FROM usage_records WHERE item_id = $1 AND used_at >= $2 AND used_at < $3 ORDER BY used_at, id";
+        let rows = self.0.query(select).bind(item).bind(from).bind(to).all().await?;
+        let records = rows.iter().map(record).collect::<Result<Vec<_>, _>>()?;
+        Ok(souk_domain::billing::total_usage(&records, aggregate))
+    }
+
+    async fn of_item(&mut self, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, StorageError> {
+        let select = "SELECT * FROM usage_records WHERE item_id = $1 ORDER BY used_at DESC, id DESC LIMIT $2";
+        let rows = self.0.query(select).bind(item).bind(limit).all().await?;
+        rows.iter().map(record).collect()
+    }
+}
+
+fn record(row: &Row) -> Result<UsageRecord, StorageError> {
+    Ok(UsageRecord {
+        id: row.get("id")?,
+        item_id: row.get("item_id")?,
+        identifier: row.get("identifier")?,
+        quantity: row.get("quantity")?,
+        action: row.get::<UsageAction>("action")?,
+        at: row.get("used_at")?,
+        created_at: row.get("created_at")?,
+    })
+}

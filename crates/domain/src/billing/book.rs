@@ -1,0 +1,174 @@
+//! What a round of the engine reads beforehand, in one statement for each kind.
+
+use super::{BillTo, BillingError, BillingReason, Invoice, InvoiceStatus, Period, Subscription};
+use crate::context::Context;
+use crate::customer::Customer;
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, Currency, Errand, ErrandAsk, Grant, Intent, IntentStatus, Mandate, MandateStatus, Method, Purpose,
+};
+use crate::pricing::{Price, Product};
+use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, Mode, PaymentIntentId, PriceId, ProductId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+/// The janitor leaves a fresh attempt alone for this long: its round sends it.
+const FIRST_CHECK: Duration = Duration::from_secs(60);
+
+/// Everything that subscriptions of one round refer to, by id.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    pub prices: HashMap<PriceId, Price>,
+    pub products: HashMap<ProductId, Product>,
+    pub customers: HashMap<CustomerId, Customer>,
+    pub mandates: HashMap<MandateId, Mandate>,
+    pub methods: HashMap<MethodId, Method>,
+    pub currencies: HashMap<CurrencyId, Currency>,
+}
+
+/// A charge that a mandate permits, ready to be written down.
+#[derive(Debug)]
+pub(super) struct Charge {
+    pub intent: Intent,
+    pub attempt: Attempt,
+}
+
+impl Book {
+    pub async fn read(unit: &mut dyn UnitOfWork, subscriptions: &[Subscription]) -> Result<Self, BillingError> {
+        fn distinct<T: Ord + Clone>(ids: impl Iterator<Item = T>) -> Vec<T> {
+            ids.collect::<BTreeSet<_>>().into_iter().collect()
+        }
+        let mut book = Self::default();
+        let prices = distinct(subscriptions.iter().flat_map(|one| one.items.iter().map(|item| item.price_id.clone())));
+        let prices = unit.prices().find_all(&prices).await?;
+        let products = distinct(prices.iter().map(|price| price.product_id.clone()));
+        let products = unit.products().find_all(&products).await?;
+        let customers = distinct(subscriptions.iter().map(|one| one.customer_id.clone()));
+        let customers = unit.customers().find_all(&customers).await?;
+        let mandates = distinct(subscriptions.iter().filter_map(|one| one.mandate_id.clone()));
+        let mandates = unit.mandates().find_all(&mandates).await?;
+        for mode in distinct(subscriptions.iter().map(|one| one.mode)) {
+            let methods = unit.methods().list(mode).await?;
+            book.methods.extend(methods.into_iter().map(|method| (method.id.clone(), method)));
+            let currencies = unit.methods().currencies(mode).await?;
+            book.currencies.extend(currencies.into_iter().map(|currency| (currency.id.clone(), currency)));
+        }
+        book.prices = prices.into_iter().map(|price| (price.id.clone(), price)).collect();
+        book.products = products.into_iter().map(|product| (product.id.clone(), product)).collect();
+        book.customers = customers.into_iter().map(|customer| (customer.id.clone(), customer)).collect();
+        book.mandates = mandates.into_iter().map(|mandate| (mandate.id.clone(), mandate)).collect();
+        Ok(book)
+    }
+
+    /// A finalized invoice of a subscription without its number. One of nothing is paid at once: no network is asked.
+    pub fn invoice(
+        &self,
+        ctx: &Context,
+        subscription: &Subscription,
+        reason: BillingReason,
+        period: Period,
+        total: Amount,
+        now: Timestamp,
+    ) -> Result<Invoice, String> {
+        let customer = self.customers.get(&subscription.customer_id).ok_or("its customer is gone")?;
+        let (status, paid_at) = if total.is_zero() { (InvoiceStatus::Paid, Some(now)) } else { (InvoiceStatus::Open, None) };
+        Ok(Invoice {
+            id: InvoiceId::new(now, ctx.random.as_ref()),
+            mode: subscription.mode,
+            number: None,
+            status,
+            reason,
+            description: subscription.description.clone(),
+            customer_id: customer.id.clone(),
+            currency_id: subscription.currency_id.clone(),
+            method_id: subscription.method_id.clone(),
+            session_id: None,
+            subscription_id: Some(subscription.id.clone()),
+            period: Some(period),
+            intent_id: None,
+            bill_to: BillTo {
+                name: customer.name.clone(),
+                email: customer.email.clone(),
+                phone: customer.phone.clone(),
+                address: customer.address.clone(),
+            },
+            total,
+            amount_paid: Amount::ZERO,
+            refusals: 0,
+            retry_at: None,
+            clock_id: subscription.clock_id.clone(),
+            created_at: now,
+            finalized_at: Some(now),
+            paid_at,
+            updated_at: now,
+        })
+    }
+
+    /// A charge of an invoice by the subscription's mandate. `None`: nothing permits one.
+    pub fn charge(
+        &self,
+        ctx: &Context,
+        subscription: &Subscription,
+        invoice: &Invoice,
+        nonce: u64,
+    ) -> Result<Option<Charge>, BillingError> {
+        let mandate = subscription.mandate_id.as_ref().and_then(|id| self.mandates.get(id));
+        let Some(mandate) = mandate.filter(|mandate| mandate.status == MandateStatus::Active) else { return Ok(None) };
+        let (Some(method), Some(currency)) = (self.methods.get(&invoice.method_id), self.currencies.get(&invoice.currency_id)) else {
+            return Ok(None);
+        };
+        let wall = ctx.now();
+        let intent_id = invoice.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(wall, ctx.random.as_ref()));
+        let kind = match &mandate.grant {
+            Some(Grant::Delegation { payer, .. }) => {
+                let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
+                let errand = Errand::Pull { payer: payer.clone() };
+                let ask = ErrandAsk { errand, amount: invoice.total, reference: invoice.id.to_string(), nonce };
+                let signed = rail.sign(method, currency, &ask)?;
+                AttemptKind::Wallet { payer: payer.clone(), bytes: signed.bytes, hash: signed.hash }
+            }
+            Some(Grant::Card(card)) => AttemptKind::OffSession { card: card.clone(), provider_id: String::new() },
+            None => return Ok(None),
+        };
+        let intent = Intent {
+            id: intent_id.clone(),
+            mode: invoice.mode,
+            status: IntentStatus::Processing,
+            description: invoice.description.clone(),
+            amount: invoice.total,
+            amount_received: Amount::ZERO,
+            amount_refunded: Amount::ZERO,
+            currency_id: invoice.currency_id.clone(),
+            method_id: invoice.method_id.clone(),
+            customer_id: invoice.customer_id.clone(),
+            subscription_id: Some(subscription.id.clone()),
+            session_id: None,
+            invoices: vec![invoice.id.clone()],
+            last_error: None,
+            reference: String::new(),
+            payer: String::new(),
+            created_at: wall,
+            updated_at: wall,
+        };
+        let attempt = Attempt {
+            id: AttemptId::new(wall, ctx.random.as_ref()),
+            purpose: Purpose::Payment(intent_id),
+            session_id: None,
+            method_id: invoice.method_id.clone(),
+            currency_id: invoice.currency_id.clone(),
+            amount: invoice.total,
+            status: AttemptStatus::Open,
+            kind,
+            last_error: None,
+            checks: 0,
+            check_at: wall.plus(FIRST_CHECK),
+            sent_at: None,
+            created_at: wall,
+            updated_at: wall,
+        };
+        Ok(Some(Charge { intent, attempt }))
+    }
+}
+
+/// Both halves of a mode's money never meet (invariant 9).
+pub(super) const MODES: [Mode; 2] = [Mode::Test, Mode::Live];

@@ -1,0 +1,147 @@
+//! Charging: a stage of its own. Many attempts are on their way at once; what the networks say is written down in groups.
+
+use super::BillingError;
+use super::outcome::{refused, settled};
+use crate::context::Context;
+use crate::payment::{Asker, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, Refusal, ask, next_check};
+use crate::shared::AttemptId;
+use crate::storage::UnitOfWork;
+use futures_util::stream::{self, StreamExt};
+use std::collections::HashMap;
+
+/// Attempts of one call that are on their way at the same time.
+pub const SLOTS: usize = 32;
+/// The most outcomes of one commit.
+const GROUP: usize = 64;
+/// How often an outcome that lost a race is written again.
+const TRIES: u32 = 8;
+
+/// Sends attempts that no checkout waits for, and writes down what becomes of them. Those that are decided already are left
+/// alone: a message that comes twice does nothing the second time.
+pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), BillingError> {
+    let mut unit = ctx.store.begin().await?;
+    let first = unit.attempts().claim_first(ids, ctx.now()).await?;
+    unit.commit().await?;
+    let pursued = load(ctx, ids).await?;
+    let (sender, answers) = futures_channel();
+    let sending = async {
+        let asked = stream::iter(pursued).map(|pursued| {
+            let asker = if first.contains(&pursued.attempt.id) { Asker::First } else { Asker::Worker };
+            async move {
+                let outcome = ask(ctx, &pursued, asker).await;
+                (pursued, outcome)
+            }
+        });
+        let mut asked = asked.buffer_unordered(SLOTS);
+        while let Some(answer) = asked.next().await {
+            if sender.unbounded_send(answer).is_err() {
+                break;
+            }
+        }
+        drop(sender);
+    };
+    let writing = async {
+        let mut groups = answers.ready_chunks(GROUP);
+        let mut failure = None;
+        while let Some(group) = groups.next().await {
+            if let Err(error) = write_group(ctx, &group).await {
+                failure = Some(error);
+            }
+        }
+        failure
+    };
+    // Both go on beside each other: the networks are not kept waiting by a commit.
+    let ((), failure) = futures_util::future::join(sending, writing).await;
+    failure.map_or(Ok(()), Err)
+}
+
+type Answer = (Pursued, Outcome);
+
+fn futures_channel() -> (futures_channel::mpsc::UnboundedSender<Answer>, futures_channel::mpsc::UnboundedReceiver<Answer>) {
+    futures_channel::mpsc::unbounded()
+}
+
+async fn load(ctx: &Context, ids: &[AttemptId]) -> Result<Vec<Pursued>, BillingError> {
+    let mut unit = ctx.store.read().await?;
+    let attempts = unit.attempts().open_among(ids).await?;
+    let (mut methods, mut currencies) = (HashMap::new(), HashMap::new());
+    let mut pursued = Vec::with_capacity(attempts.len());
+    for attempt in attempts {
+        if !methods.contains_key(&attempt.method_id) {
+            let method = unit.methods().find(&attempt.method_id).await?.ok_or(BillingError::Orphan)?;
+            methods.insert(attempt.method_id.clone(), method);
+        }
+        if !currencies.contains_key(&attempt.currency_id) {
+            let currency = unit.methods().find_currency(&attempt.currency_id).await?.ok_or(BillingError::Orphan)?;
+            currencies.insert(attempt.currency_id.clone(), currency);
+        }
+        let (method, currency) = (methods[&attempt.method_id].clone(), currencies[&attempt.currency_id].clone());
+        pursued.push(Pursued { attempt, method, currency });
+    }
+    Ok(pursued)
+}
+
+/// One commit for the whole group; where that fails, one for each, so that one that cannot be written does not keep the others.
+async fn write_group(ctx: &Context, group: &[Answer]) -> Result<(), BillingError> {
+    if write_all(ctx, group).await.is_ok() {
+        return Ok(());
+    }
+    let mut failure = None;
+    for answer in group {
+        if let Err(error) = write_alone(ctx, answer).await {
+            failure = Some(error);
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+async fn write_all(ctx: &Context, group: &[Answer]) -> Result<(), BillingError> {
+    let mut unit = ctx.store.begin().await?;
+    for (pursued, outcome) in group {
+        note(ctx, unit.as_mut(), pursued, outcome).await?;
+    }
+    unit.commit().await?;
+    Ok(())
+}
+
+async fn write_alone(ctx: &Context, answer: &Answer) -> Result<(), BillingError> {
+    for _ in 0..TRIES {
+        match write_all(ctx, std::slice::from_ref(answer)).await {
+            Err(BillingError::Contended) => {}
+            done => return done,
+        }
+    }
+    Err(BillingError::Contended)
+}
+
+/// Writes down what a network said about an attempt that belongs to no checkout.
+pub async fn note(ctx: &Context, unit: &mut dyn UnitOfWork, pursued: &Pursued, outcome: &Outcome) -> Result<(), BillingError> {
+    let attempt = &pursued.attempt;
+    match outcome {
+        Outcome::Settled(settlement) if settlement.amount == attempt.amount => settled(ctx, unit, attempt, settlement).await,
+        Outcome::Settled(settlement) => {
+            let message = format!("The network moved {} instead of {}", settlement.amount, attempt.amount);
+            let error = Refusal { code: "amount_differs".to_owned(), message };
+            wait(ctx, unit, pursued, AttemptStatus::Unknown, Some(&error)).await
+        }
+        Outcome::Refused(refusal) => refused(ctx, unit, attempt, refusal).await,
+        Outcome::Pending { last_error, .. } => wait(ctx, unit, pursued, AttemptStatus::Open, last_error.as_ref()).await,
+        Outcome::Absent => wait(ctx, unit, pursued, AttemptStatus::Open, None).await,
+        Outcome::Unknown(_) => wait(ctx, unit, pursued, AttemptStatus::Unknown, None).await,
+    }
+}
+
+async fn wait(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    pursued: &Pursued,
+    status: AttemptStatus,
+    error: Option<&Refusal>,
+) -> Result<(), BillingError> {
+    let (attempt, now) = (&pursued.attempt, ctx.now());
+    unit.attempts().postpone(&attempt.id, status, error, Some(next_check(now, attempt.checks)), now).await?;
+    if let Purpose::Payment(intent) = &attempt.purpose {
+        unit.intents().mark(intent, IntentStatus::Processing, error, now).await?;
+    }
+    Ok(())
+}

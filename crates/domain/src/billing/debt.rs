@@ -1,0 +1,92 @@
+//! Invoices that could not be collected: noted, tried again, given up, paid after all.
+
+use super::book::{Book, Charge};
+use super::renew::{nonces, publish_charges};
+use super::{BillingError, Change, ClockEvent, Invoice, InvoiceStatus, Round, Scope, Subscription};
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::payment::Refusal;
+use crate::shared::{ClockId, EventId, StorageError, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::HashMap;
+
+/// The time that a customer lives in: their test clock's, or everybody's.
+pub async fn time_of(ctx: &Context, unit: &mut dyn UnitOfWork, clock: Option<&ClockId>) -> Result<Timestamp, StorageError> {
+    let Some(clock) = clock else { return Ok(ctx.now()) };
+    let clock = unit.clocks().find(clock).await?;
+    Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
+}
+
+/// A refused charge of an invoice: the invoice is uncollectible, its subscription past due, and the next try is scheduled where
+/// one could heal it. The subscription is left for the caller to write.
+pub(super) async fn refuse(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    invoice: &Invoice,
+    subscription: &mut Subscription,
+    refusal: &Refusal,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
+    let has_ended = subscription.ended_at.is_some();
+    let retry_at = if refusal.is_final() || has_ended { None } else { ctx.policy.next_retry(written_at, now) };
+    unit.invoices().refuse(&invoice.id, retry_at, now).await?;
+    if let Ok(status) = subscription.status.after(Change::PaymentRefused) {
+        subscription.status = status;
+        subscription.past_due_since = subscription.past_due_since.or(Some(now));
+        subscription.updated_at = now;
+    }
+    let message = Message::new(Topic::BillingMail, ctx.now()).with("kind", "payment_failed").with("invoice", &invoice.id);
+    unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await?;
+    Ok(())
+}
+
+/// An overdue invoice of a subscription was paid: when it was the last one, the subscription is in order again.
+pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
+    let Some(subscription) = unit.subscriptions().find(id).await? else { return Ok(true) };
+    if subscription.past_due_since.is_none() {
+        return Ok(true);
+    }
+    let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
+    if overdue.iter().any(|invoice| invoice.subscription_id.as_ref() == Some(id)) {
+        return Ok(true);
+    }
+    let status = subscription.status.after(Change::DebtPaid).unwrap_or(subscription.status);
+    let healed = Subscription { status, past_due_since: None, updated_at: now, ..subscription };
+    Ok(unit.subscriptions().update(&healed).await?)
+}
+
+/// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left alone.
+pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
+    let mut unit = ctx.store.begin().await?;
+    let due = unit.invoices().claim_retries(scope, now, limit).await?;
+    let mut round = Round { due: due.len(), ..Round::default() };
+    if due.is_empty() {
+        return Ok(round);
+    }
+    let ids: Vec<_> = due.iter().map(|invoice| invoice.id.clone()).collect();
+    let covered = unit.attempts().covered(&ids).await?;
+    let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
+    let book = Book::read(unit.as_mut(), &subscriptions).await?;
+    let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
+    for (nonce, invoice) in (nonces(ctx)..).zip(due) {
+        let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
+        let Some(subscription) = subscription.filter(|_| invoice.status == InvoiceStatus::Uncollectible) else { continue };
+        if covered.contains(&invoice.id) {
+            continue;
+        }
+        // The payment belongs to the method that the subscription has now: it may have been changed since.
+        let invoice = Invoice { method_id: subscription.method_id.clone(), intent_id: None, ..invoice };
+        let Some(Charge { intent, attempt }) = book.charge(ctx, subscription, &invoice, nonce)? else { continue };
+        unit.intents().put(&intent).await?;
+        unit.attempts().insert(&attempt, &intent.invoices).await?;
+        round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.id.to_string() });
+        round.attempts.push(attempt.id);
+    }
+    if *scope == Scope::Wall {
+        publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
+    }
+    unit.commit().await?;
+    Ok(round)
+}

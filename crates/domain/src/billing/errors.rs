@@ -1,0 +1,21 @@
+//! Why a step of the engine did not end.
+
+use crate::ledger::LedgerError;
+use crate::payment::RailError;
+use crate::shared::{AmountError, StorageError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum BillingError {
+    #[error("the attempt's method, currency or intent is gone")]
+    Orphan,
+    #[error("it kept changing while it was written down")]
+    Contended,
+    #[error(transparent)]
+    Amount(#[from] AmountError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

@@ -1,0 +1,181 @@
+//! What follows from money that moved, or did not, where no checkout waits for it. In one unit of work, for exactly one caller.
+
+use super::debt::{debt_paid, refuse, time_of};
+use super::{BillingError, InvoiceStatus, StakeStatus, Subscription};
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::ledger::{Entry, Movement, Reason};
+use crate::payment::{Attempt, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, Refusal, RefundStatus, Settlement};
+use crate::shared::{EntryId, EventId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// The network says that it happened.
+pub(super) async fn settled(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    settlement: &Settlement,
+) -> Result<(), BillingError> {
+    if !unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, ctx.now()).await? {
+        return Ok(());
+    }
+    match &attempt.purpose {
+        Purpose::Payment(intent) => paid(ctx, unit, attempt, intent, settlement).await,
+        Purpose::Mandate(mandate) => mandate_given(ctx, unit, mandate, settlement).await,
+        Purpose::Stake(_) => Ok(()),
+        Purpose::ReturnStake(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::ReturnStake).await,
+        Purpose::Slash(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::Slash).await,
+        Purpose::Refund(refund) => refunded(ctx, unit, attempt, refund, settlement).await,
+    }
+}
+
+/// The network says that it never will.
+pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, refusal: &Refusal) -> Result<(), BillingError> {
+    let wall = ctx.now();
+    if !unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), wall).await? {
+        return Ok(());
+    }
+    match &attempt.purpose {
+        Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
+        Purpose::Mandate(mandate) => match unit.mandates().find(mandate).await? {
+            Some(mandate) => {
+                let ended = Mandate { status: MandateStatus::Ended, updated_at: wall, ..mandate };
+                unit.mandates().put(&ended).await?;
+                Ok(())
+            }
+            None => Ok(()),
+        },
+        Purpose::Stake(_) => Ok(()),
+        // The wallet has taken the deposit back meanwhile, or its network does not give it: somebody has to look.
+        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => {
+            set_stake(unit, subscription, StakeStatus::Revoked, wall).await.map(drop)
+        }
+        Purpose::Refund(refund) => {
+            unit.refunds().finish(refund, RefundStatus::Failed, "", wall).await?;
+            Ok(())
+        }
+    }
+}
+
+async fn paid(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    intent: &PaymentIntentId,
+    settlement: &Settlement,
+) -> Result<(), BillingError> {
+    let wall = ctx.now();
+    let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
+    unit.intents().succeed(&intent.id, attempt.amount, &settlement.reference, &settlement.payer, wall).await?;
+    let invoices = unit.invoices().find_all(&intent.invoices).await?;
+    let now = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
+    book(ctx, unit, attempt, intent.mode, Reason::Payment, now).await?;
+    for invoice in invoices {
+        let before = unit.invoices().pay(&invoice.id, invoice.total, Some(&intent.id), now).await?;
+        if let (Some(InvoiceStatus::Uncollectible), Some(subscription)) = (before, &invoice.subscription_id)
+            && !debt_paid(unit, subscription, now).await?
+        {
+            return Err(BillingError::Contended);
+        }
+        if before.is_none() {
+            continue;
+        }
+        let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
+        let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
+        let told = match &invoice.subscription_id {
+            Some(subscription) => told.with("subscription_id", subscription),
+            None => told,
+        };
+        let receipt = Message::new(Topic::ReceiptMail, wall).with("invoice", &invoice.id);
+        for message in [told, receipt] {
+            unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentIntentId, refusal: &Refusal) -> Result<(), BillingError> {
+    let wall = ctx.now();
+    let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
+    unit.intents().mark(&intent.id, IntentStatus::RequiresAction, Some(refusal), wall).await?;
+    // What a customer tried by hand changes nothing: the invoice stays as it is, and so does its schedule.
+    let Some(id) = &intent.subscription_id else { return Ok(()) };
+    let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
+    let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
+    for invoice in unit.invoices().find_all(&intent.invoices).await? {
+        refuse(ctx, unit, &invoice, &mut subscription, refusal, now).await?;
+    }
+    match unit.subscriptions().update(&subscription).await? {
+        true => Ok(()),
+        false => Err(BillingError::Contended),
+    }
+}
+
+async fn mandate_given(ctx: &Context, unit: &mut dyn UnitOfWork, id: &MandateId, settlement: &Settlement) -> Result<(), BillingError> {
+    let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
+    let grant = settlement.card.clone().map(Grant::Card).or(mandate.grant);
+    let given = Mandate { status: MandateStatus::Active, grant, updated_at: ctx.now(), ..mandate };
+    unit.mandates().put(&given).await?;
+    Ok(())
+}
+
+async fn stake_moved(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    id: &SubscriptionId,
+    reason: Reason,
+) -> Result<(), BillingError> {
+    let status = if reason == Reason::Slash { StakeStatus::Slashed } else { StakeStatus::Returned };
+    let Some(subscription) = set_stake(unit, id, status, ctx.now()).await? else { return Err(BillingError::Orphan) };
+    let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
+    book(ctx, unit, attempt, subscription.mode, reason, now).await?;
+    super::end::stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await
+}
+
+async fn set_stake(
+    unit: &mut dyn UnitOfWork,
+    id: &SubscriptionId,
+    status: StakeStatus,
+    now: Timestamp,
+) -> Result<Option<Subscription>, BillingError> {
+    let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(None) };
+    if let Some(stake) = &mut subscription.stake {
+        stake.status = status;
+    }
+    subscription.updated_at = now;
+    match unit.subscriptions().update(&subscription).await? {
+        true => Ok(Some(subscription)),
+        false => Err(BillingError::Contended),
+    }
+}
+
+async fn refunded(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    id: &RefundId,
+    settlement: &Settlement,
+) -> Result<(), BillingError> {
+    let refund = unit.refunds().find(id).await?.ok_or(BillingError::Orphan)?;
+    unit.refunds().finish(id, RefundStatus::Succeeded, &settlement.reference, ctx.now()).await?;
+    book(ctx, unit, attempt, refund.mode, Reason::Refund, ctx.now()).await?;
+    let message = Message::new(Topic::BillingMail, ctx.now()).with("kind", "refunded").with("refund", id);
+    unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await?;
+    Ok(())
+}
+
+async fn book(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    mode: Mode,
+    reason: Reason,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let movement = Movement { method_id: &attempt.method_id, currency_id: &attempt.currency_id, amount: attempt.amount };
+    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+    let entry = Entry::of_movement(id, mode, reason, attempt.id.as_str(), now, &movement)?;
+    unit.journal().book(&entry).await?;
+    Ok(())
+}

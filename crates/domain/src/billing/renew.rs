@@ -1,0 +1,224 @@
+//! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
+
+use super::book::{Book, Charge, MODES};
+use super::{
+    BillingError, BillingReason, Calculation, Change, ClockEvent, Due, Invoice, InvoiceItem, Period, Scope, Subscription, end, period,
+};
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::payment::Refusal;
+use crate::pricing::{Price, Usage};
+use crate::shared::{AttemptId, Amount, EventId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::HashMap;
+
+/// Attempts of one message to those who charge.
+const CHARGE_CHUNK: usize = 100;
+
+/// What a round did.
+#[derive(Debug, Default)]
+pub struct Round {
+    /// How many subscriptions were due.
+    pub due: usize,
+    /// What is to be sent now.
+    pub attempts: Vec<AttemptId>,
+    pub story: Vec<ClockEvent>,
+}
+
+struct Renewal {
+    subscription: Subscription,
+    invoice: Invoice,
+    items: Vec<InvoiceItem>,
+    charge: Option<Charge>,
+}
+
+/// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. One that missed several periods
+/// gets an invoice for each, one in a round: it stays due until it has caught up.
+pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
+    let mut unit = ctx.store.begin().await?;
+    let due = unit.subscriptions().lock_due(scope, now, limit).await?;
+    let mut round = Round { due: due.len(), ..Round::default() };
+    if due.is_empty() {
+        return Ok(round);
+    }
+    let book = Book::read(unit.as_mut(), &due).await?;
+    let used = read_usage(unit.as_mut(), &book, &due).await?;
+    let mut renewals = Vec::with_capacity(due.len());
+    for (nonce, subscription) in (nonces(ctx)..).zip(due) {
+        match subscription.due(now) {
+            Due::Renew => match renewal(ctx, &book, &used, subscription.clone(), nonce) {
+                Ok(renewal) => renewals.push(renewal),
+                Err(reason) => park(unit.as_mut(), subscription, reason, now).await?,
+            },
+            Due::End(reason) => {
+                let ended = end::write(ctx, unit.as_mut(), &book, &used, subscription, reason, nonce, now).await?;
+                round.attempts.extend(ended.attempts);
+                round.story.push(ended.event);
+            }
+            Due::ReturnStake => {
+                let event = ClockEvent { at: now, what: "stake_returned".to_owned(), subject: subscription.id.to_string() };
+                round.attempts.extend(end::return_stake(ctx, unit.as_mut(), &book, subscription, nonce, now).await?);
+                round.story.push(event);
+            }
+            Due::Nothing => {
+                unit.subscriptions().update(&subscription).await?;
+            }
+        }
+    }
+    write(ctx, unit.as_mut(), renewals, &mut round).await?;
+    if *scope == Scope::Wall {
+        publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
+    }
+    unit.commit().await?;
+    Ok(round)
+}
+
+/// Nonces of one round begin here and count up: no two transactions of one account share one.
+pub(super) fn nonces(ctx: &Context) -> u64 {
+    u64::try_from(ctx.now().micros()).unwrap_or_default()
+}
+
+/// Asks for attempts to be sent, in chunks.
+pub(super) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), BillingError> {
+    let now = ctx.now();
+    for chunk in attempts.chunks(CHARGE_CHUNK) {
+        let ids: Vec<_> = chunk.iter().map(AttemptId::as_str).collect();
+        let message = Message::new(Topic::Charge, now).with("attempts", ids.join(","));
+        unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;
+    }
+    Ok(())
+}
+
+/// What the metered items were used in the periods that end now.
+pub(super) async fn read_usage(
+    unit: &mut dyn UnitOfWork,
+    book: &Book,
+    due: &[Subscription],
+) -> Result<HashMap<SubscriptionItemId, u64>, BillingError> {
+    let mut used = HashMap::new();
+    for subscription in due {
+        for item in &subscription.items {
+            let Some(Usage::Metered(aggregate)) = book.prices.get(&item.price_id).and_then(usage_of) else { continue };
+            let Period { start, end } = subscription.period;
+            used.insert(item.id.clone(), unit.usage().used(&item.id, aggregate, start, end).await?);
+        }
+    }
+    Ok(used)
+}
+
+pub(super) fn usage_of(price: &Price) -> Option<Usage> {
+    price.recurring.as_ref().map(|recurring| recurring.usage)
+}
+
+/// A subscription that the engine cannot bill waits for somebody to look, and does not keep the others from their turn.
+async fn park(unit: &mut dyn UnitOfWork, subscription: Subscription, reason: String, now: Timestamp) -> Result<(), BillingError> {
+    let parked = Subscription { parked: Some(reason), updated_at: now, ..subscription };
+    unit.subscriptions().update(&parked).await?;
+    Ok(())
+}
+
+/// The next period: licensed items are billed ahead for it, metered ones for what was used in the one that ends.
+fn renewal(
+    ctx: &Context,
+    book: &Book,
+    used: &HashMap<SubscriptionItemId, u64>,
+    before: Subscription,
+    nonce: u64,
+) -> Result<Renewal, String> {
+    let index = before.index.map_or(0, |index| index.saturating_add(1));
+    let next = period(&before.cycle, before.anchor, index).map_err(|error| error.to_string())?;
+    // Bills are written as of the moment the period begins, however late the round is.
+    let begun = next.start;
+    let ended = before.index.map(|_| before.period);
+    let lines = lines(ctx, book, used, &before, next, ended)?;
+    let total = Amount::sum(lines.iter().map(|line| line.amount)).map_err(|error| error.to_string())?;
+    let invoice = book.invoice(ctx, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
+    let items = lines.into_iter().map(|line| InvoiceItem { invoice_id: invoice.id.clone(), ..line }).collect();
+    let status = before.status.after(Change::PeriodBegins).map_err(|error| error.to_string())?;
+    let subscription = Subscription {
+        status,
+        index: Some(index),
+        period: next,
+        latest_invoice_id: Some(invoice.id.clone()),
+        updated_at: begun,
+        ..before
+    };
+    let charge = match total.is_zero() {
+        true => None,
+        false => book.charge(ctx, &subscription, &invoice, nonce).map_err(|error| error.to_string())?,
+    };
+    Ok(Renewal { subscription, invoice, items, charge })
+}
+
+/// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`. Their invoice is still to be named.
+pub(super) fn lines(
+    ctx: &Context,
+    book: &Book,
+    used: &HashMap<SubscriptionItemId, u64>,
+    subscription: &Subscription,
+    ahead: Period,
+    behind: Option<Period>,
+) -> Result<Vec<InvoiceItem>, String> {
+    let mut lines = Vec::with_capacity(subscription.items.len());
+    for item in &subscription.items {
+        let price = book.prices.get(&item.price_id).ok_or("a price of it is gone")?;
+        let product = book.products.get(&price.product_id).ok_or("a product of it is gone")?;
+        let rate = price.rate_in(&subscription.currency_id).ok_or("Currency not configured for price")?;
+        let (quantity, span) = match (usage_of(price), behind) {
+            (Some(Usage::Metered(_)), Some(behind)) => (used.get(&item.id).copied().unwrap_or_default(), behind),
+            (Some(Usage::Metered(_)), None) => continue,
+            (Some(Usage::Licensed), _) => (item.quantity, ahead),
+            (None, _) => return Err("a price of it is not recurring".to_owned()),
+        };
+        let calculation = Calculation::of(&rate, quantity);
+        lines.push(InvoiceItem {
+            id: InvoiceItemId::new(ahead.start, ctx.random.as_ref()),
+            invoice_id: subscription.latest_invoice_id.clone().ok_or("it has no invoice")?,
+            price_id: Some(price.id.clone()),
+            description: product.name.clone(),
+            quantity,
+            unit_amount: price.unit_amount_in(&subscription.currency_id).unwrap_or_default(),
+            amount: calculation.amount().map_err(|error| error.to_string())?,
+            period: Some(span),
+            calculation,
+        });
+    }
+    Ok(lines)
+}
+
+/// Everything of a round that was renewed. Numbers come last: whoever else writes invoices of the mode waits from there on.
+async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renewal>, round: &mut Round) -> Result<(), BillingError> {
+    for mode in MODES {
+        let count = renewals.iter().filter(|renewal| renewal.invoice.mode == mode).count();
+        if count == 0 {
+            continue;
+        }
+        let first = unit.invoices().take_numbers(mode, u32::try_from(count).unwrap_or(u32::MAX)).await?;
+        let of_mode = renewals.iter_mut().filter(|renewal| renewal.invoice.mode == mode);
+        for (number, renewal) in (first..).zip(of_mode) {
+            renewal.invoice.number = Some(number);
+        }
+    }
+    for Renewal { mut subscription, mut invoice, items, charge } in renewals {
+        let at = invoice.created_at;
+        let what = if subscription.index == Some(0) { "trial_ended" } else { "renewed" };
+        round.story.push(ClockEvent { at, what: what.to_owned(), subject: subscription.id.to_string() });
+        if let Some(charge) = &charge {
+            invoice.intent_id = Some(charge.intent.id.clone());
+        }
+        let owes = charge.is_none() && !invoice.total.is_zero();
+        unit.invoices().insert_final(&invoice, &items).await?;
+        if owes {
+            // Nothing permits a charge: the customer has to pay by hand.
+            let refusal = Refusal { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };
+            super::debt::refuse(ctx, unit, &invoice, &mut subscription, &refusal, at).await?;
+        }
+        unit.subscriptions().update(&subscription).await?;
+        if let Some(Charge { intent, attempt }) = charge {
+            unit.intents().put(&intent).await?;
+            unit.attempts().insert(&attempt, &intent.invoices).await?;
+            round.attempts.push(attempt.id);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! What metered items were used.
+
+use crate::pricing::Aggregate;
+use crate::shared::{StorageError, SubscriptionItemId, Timestamp, UsageRecordId};
+use async_trait::async_trait;
+
+/// How a record counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum UsageAction {
+    /// On top of what is there.
+    Increment,
+    /// Replaces what was counted before it.
+    Set,
+}
+
+impl UsageAction {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Increment => "increment",
+            Self::Set => "set",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Increment, Self::Set].into_iter().find(|action| action.name() == name)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageRecord {
+    pub id: UsageRecordId,
+    pub item_id: SubscriptionItemId,
+    /// The sender's own name of it: the same one is counted once.
+    pub identifier: String,
+    pub quantity: u64,
+    pub action: UsageAction,
+    pub at: Timestamp,
+    pub created_at: Timestamp,
+}
+
+/// What records of one span amount to, in the order of their times. A sum that is set anew counts on from there.
+#[must_use]
+pub fn total_usage(records: &[UsageRecord], aggregate: Aggregate) -> u64 {
+    let sum = |total: u64, record: &UsageRecord| match record.action {
+        UsageAction::Increment => total.saturating_add(record.quantity),
+        UsageAction::Set => record.quantity,
+    };
+    match aggregate {
+        Aggregate::Sum => records.iter().fold(0, sum),
+        Aggregate::Last => records.last().map_or(0, |record| record.quantity),
+        Aggregate::Max => records.iter().map(|record| record.quantity).max().unwrap_or(0),
+    }
+}
+
+#[async_trait]
+pub trait UsageRecords: Send {
+    /// Writes a record. False when the item has one with this identifier, which stays as it is.
+    async fn insert(&mut self, record: &UsageRecord) -> Result<bool, StorageError>;
+    async fn find(&mut self, item: &SubscriptionItemId, identifier: &str) -> Result<Option<UsageRecord>, StorageError>;
+    /// What an item was used from `from` (included) to `to` (excluded).
+    async fn used(
+        &mut self,
+        item: &SubscriptionItemId,
+        aggregate: Aggregate,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<u64, StorageError>;
+    /// Newest first.
+    async fn of_item(&mut self, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, StorageError>;
+}

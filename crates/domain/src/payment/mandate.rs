@@ -1,0 +1,64 @@
+//! Permissions to charge a customer who is not there.
+
+use super::SavedCard;
+use crate::access::Did;
+use crate::shared::{Amount, CurrencyId, CustomerId, MandateId, MethodId, Mode, StorageError, Timestamp};
+use async_trait::async_trait;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MandateStatus {
+    /// Asked for; the network has not confirmed it.
+    Pending,
+    Active,
+    /// Taken back, or replaced by another one.
+    Ended,
+}
+
+impl MandateStatus {
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Active, Self::Ended];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Active => "active",
+            Self::Ended => "ended",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// What the customer gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Grant {
+    /// A delegation at the network: the most of one charge, for each currency.
+    Delegation { payer: Did, limits: Vec<(CurrencyId, Amount)> },
+    Card(SavedCard),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mandate {
+    pub id: MandateId,
+    pub mode: Mode,
+    pub customer_id: CustomerId,
+    pub method_id: MethodId,
+    pub status: MandateStatus,
+    /// `None` for a card that has not been saved yet.
+    pub grant: Option<Grant>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[async_trait]
+pub trait Mandates: Send {
+    /// Inserts, or writes status and grant of the one with this id.
+    async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError>;
+    async fn find(&mut self, id: &MandateId) -> Result<Option<Mandate>, StorageError>;
+    async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError>;
+    /// The active ones of a customer with a method, newest first.
+    async fn active_of(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Vec<Mandate>, StorageError>;
+}

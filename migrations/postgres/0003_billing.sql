@@ -1,0 +1,110 @@
+-- Permissions to charge customers who are not there, and what is charged by them.
+
+CREATE TABLE mandates (
+    id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode    BOOLEAN          NOT NULL,
+    customer_id TEXT             NOT NULL REFERENCES customers (id),
+    method_id   TEXT             NOT NULL REFERENCES payment_methods (id),
+    status      TEXT             NOT NULL,
+    given       JSONB, -- the delegation or the kept card
+    created_at  TIMESTAMPTZ      NOT NULL,
+    updated_at  TIMESTAMPTZ      NOT NULL
+);
+CREATE INDEX mandates_active ON mandates (customer_id, method_id) WHERE status = 'active';
+
+-- A test-mode customer's own time.
+CREATE TABLE test_clocks (
+    id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name        TEXT             NOT NULL,
+    customer_id TEXT             NOT NULL UNIQUE REFERENCES customers (id),
+    now_at      TIMESTAMPTZ      NOT NULL,
+    target      TIMESTAMPTZ, -- while it is being advanced
+    touched_at  TIMESTAMPTZ      NOT NULL,
+    story       JSONB            NOT NULL, -- [{"at", "what", "subject"}, ...], newest last
+    created_at  TIMESTAMPTZ      NOT NULL
+);
+
+CREATE TABLE subscriptions (
+    id                   TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode             BOOLEAN          NOT NULL,
+    status               TEXT             NOT NULL,
+    description          TEXT             NOT NULL,
+    customer_id          TEXT             NOT NULL REFERENCES customers (id),
+    method_id            TEXT             NOT NULL REFERENCES payment_methods (id),
+    currency_id          TEXT             NOT NULL REFERENCES currencies (id),
+    mandate_id           TEXT,
+    session_id           TEXT,
+    cycle                JSONB            NOT NULL,
+    anchor               TIMESTAMPTZ      NOT NULL, -- where period 0 begins
+    period_index         BIGINT, -- of the current period; none during the trial
+    period_start         TIMESTAMPTZ      NOT NULL,
+    period_end           TIMESTAMPTZ      NOT NULL,
+    trial_start          TIMESTAMPTZ,
+    trial_end            TIMESTAMPTZ,
+    cancel_at_period_end BOOLEAN          NOT NULL,
+    cancel_at            TIMESTAMPTZ,
+    canceled_at          TIMESTAMPTZ,
+    ended_at             TIMESTAMPTZ,
+    cancellation         JSONB,
+    past_due_since       TIMESTAMPTZ,
+    paused_at            TIMESTAMPTZ,
+    days_until_cancel    BIGINT           NOT NULL,
+    billing_threshold    NUMERIC(78,0),
+    stake                JSONB,
+    latest_invoice_id    TEXT,
+    clock_id             TEXT             REFERENCES test_clocks (id),
+    due_at               TIMESTAMPTZ, -- when the engine has something to do
+    parked               TEXT,
+    metadata             JSONB            NOT NULL,
+    created_at           TIMESTAMPTZ      NOT NULL,
+    updated_at           TIMESTAMPTZ      NOT NULL,
+    version              BIGINT           NOT NULL
+);
+CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NULL;
+CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
+CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
+CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
+
+CREATE TABLE subscription_items (
+    id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    subscription_id TEXT             NOT NULL REFERENCES subscriptions (id),
+    position        BIGINT           NOT NULL,
+    price_id        TEXT             NOT NULL,
+    quantity        BIGINT           NOT NULL,
+    UNIQUE (subscription_id, position)
+);
+
+-- What metered items were used; the sender's identifier makes a record count once.
+CREATE TABLE usage_records (
+    id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    item_id    TEXT             NOT NULL REFERENCES subscription_items (id),
+    identifier TEXT             NOT NULL,
+    quantity   BIGINT           NOT NULL,
+    action     TEXT             NOT NULL,
+    used_at    TIMESTAMPTZ      NOT NULL,
+    created_at TIMESTAMPTZ      NOT NULL,
+    UNIQUE (item_id, identifier)
+);
+CREATE INDEX usage_records_of_item ON usage_records (item_id, used_at, id);
+
+-- Money that went back.
+CREATE TABLE refunds (
+    id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode        BOOLEAN          NOT NULL,
+    kind            TEXT             NOT NULL,
+    status          TEXT             NOT NULL,
+    amount          NUMERIC(78,0)    NOT NULL,
+    currency_id     TEXT             NOT NULL,
+    method_id       TEXT             NOT NULL,
+    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    intent_id       TEXT             REFERENCES payment_intents (id),
+    invoice_id      TEXT,
+    subscription_id TEXT,
+    reason          TEXT             NOT NULL,
+    description     TEXT             NOT NULL,
+    reference       TEXT             NOT NULL,
+    created_at      TIMESTAMPTZ      NOT NULL,
+    updated_at      TIMESTAMPTZ      NOT NULL
+);
+CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
+CREATE INDEX refunds_of_intent ON refunds (intent_id) WHERE intent_id IS NOT NULL;

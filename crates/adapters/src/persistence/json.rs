@@ -29,8 +29,9 @@ pub(super) fn of_json<T: Formed>(json: serde_json::Value) -> Option<T> {
 }
 
 macro_rules! stored_forms {
-    ($($type:ty),* $(,)?) => { stored! { $($type, Json, value => to_json(value), json => of_json::<$type>(json);)* } };
+    ($($type:ty),* $(,)?) => { stored! { $($type, Json, value => crate::persistence::json::to_json(value), json => crate::persistence::json::of_json::<$type>(json);)* } };
 }
+pub(super) use stored_forms;
 stored_forms! { Metadata, Text, Address, Contact, BillTo, Refusal, FormOptions, Vec<LineItem>, Vec<Scope> }
 
 impl Formed for Metadata {

@@ -22,6 +22,7 @@ mod outbox;
 mod payment_links;
 mod prices;
 mod products;
+mod rates;
 mod secret_box;
 mod session;
 mod store;

@@ -205,6 +205,7 @@ CREATE TABLE attempts (
     id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     purpose       TEXT             NOT NULL,
     subject       TEXT             NOT NULL, -- the id of what it is for: an intent, a mandate, a subscription, a refund
+    session_id    TEXT,
     kind          TEXT             NOT NULL,
     method_id     TEXT             NOT NULL REFERENCES payment_methods (id),
     currency_id   TEXT             NOT NULL REFERENCES currencies (id),
@@ -290,6 +291,9 @@ CREATE TABLE invoice_items (
     quantity    BIGINT           NOT NULL,
     unit_amount NUMERIC(78,0)    NOT NULL,
     amount      NUMERIC(78,0)    NOT NULL,
+    period_start TIMESTAMPTZ,
+    period_end  TIMESTAMPTZ,
+    calculation JSONB            NOT NULL, -- the inputs and the formula of the amount
     UNIQUE (invoice_id, position)
 );
 

@@ -11,6 +11,7 @@ CREATE TABLE products (
     statement_descriptor TEXT,
     default_price_id     TEXT,
     app                  TEXT,             -- the app that a purchase entitles to
+    cross_sells_to       TEXT, -- the product that is offered beside it
     metadata             JSONB       NOT NULL, -- {"name": "value", ...}
     search_text          TEXT        NOT NULL, -- lower-cased, what a search looks at
     created_at           TIMESTAMPTZ NOT NULL,
@@ -26,7 +27,12 @@ CREATE TABLE prices (
     lookup_key                  TEXT,
     currency_id                 TEXT          NOT NULL,
     unit_amount                 NUMERIC(78,0) NOT NULL CHECK (unit_amount >= 0),
-    currency_options            JSONB         NOT NULL,           -- [{"currency_id": "pc_", "unit_amount": "base units"}, ...]
+    currency_options            JSONB         NOT NULL,           -- [{"currency_id": "pc_", "unit_amount": "base units", "tiers", "custom"}, ...]
+    recurring                   JSONB,                            -- {"interval", "count", "anchoring", "metered": "sum"}; none: paid once
+    tiers_mode                  TEXT CHECK (tiers_mode IN ('graduated', 'volume')),
+    tiers                       JSONB         NOT NULL DEFAULT '[]', -- [{"up_to": 5, "unit_amount": "base units", "flat_amount"}, ...]
+    custom                      JSONB,                            -- {"preset": "base units", "presets", "minimum", "maximum"}
+    upsells_to                  TEXT,
     quantity_available          BIGINT        NOT NULL DEFAULT 0, -- 0: without limit
     quantity_sold               BIGINT        NOT NULL DEFAULT 0, -- sold or held
     quantity_limit_per_checkout BIGINT        NOT NULL DEFAULT 0, -- 0: without limit

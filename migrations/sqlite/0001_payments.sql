@@ -206,6 +206,7 @@ CREATE TABLE attempts (
     id            TEXT    NOT NULL PRIMARY KEY,
     purpose       TEXT    NOT NULL,
     subject       TEXT    NOT NULL, -- the id of what it is for: an intent, a mandate, a subscription, a refund
+    session_id    TEXT,
     kind          TEXT    NOT NULL,
     method_id     TEXT    NOT NULL REFERENCES payment_methods (id),
     currency_id   TEXT    NOT NULL REFERENCES currencies (id),
@@ -291,6 +292,9 @@ CREATE TABLE invoice_items (
     quantity    INTEGER NOT NULL,
     unit_amount TEXT    NOT NULL,
     amount      TEXT    NOT NULL,
+    period_start INTEGER,
+    period_end  INTEGER,
+    calculation TEXT    NOT NULL, -- the inputs and the formula of the amount
     UNIQUE (invoice_id, position)
 ) STRICT;
 

@@ -11,6 +11,7 @@ CREATE TABLE products (
     statement_descriptor TEXT,
     default_price_id     TEXT,
     app                  TEXT,             -- the app that a purchase entitles to
+    cross_sells_to       TEXT, -- the product that is offered beside it
     metadata             TEXT    NOT NULL, -- {"name": "value", ...}
     search_text          TEXT    NOT NULL, -- lower-cased, what a search looks at
     created_at           INTEGER NOT NULL,
@@ -26,7 +27,12 @@ CREATE TABLE prices (
     lookup_key                  TEXT,
     currency_id                 TEXT    NOT NULL,
     unit_amount                 TEXT    NOT NULL CHECK (length(unit_amount) = 39),
-    currency_options            TEXT    NOT NULL,           -- [{"currency_id": "pc_", "unit_amount": "base units"}, ...]
+    currency_options            TEXT    NOT NULL,           -- [{"currency_id": "pc_", "unit_amount": "base units", "tiers", "custom"}, ...]
+    recurring                   TEXT,                       -- {"interval", "count", "anchoring", "metered": "sum"}; none: paid once
+    tiers_mode                  TEXT CHECK (tiers_mode IN ('graduated', 'volume')),
+    tiers                       TEXT    NOT NULL DEFAULT '[]', -- [{"up_to": 5, "unit_amount": "base units", "flat_amount"}, ...]
+    custom                      TEXT,                       -- {"preset": "base units", "presets", "minimum", "maximum"}
+    upsells_to                  TEXT,
     quantity_available          INTEGER NOT NULL DEFAULT 0, -- 0: without limit
     quantity_sold               INTEGER NOT NULL DEFAULT 0, -- sold or held
     quantity_limit_per_checkout INTEGER NOT NULL DEFAULT 0, -- 0: without limit

@@ -1,6 +1,7 @@
 //! What a use case works with.
 
-use crate::payment::{CardRail, MethodKind, WalletRail};
+use crate::billing::BillingPolicy;
+use crate::payment::{CardRail, MethodKind, SandboxTime, WalletRail};
 use crate::shared::{Clock, Random, Timestamp};
 use crate::storage::Store;
 use std::collections::HashMap;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 pub struct Networks {
     wallets: HashMap<MethodKind, Arc<dyn WalletRail>>,
     cards: HashMap<MethodKind, Arc<dyn CardRail>>,
+    sandbox_time: Option<Arc<dyn SandboxTime>>,
 }
 
 impl Networks {
@@ -24,6 +26,18 @@ impl Networks {
     pub fn with_card(mut self, kind: MethodKind, rail: Arc<dyn CardRail>) -> Self {
         self.cards.insert(kind, rail);
         self
+    }
+
+    /// The sandbox follows customers' test clocks.
+    #[must_use]
+    pub fn with_sandbox_time(mut self, time: Arc<dyn SandboxTime>) -> Self {
+        self.sandbox_time = Some(time);
+        self
+    }
+
+    #[must_use]
+    pub fn sandbox_time(&self) -> Option<&dyn SandboxTime> {
+        self.sandbox_time.as_deref()
     }
 
     #[must_use]
@@ -43,6 +57,7 @@ pub struct Context {
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub networks: Networks,
+    pub policy: BillingPolicy,
 }
 
 impl Context {

@@ -1,10 +1,14 @@
 //! Customers: one per user and mode.
 
-use super::{Row, Session};
+use super::columns::keys;
+use super::listing::sql_each;
+use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::customer::{Customer, Customers};
 use souk_domain::shared::{CustomerId, Mode, StorageError};
+
+const FIND_ALL: Sql = sql_each!("SELECT * FROM customers WHERE id IN " (listed "$1") " ORDER BY id");
 
 pub struct SqlCustomers<'s>(pub &'s mut Session);
 
@@ -13,6 +17,11 @@ impl Customers for SqlCustomers<'_> {
     async fn find(&mut self, id: &CustomerId) -> Result<Option<Customer>, StorageError> {
         let row = self.0.query("SELECT * FROM customers WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(customer).transpose()
+    }
+
+    async fn find_all(&mut self, ids: &[CustomerId]) -> Result<Vec<Customer>, StorageError> {
+        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        rows.iter().map(customer).collect()
     }
 
     async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError> {

@@ -171,11 +171,14 @@ impl Invoices for SqlInvoices<'_> {
 
 impl SqlInvoices<'_> {
     async fn insert_items(&mut self, invoice: &InvoiceId, items: &[InvoiceItem]) -> Result<(), StorageError> {
-        let insert = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let insert = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount,
+                          period_start, period_end, calculation)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
         for (position, item) in (0u32..).zip(items) {
             let query = self.0.query(insert).bind(&item.id).bind(invoice).bind(position).bind(&item.price_id);
-            query.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount).execute().await?;
+            let query = query.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
+            let query = query.bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
+            query.bind(&item.calculation).execute().await?;
         }
         Ok(())
     }
@@ -229,5 +232,7 @@ fn invoice_item(row: &Row) -> Result<InvoiceItem, StorageError> {
         quantity: row.get("quantity")?,
         unit_amount: row.get("unit_amount")?,
         amount: row.get("amount")?,
+        period: read_period(row, "period_start", "period_end")?,
+        calculation: row.get("calculation")?,
     })
 }

@@ -3,13 +3,13 @@
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use souk_domain::access::{Did, Scope};
-use souk_domain::billing::{BillTo, CancelReason, Cancellation, ClockEvent, Feedback, Stake, StakeStatus};
+use souk_domain::access::Scope;
+use souk_domain::billing::BillTo;
 use souk_domain::checkout::{FormOptions, LineItem, QuantityRange};
 use souk_domain::customer::{Address, Contact, Field, FieldPattern, PageInfo};
-use souk_domain::payment::{CardHolder, Grant, Refusal, SavedCard};
-use souk_domain::pricing::{Anchoring, Cycle, Interval, Metadata};
-use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, PriceId, Text, Timestamp};
+use souk_domain::payment::{Refusal, SavedCard};
+use souk_domain::pricing::Metadata;
+use souk_domain::shared::{PriceId, Text};
 use std::collections::BTreeMap;
 
 /// A value that has a form for storage.
@@ -29,12 +29,10 @@ pub(super) fn of_json<T: Formed>(json: serde_json::Value) -> Option<T> {
 }
 
 macro_rules! stored_forms {
-    ($($type:ty),* $(,)?) => { stored! { $($type, Json, value => to_json(value), json => of_json::<$type>(json);)* } };
+    ($($type:ty),* $(,)?) => { stored! { $($type, Json, value => crate::persistence::json::to_json(value), json => crate::persistence::json::of_json::<$type>(json);)* } };
 }
-stored_forms! {
-    Metadata, Text, Address, Contact, BillTo, Refusal, FormOptions, Vec<LineItem>, Vec<Scope>, Vec<InvoiceId>, SavedCard, CardHolder, Grant,
-    Cycle, Cancellation, Stake, Vec<ClockEvent>,
-}
+pub(super) use stored_forms;
+stored_forms! { Metadata, Text, Address, Contact, BillTo, Refusal, FormOptions, Vec<LineItem>, Vec<Scope>, SavedCard }
 
 impl Formed for Metadata {
     type Form = Self;
@@ -188,159 +186,5 @@ impl Formed for Vec<Scope> {
     }
     fn of(form: Vec<String>) -> Option<Self> {
         form.iter().map(|text| Scope::parse(text)).collect()
-    }
-}
-
-impl Formed for Vec<InvoiceId> {
-    type Form = Vec<String>;
-    fn form(self) -> Vec<String> {
-        self.iter().map(ToString::to_string).collect()
-    }
-    fn of(form: Vec<String>) -> Option<Self> {
-        form.iter().map(|id| InvoiceId::parse(id).ok()).collect()
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct CardHolderForm {
-    customer_id: String,
-    name: String,
-    email: String,
-}
-
-impl Formed for CardHolder {
-    type Form = CardHolderForm;
-    fn form(self) -> CardHolderForm {
-        CardHolderForm { customer_id: self.customer.to_string(), name: self.name, email: self.email }
-    }
-    fn of(form: CardHolderForm) -> Option<Self> {
-        Some(Self { customer: CustomerId::parse(&form.customer_id).ok()?, name: form.name, email: form.email })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum GrantForm {
-    Delegation { payer: String, limits: Vec<(String, String)> },
-    Card(SavedCardForm),
-}
-
-impl Formed for Grant {
-    type Form = GrantForm;
-    fn form(self) -> GrantForm {
-        match self {
-            Self::Delegation { payer, limits } => GrantForm::Delegation {
-                payer: payer.to_string(),
-                limits: limits.into_iter().map(|(currency, most)| (currency.to_string(), most.to_string())).collect(),
-            },
-            Self::Card(card) => GrantForm::Card(card.form()),
-        }
-    }
-    fn of(form: GrantForm) -> Option<Self> {
-        Some(match form {
-            GrantForm::Delegation { payer, limits } => Self::Delegation {
-                payer: Did::from_verified(payer),
-                limits: limits
-                    .into_iter()
-                    .map(|(currency, most)| Some((CurrencyId::parse(&currency).ok()?, Amount::parse_base_units(&most).ok()?)))
-                    .collect::<Option<_>>()?,
-            },
-            GrantForm::Card(card) => Self::Card(SavedCard::of(card)?),
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct CycleForm {
-    interval: String,
-    count: u32,
-    calendar: bool,
-}
-
-impl Formed for Cycle {
-    type Form = CycleForm;
-    fn form(self) -> CycleForm {
-        CycleForm { interval: self.interval.name().to_owned(), count: self.count, calendar: self.anchoring == Anchoring::Calendar }
-    }
-    fn of(form: CycleForm) -> Option<Self> {
-        let anchoring = if form.calendar { Anchoring::Calendar } else { Anchoring::Fixed };
-        Some(Self { interval: Interval::from_name(&form.interval)?, count: form.count, anchoring })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct CancellationForm {
-    reason: String,
-    feedback: Option<String>,
-    comment: String,
-    requested_at: i64,
-}
-
-impl Formed for Cancellation {
-    type Form = CancellationForm;
-    fn form(self) -> CancellationForm {
-        CancellationForm {
-            reason: self.reason.name().to_owned(),
-            feedback: self.feedback.map(|feedback| feedback.name().to_owned()),
-            comment: self.comment,
-            requested_at: self.requested_at.micros(),
-        }
-    }
-    fn of(form: CancellationForm) -> Option<Self> {
-        let feedback = match form.feedback {
-            Some(name) => Some(Feedback::from_name(&name)?),
-            None => None,
-        };
-        let reason = CancelReason::from_name(&form.reason)?;
-        Some(Self { reason, feedback, comment: form.comment, requested_at: Timestamp::from_micros(form.requested_at) })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StakeForm {
-    amount: String,
-    status: String,
-    reference: String,
-    return_at: Option<i64>,
-}
-
-impl Formed for Stake {
-    type Form = StakeForm;
-    fn form(self) -> StakeForm {
-        StakeForm {
-            amount: self.amount.to_string(),
-            status: self.status.name().to_owned(),
-            reference: self.reference,
-            return_at: self.return_at.map(Timestamp::micros),
-        }
-    }
-    fn of(form: StakeForm) -> Option<Self> {
-        Some(Self {
-            amount: Amount::parse_base_units(&form.amount).ok()?,
-            status: StakeStatus::from_name(&form.status)?,
-            reference: form.reference,
-            return_at: form.return_at.map(Timestamp::from_micros),
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct ClockEventForm {
-    at: i64,
-    what: String,
-    subject: String,
-}
-
-impl Formed for Vec<ClockEvent> {
-    type Form = Vec<ClockEventForm>;
-    fn form(self) -> Vec<ClockEventForm> {
-        self.into_iter().map(|event| ClockEventForm { at: event.at.micros(), what: event.what, subject: event.subject }).collect()
-    }
-    fn of(form: Vec<ClockEventForm>) -> Option<Self> {
-        Some(
-            form.into_iter()
-                .map(|form| ClockEvent { at: Timestamp::from_micros(form.at), what: form.what, subject: form.subject })
-                .collect(),
-        )
     }
 }

@@ -1,5 +1,6 @@
 //! SQL storage on SQLite and on PostgreSQL. Nothing outside this folder knows which of the two runs.
 
+mod agreements;
 mod api_keys;
 mod apps;
 mod attempts;
@@ -23,6 +24,7 @@ mod outbox;
 mod payment_links;
 mod prices;
 mod products;
+mod rates;
 mod refunds;
 mod secret_box;
 mod session;

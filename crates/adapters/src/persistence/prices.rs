@@ -3,23 +3,25 @@
 use super::columns::{containing, keys, read_json, searchable, to_json};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-use souk_domain::pricing::{CatalogueFilter, CurrencyOption, Hold, Price, Prices};
-use souk_domain::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
+use souk_domain::pricing::{CatalogueFilter, Hold, Price, Prices};
+use souk_domain::shared::{Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
 
 pub struct SqlPrices<'a>(pub &'a mut Session);
 
 const INSERT: &str =
     "INSERT INTO prices (id, livemode, product_id, active, nickname, lookup_key, currency_id, unit_amount, currency_options,
+    recurring, tiers_mode, tiers, custom, upsells_to,
     quantity_available, quantity_sold, quantity_limit_per_checkout, metadata, search_text, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)";
 
 const UPDATE: &str = "UPDATE prices SET active = $2, nickname = $3, lookup_key = $4, currency_id = $5, unit_amount = $6,
-    currency_options = $7, quantity_limit_per_checkout = $8, metadata = $9, search_text = $10, updated_at = $11 WHERE id = $1";
+    currency_options = $7, recurring = $8, tiers_mode = $9, tiers = $10, custom = $11, upsells_to = $12,
+    quantity_limit_per_checkout = $13, metadata = $14, search_text = $15, updated_at = $16 WHERE id = $1";
 
 // $2 is the price's id as a JSON text, to be found among the items of links and sessions.
 const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM holds WHERE price_id = $1)
     AND NOT EXISTS (SELECT 1 FROM products WHERE default_price_id = $1)
+    AND NOT EXISTS (SELECT 1 FROM prices AS other WHERE other.upsells_to = $1 AND other.id <> $1)
     AND NOT EXISTS (SELECT 1 FROM payment_links WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')
     AND NOT EXISTS (SELECT 1 FROM checkout_sessions WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')";
 
@@ -76,37 +78,6 @@ const SET_STOCK: &str = "UPDATE prices SET quantity_available = $2, updated_at =
 const RESTOCK: &str = "UPDATE prices SET quantity_available = quantity_available + $2, updated_at = $3
     WHERE id = $1 AND quantity_available > 0 AND quantity_available + $2 > 0 AND quantity_available + $2 >= quantity_sold";
 
-/// One currency option as its column keeps it.
-#[derive(Serialize, Deserialize)]
-struct StoredOption {
-    currency_id: String,
-    /// Base units, as text: JSON numbers end at 2^53.
-    unit_amount: String,
-}
-
-fn options_to_json(price: &Price) -> Result<serde_json::Value, StorageError> {
-    let options = price.currency_options.iter();
-    let stored: Vec<_> = options
-        .map(|option| StoredOption { currency_id: option.currency_id.to_string(), unit_amount: option.unit_amount.to_string() })
-        .collect();
-    to_json(&stored)
-}
-
-fn read_options(row: &Row) -> Result<Vec<CurrencyOption>, StorageError> {
-    let stored: Vec<StoredOption> = read_json(row, "prices", "currency_options")?;
-    let read = |option: StoredOption| {
-        let currency_id = CurrencyId::parse(&option.currency_id).ok()?;
-        Some(CurrencyOption { currency_id, unit_amount: Amount::parse_base_units(&option.unit_amount).ok()? })
-    };
-    stored
-        .into_iter()
-        .map(|option| {
-            let value = option.unit_amount.clone();
-            read(option).ok_or(StorageError::Corrupt { table: "prices", column: "currency_options", value })
-        })
-        .collect()
-}
-
 fn search_text(price: &Price) -> String {
     searchable(&[&price.nickname, price.lookup_key.as_deref().unwrap_or_default()])
 }
@@ -121,7 +92,12 @@ fn read(row: &Row) -> Result<Price, StorageError> {
         lookup_key: row.get("lookup_key")?,
         currency_id: row.get("currency_id")?,
         unit_amount: row.get("unit_amount")?,
-        currency_options: read_options(row)?,
+        currency_options: row.get("currency_options")?,
+        recurring: row.get("recurring")?,
+        tiers_mode: row.get("tiers_mode")?,
+        tiers: row.get("tiers")?,
+        custom: row.get("custom")?,
+        upsells_to: row.get("upsells_to")?,
         quantity_available: row.get("quantity_available")?,
         quantity_sold: row.get("quantity_sold")?,
         quantity_limit_per_checkout: row.get("quantity_limit_per_checkout")?,
@@ -140,14 +116,18 @@ impl Prices for SqlPrices<'_> {
     async fn insert(&mut self, price: &Price) -> Result<(), StorageError> {
         let query = self.0.query(INSERT).bind(&price.id).bind(price.mode.is_live()).bind(&price.product_id).bind(price.active);
         let query = query.bind(&price.nickname).bind(price.lookup_key.as_ref()).bind(&price.currency_id).bind(price.unit_amount);
-        let query = query.bind(options_to_json(price)?).bind(price.quantity_available).bind(price.quantity_sold);
+        let query = query.bind(&price.currency_options).bind(price.recurring).bind(price.tiers_mode).bind(&price.tiers);
+        let query = query.bind(price.custom.as_ref()).bind(price.upsells_to.as_ref());
+        let query = query.bind(price.quantity_available).bind(price.quantity_sold);
         let query = query.bind(price.quantity_limit_per_checkout).bind(to_json(&price.metadata)?).bind(search_text(price));
         query.bind(price.created_at).bind(price.updated_at).execute().await.map(drop)
     }
 
     async fn update(&mut self, price: &Price) -> Result<(), StorageError> {
         let query = self.0.query(UPDATE).bind(&price.id).bind(price.active).bind(&price.nickname).bind(price.lookup_key.as_ref());
-        let query = query.bind(&price.currency_id).bind(price.unit_amount).bind(options_to_json(price)?);
+        let query = query.bind(&price.currency_id).bind(price.unit_amount).bind(&price.currency_options);
+        let query = query.bind(price.recurring).bind(price.tiers_mode).bind(&price.tiers);
+        let query = query.bind(price.custom.as_ref()).bind(price.upsells_to.as_ref());
         let query = query.bind(price.quantity_limit_per_checkout).bind(to_json(&price.metadata)?).bind(search_text(price));
         query.bind(price.updated_at).execute().await.map(drop)
     }

@@ -9,11 +9,12 @@ use souk_domain::shared::{Listed, Mode, Page, ProductId, StorageError};
 pub struct SqlProducts<'a>(pub &'a mut Session);
 
 const INSERT: &str = "INSERT INTO products (id, livemode, active, name, description, images, features, unit_label, statement_descriptor,
-    default_price_id, app, metadata, search_text, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+    default_price_id, app, cross_sells_to, metadata, search_text, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
 
 const UPDATE: &str = "UPDATE products SET active = $2, name = $3, description = $4, images = $5, features = $6, unit_label = $7,
-    statement_descriptor = $8, default_price_id = $9, app = $10, metadata = $11, search_text = $12, updated_at = $13 WHERE id = $1";
+    statement_descriptor = $8, default_price_id = $9, app = $10, cross_sells_to = $11, metadata = $12,
+    search_text = $13, updated_at = $14 WHERE id = $1";
 
 const FIND_ALL: Sql = Sql {
     sqlite: "SELECT * FROM products WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id",
@@ -44,7 +45,8 @@ macro_rules! matching {
 const LIST: Sql = matching!("*", " AND ($5 IS NULL OR id < $5) ORDER BY id DESC LIMIT $6 OFFSET $7");
 const COUNT: Sql = matching!("count(*) AS n", "");
 
-const DELETE: &str = "DELETE FROM products WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM prices WHERE product_id = $1)";
+const DELETE: &str = "DELETE FROM products WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM prices WHERE product_id = $1)
+    AND NOT EXISTS (SELECT 1 FROM products AS other WHERE other.cross_sells_to = $1 AND other.id <> $1)";
 
 fn search_text(product: &Product) -> String {
     searchable(&[&product.name, &product.description])
@@ -63,6 +65,7 @@ fn read(row: &Row) -> Result<Product, StorageError> {
         statement_descriptor: row.get("statement_descriptor")?,
         default_price_id: row.get("default_price_id")?,
         app: row.get("app")?,
+        cross_sells_to: row.get("cross_sells_to")?,
         metadata: read_json(row, "products", "metadata")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
@@ -75,7 +78,8 @@ impl Products for SqlProducts<'_> {
         let query = self.0.query(INSERT).bind(&product.id).bind(product.mode.is_live()).bind(product.active);
         let query = query.bind(&product.name).bind(&product.description).bind(to_json(&product.images)?).bind(to_json(&product.features)?);
         let query = query.bind(product.unit_label.as_ref()).bind(product.statement_descriptor.as_ref());
-        let query = query.bind(product.default_price_id.as_ref()).bind(product.app.as_ref()).bind(to_json(&product.metadata)?);
+        let query = query.bind(product.default_price_id.as_ref()).bind(product.app.as_ref());
+        let query = query.bind(product.cross_sells_to.as_ref()).bind(to_json(&product.metadata)?);
         query.bind(search_text(product)).bind(product.created_at).bind(product.updated_at).execute().await.map(drop)
     }
 
@@ -83,7 +87,8 @@ impl Products for SqlProducts<'_> {
         let query = self.0.query(UPDATE).bind(&product.id).bind(product.active).bind(&product.name).bind(&product.description);
         let query = query.bind(to_json(&product.images)?).bind(to_json(&product.features)?);
         let query = query.bind(product.unit_label.as_ref()).bind(product.statement_descriptor.as_ref());
-        let query = query.bind(product.default_price_id.as_ref()).bind(product.app.as_ref()).bind(to_json(&product.metadata)?);
+        let query = query.bind(product.default_price_id.as_ref()).bind(product.app.as_ref());
+        let query = query.bind(product.cross_sells_to.as_ref()).bind(to_json(&product.metadata)?);
         query.bind(search_text(product)).bind(product.updated_at).execute().await.map(drop)
     }
 

@@ -16,6 +16,7 @@ use souk_domain::billing::{BillingReason, InvoiceStatus, SubscriptionStatus, Usa
 use souk_domain::checkout::{PaymentStatus, SessionStatus};
 use souk_domain::ledger::{Account, Reason, Side};
 use souk_domain::payment::{AttemptStatus, IntentStatus, MandateStatus, MethodKind, RefundStatus, RefundType};
+use souk_domain::pricing::TiersMode;
 use souk_domain::shared::*;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -138,7 +139,7 @@ macro_rules! stored_names {
 }
 stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
-    BillingReason, Reason, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, UsageAction,
+    BillingReason, Reason, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, UsageAction, TiersMode,
 }
 
 macro_rules! stored_ids {

@@ -51,7 +51,7 @@ async fn held(db: &Database, session_id: &SessionId) -> Vec<Hold> {
 
 on_both! {
     async fn a_price_comes_back_as_it_was_written_and_changed(db: &TestDatabase) {
-        let option = CurrencyOption { currency_id: CurrencyId::parse("pc_2").expect("an id"), unit_amount: Amount::new(u128::MAX) };
+        let option = CurrencyOption::per_unit(CurrencyId::parse("pc_2").expect("an id"), Amount::new(u128::MAX));
         let mut one = Price { lookup_key: Some("gold".to_owned()), currency_options: vec![option], ..price("price_1", 7) };
         stock(db, std::slice::from_ref(&one)).await;
         let mut session = db.begin().await.expect("begins");

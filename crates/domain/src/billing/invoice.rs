@@ -1,6 +1,6 @@
 //! Invoices: a draft from submit, numbered when they become payable or paid (invariant 11).
 
-use super::{Period, Scope};
+use super::{Calculation, Period, Scope};
 use crate::customer::Address;
 use crate::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, Listed, MethodId, Mode, Page, PaymentIntentId, PriceId, SessionId,
@@ -150,7 +150,7 @@ impl Invoice {
     }
 }
 
-/// A line of an invoice, with the inputs of its amount: `unit_amount * quantity`.
+/// A line of an invoice, with the inputs and the formula of its amount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvoiceItem {
     pub id: InvoiceItemId,
@@ -160,6 +160,9 @@ pub struct InvoiceItem {
     pub quantity: u64,
     pub unit_amount: Amount,
     pub amount: Amount,
+    /// What time it bills for; metered items and proration differ from their invoice.
+    pub period: Option<Period>,
+    pub calculation: Calculation,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

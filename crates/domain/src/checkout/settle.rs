@@ -1,15 +1,15 @@
 //! What becomes of an attempt, and the one way a session completes (invariants 1, 3, 4, 10).
 
-use super::submit::card_ask;
 use super::{PaymentStatus, Session, SessionStatus};
+use crate::billing::{self, BillingError};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::ledger::{Account, Entry, LedgerError, Posting, Reason, Side};
+use crate::ledger::{Entry, LedgerError, Movement, Reason};
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, IntentStatus, Method, Outcome, RailError, Refusal, Settlement, SignedTransfer,
-    next_check,
+    Asker, Attempt, AttemptKind, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, RailError, Refusal, Settlement, ask, card_ask,
+    next_check, not_opened, setup_outcome,
 };
-use crate::shared::{AttemptId, EntitlementId, EntryId, EventId, StorageError, Timestamp};
+use crate::shared::{AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use futures_util::FutureExt;
@@ -35,7 +35,21 @@ pub enum SettleError {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     #[error(transparent)]
+    Billing(BillingError),
+    #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl From<BillingError> for SettleError {
+    fn from(error: BillingError) -> Self {
+        match error {
+            BillingError::Orphan => Self::Orphan,
+            BillingError::Contended => Self::Contended,
+            BillingError::Ledger(error) => Self::Ledger(error),
+            BillingError::Storage(error) => Self::Storage(error),
+            other => Self::Billing(other),
+        }
+    }
 }
 
 impl From<SettleError> for super::SubmitError {
@@ -46,27 +60,6 @@ impl From<SettleError> for super::SubmitError {
         }
     }
 }
-
-struct Pursued {
-    attempt: Attempt,
-    method: Method,
-    currency: Currency,
-}
-
-/// Who asks, and what an answer that is not final means for the janitor.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asker {
-    /// The payer's own request, just after the attempt was written: nothing can have been sent before.
-    First,
-    /// A page that polls: the janitor's turn stays where it is.
-    Page,
-    /// The janitor, or the network's own event.
-    Worker,
-}
-
-/// A refusal of something that may have been sent before counts as final only when the network has had no record of it for
-/// this long: a node that lags, or another node, refuses what has settled elsewhere.
-const DOUBT: Duration = Duration::from_secs(24 * 3_600);
 
 /// Asks the network what became of an attempt, and writes the answer down. Safe to call at any time, by anybody, twice at once.
 pub async fn settle(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
@@ -90,6 +83,9 @@ pub(super) async fn end(ctx: &Context, id: &AttemptId) -> Result<bool, SettleErr
     let outcome = match (&pursued.attempt.kind, ctx.networks.card(pursued.method.kind)) {
         (AttemptKind::Card { provider_id, .. }, Some(rail)) if !provider_id.is_empty() => {
             rail.cancel(&pursued.method, &pursued.currency, provider_id).await
+        }
+        (AttemptKind::CardSetup { provider_id, .. }, Some(rail)) if !provider_id.is_empty() => {
+            setup_outcome(provider_id, rail.cancel_setup(&pursued.method, provider_id).await)
         }
         (AttemptKind::Card { .. }, Some(rail)) => match rail.open(&pursued.method, &pursued.currency, &card_ask(&pursued.attempt)).await {
             // Perhaps it was opened and the answer got lost: the same key finds it, and it can be ended by name.
@@ -144,123 +140,91 @@ async fn load(ctx: &Context, id: &AttemptId) -> Result<Option<Pursued>, SettleEr
     Ok(Some(Pursued { attempt, method, currency }))
 }
 
-async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {
-    let Pursued { attempt, method, currency } = pursued;
-    match &attempt.kind {
-        AttemptKind::Wallet { bytes, hash, .. } => {
-            let Some(rail) = ctx.networks.wallet(method.kind) else { return Outcome::Unknown("no rail".to_owned()) };
-            let signed = SignedTransfer { bytes: bytes.clone(), hash: hash.clone() };
-            if asker == Asker::First {
-                return rail.send(method, currency, &signed).await;
-            }
-            match rail.find(method, currency, hash).await {
-                Outcome::Absent => match rail.send(method, currency, &signed).await {
-                    Outcome::Refused(refusal) if ctx.now().since(attempt.created_at) < DOUBT => Outcome::Unknown(refusal.message),
-                    outcome => outcome,
-                },
-                known => known,
-            }
-        }
-        AttemptKind::Card { provider_id, .. } => {
-            let Some(rail) = ctx.networks.card(method.kind) else { return Outcome::Unknown("no rail".to_owned()) };
-            if !provider_id.is_empty() {
-                return rail.find(method, currency, provider_id).await;
-            }
-            match rail.open(method, currency, &card_ask(attempt)).await {
-                Ok(intent) => match remember(ctx, attempt, &intent.provider_id, &intent.client_secret).await {
-                    Ok(()) => intent.outcome,
-                    Err(error) => Outcome::Unknown(error.to_string()),
-                },
-                Err(error) => not_opened(error),
-            }
-        }
-    }
-}
-
-/// A card intent that the provider refuses to open can never be paid: nobody has its secret. An answer that was not seen may hide one.
-pub(super) fn not_opened(error: RailError) -> Outcome {
-    match error {
-        RailError::Unreachable(_) => Outcome::Unknown(error.to_string()),
-        RailError::Rejected(message) | RailError::Misconfigured(message) => {
-            Outcome::Refused(Refusal { code: "not_opened".to_owned(), message })
-        }
-    }
-}
-
 /// Writes down that a card intent could not be opened.
 pub(super) async fn note_not_opened(ctx: &Context, id: &AttemptId, error: RailError) -> Result<(), SettleError> {
     let Some(pursued) = load(ctx, id).await? else { return Ok(()) };
     apply(ctx, pursued, not_opened(error), Asker::First).await
 }
 
-async fn remember(ctx: &Context, attempt: &Attempt, provider_id: &str, client_secret: &str) -> Result<(), StorageError> {
-    let mut unit = ctx.store.begin().await?;
-    unit.attempts().name_card(&attempt.id, provider_id, client_secret, ctx.now()).await?;
-    unit.commit().await
-}
-
 async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome, asker: Asker) -> Result<(), SettleError> {
     let attempt = &pursued.attempt;
+    let (Purpose::Payment(intent), Some(_)) = (&attempt.purpose, &attempt.session_id) else {
+        return note(ctx, &pursued, &outcome).await;
+    };
     match outcome {
-        Outcome::Settled(settlement) if settlement.amount == attempt.amount => settled(ctx, attempt, &settlement).await,
+        Outcome::Settled(settlement) if settlement.amount == attempt.amount => settled(ctx, attempt, intent, &settlement).await,
         Outcome::Settled(settlement) => {
             let error = Refusal {
                 code: "amount_differs".to_owned(),
                 message: format!("The network moved {} instead of {}", settlement.amount, attempt.amount),
             };
-            wait(ctx, attempt, asker, AttemptStatus::Unknown, Some(&error), IntentStatus::Processing).await
+            wait(ctx, (attempt, intent), asker, AttemptStatus::Unknown, Some(&error), IntentStatus::Processing).await
         }
-        Outcome::Refused(refusal) => refused(ctx, attempt, &refusal).await,
+        Outcome::Refused(refusal) => refused(ctx, attempt, intent, &refusal).await,
         Outcome::Pending { requires_payer: true, last_error } => {
-            wait(ctx, attempt, asker, AttemptStatus::Open, last_error.as_ref(), IntentStatus::RequiresAction).await
+            wait(ctx, (attempt, intent), asker, AttemptStatus::Open, last_error.as_ref(), IntentStatus::RequiresAction).await
         }
         Outcome::Pending { requires_payer: false, .. } => {
-            wait(ctx, attempt, asker, AttemptStatus::Open, None, IntentStatus::Processing).await
+            wait(ctx, (attempt, intent), asker, AttemptStatus::Open, None, IntentStatus::Processing).await
         }
-        Outcome::Absent => wait(ctx, attempt, asker, AttemptStatus::Open, None, IntentStatus::Processing).await,
-        Outcome::Unknown(_) => wait(ctx, attempt, asker, AttemptStatus::Unknown, None, IntentStatus::Processing).await,
+        Outcome::Absent => wait(ctx, (attempt, intent), asker, AttemptStatus::Open, None, IntentStatus::Processing).await,
+        Outcome::Unknown(_) => wait(ctx, (attempt, intent), asker, AttemptStatus::Unknown, None, IntentStatus::Processing).await,
     }
+}
+
+/// What no session's payment is: renewals, refunds, permissions, deposits.
+async fn note(ctx: &Context, pursued: &Pursued, outcome: &Outcome) -> Result<(), SettleError> {
+    for _ in 0..TRIES {
+        let mut unit = ctx.store.begin().await?;
+        match billing::note(ctx, unit.as_mut(), pursued, outcome).await {
+            Ok(()) => return Ok(unit.commit().await?),
+            Err(BillingError::Contended) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(SettleError::Contended)
 }
 
 /// Not final: noted, and asked again later.
 async fn wait(
     ctx: &Context,
-    attempt: &Attempt,
+    (attempt, intent): (&Attempt, &PaymentIntentId),
     asker: Asker,
     status: AttemptStatus,
     error: Option<&Refusal>,
-    intent: IntentStatus,
+    marked: IntentStatus,
 ) -> Result<(), SettleError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
     unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
-    unit.intents().mark(&attempt.intent_id, intent, error, now).await?;
+    unit.intents().mark(intent, marked, error, now).await?;
     unit.commit().await?;
     Ok(())
 }
 
-async fn refused(ctx: &Context, attempt: &Attempt, refusal: &Refusal) -> Result<(), SettleError> {
+async fn refused(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, refusal: &Refusal) -> Result<(), SettleError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
-        unit.intents().mark(&attempt.intent_id, IntentStatus::RequiresAction, Some(refusal), now).await?;
+        unit.intents().mark(intent, IntentStatus::RequiresAction, Some(refusal), now).await?;
         unit.commit().await?;
     }
     Ok(())
 }
 
 /// The money moved: attempt, intent, journal, invoice, stock, session and rights change in one unit of work, for exactly one caller.
-async fn settled(ctx: &Context, attempt: &Attempt, settlement: &Settlement) -> Result<(), SettleError> {
+async fn settled(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, settlement: &Settlement) -> Result<(), SettleError> {
     for _ in 0..TRIES {
         let now = ctx.now();
         let mut unit = ctx.store.begin().await?;
         if !unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, now).await? {
             return Ok(());
         }
-        let intent = unit.intents().find(&attempt.intent_id).await?.ok_or(SettleError::Orphan)?;
+        let intent = unit.intents().find(intent).await?.ok_or(SettleError::Orphan)?;
         unit.intents().succeed(&intent.id, attempt.amount, &settlement.reference, &settlement.payer, now).await?;
-        let session = unit.sessions().find(&intent.session_id).await?.ok_or(SettleError::Orphan)?;
+        let session = intent.session_id.as_ref().ok_or(SettleError::Orphan)?;
+        let session = unit.sessions().find(session).await?.ok_or(SettleError::Orphan)?;
         if complete(ctx, unit.as_mut(), session, Some(attempt), now).await? {
             unit.commit().await?;
             return Ok(());
@@ -279,10 +243,13 @@ pub(super) async fn complete(
 ) -> Result<bool, SettleError> {
     let random = ctx.random.as_ref();
     if let Some(attempt) = paid_by {
-        unit.journal().book(&payment_entry(EntryId::new(now, random), &session, attempt, now)?).await?;
+        let movement = Movement { method_id: &attempt.method_id, currency_id: &attempt.currency_id, amount: attempt.amount };
+        let id = EntryId::new(now, random);
+        let entry = Entry::of_movement(id, session.mode, Reason::Payment, attempt.id.as_str(), now, &movement)?;
+        unit.journal().book(&entry).await?;
     }
     if let Some(invoice) = &session.invoice_id {
-        unit.invoices().pay(invoice, session.amount_total, now).await?;
+        unit.invoices().pay(invoice, session.amount_total, session.intent_id.as_ref(), now).await?;
     }
     unit.prices().sell(&session.id).await?;
     grant(ctx, unit, &session, now).await?;
@@ -304,14 +271,6 @@ pub(super) async fn complete(
         unit.outbox().publish(&EventId::new(now, random), message, now).await?;
     }
     Ok(true)
-}
-
-/// The store's holding at the network grows by what was earned.
-fn payment_entry(id: EntryId, session: &Session, attempt: &Attempt, now: Timestamp) -> Result<Entry, LedgerError> {
-    let posting = |account, side| Posting { account, side, amount: attempt.amount, currency_id: attempt.currency_id.clone() };
-    let network = Account::Network(attempt.method_id.to_string());
-    let postings = vec![posting(network, Side::Debit), posting(Account::Sales, Side::Credit)];
-    Entry::new(id, session.mode, Reason::Payment, attempt.id.as_str(), now, postings)
 }
 
 /// One entitlement for each app that was bought.

@@ -3,11 +3,11 @@
 use super::settle::{self, complete};
 use super::{Session, SessionStatus};
 use crate::access::User;
-use crate::billing::{BillTo, BillingReason, Invoice, InvoiceItem, InvoiceStatus};
+use crate::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus};
 use crate::context::Context;
 use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, check_contact};
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CardAsk, Currency, Intent, IntentStatus, Method, Outcome, RailError, next_check,
+    Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, Outcome, Purpose, RailError, card_ask, next_check,
 };
 use crate::pricing::{CartError, CartItem, Hold, Price, Product, QuantityError, cart_total, check_quantity, line_amounts};
 use crate::shared::{
@@ -157,7 +157,7 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
             // The form may have been corrected; the payment stays the one that is open.
             AttemptKind::Card { .. } if is_same => {}
             AttemptKind::Card { .. } => return Ok(Step::Replace(attempt.id.clone())),
-            AttemptKind::Wallet { .. } => return Err(SubmitError::PaymentInFlight),
+            _ => return Err(SubmitError::PaymentInFlight),
         }
     }
 
@@ -177,11 +177,13 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
         description: description.clone(),
         amount,
         amount_received: Amount::ZERO,
+        amount_refunded: Amount::ZERO,
         currency_id: currency.id.clone(),
         method_id: method.id.clone(),
         customer_id: customer.id.clone(),
-        session_id: session.id.clone(),
-        invoice_id: invoice_id.clone(),
+        subscription_id: None,
+        session_id: Some(session.id.clone()),
+        invoices: vec![invoice_id.clone()],
         last_error: None,
         reference: String::new(),
         payer: String::new(),
@@ -202,6 +204,8 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
         currency_id: currency.id.clone(),
         method_id: method.id.clone(),
         session_id: Some(session.id.clone()),
+        subscription_id: None,
+        period: None,
         intent_id: Some(intent_id.clone()),
         bill_to: BillTo {
             name: contact.name.clone(),
@@ -211,6 +215,9 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
         },
         total: amount,
         amount_paid: Amount::ZERO,
+        refusals: 0,
+        retry_at: None,
+        clock_id: None,
         created_at: now,
         finalized_at: None,
         paid_at: None,
@@ -245,19 +252,21 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     } else if method.kind.is_card() {
         let attempt = Attempt {
             id: AttemptId::new(now, ctx.random.as_ref()),
-            intent_id,
+            purpose: Purpose::Payment(intent_id),
+            session_id: Some(session.id.clone()),
             method_id: method.id.clone(),
             currency_id: currency.id.clone(),
             amount,
             status: AttemptStatus::Open,
-            kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new() },
+            kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new(), keep_for: None },
             last_error: None,
             checks: 0,
             check_at: next_check(now, 0),
+            sent_at: None,
             created_at: now,
             updated_at: now,
         };
-        let inserted = unit.attempts().insert(&attempt).await;
+        let inserted = unit.attempts().insert(&attempt, &intent.invoices).await;
         match inserted {
             Ok(()) => Step::Card(Box::new((method, currency, attempt))),
             Err(StorageError::Duplicate(_)) => return Ok(Step::Raced),
@@ -290,11 +299,6 @@ async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt:
     unit.attempts().name_card(&attempt.id, &intent.provider_id, &intent.client_secret, now).await?;
     unit.commit().await?;
     Ok(CardForm { client_secret: intent.client_secret, settled: matches!(intent.outcome, Outcome::Settled(_)) })
-}
-
-/// What the provider is asked for. The same attempt always gives the same ask, since the provider compares.
-pub(super) fn card_ask(attempt: &Attempt) -> CardAsk {
-    CardAsk { attempt: attempt.id.clone(), amount: attempt.amount, description: attempt.intent_id.to_string(), receipt_email: None }
 }
 
 /// The visitor closed the card form: the provider's intent is ended, unless it has settled meanwhile.
@@ -429,6 +433,8 @@ fn invoice_lines(
         quantity: item.quantity,
         unit_amount: item.price.unit_amount_in(&currency.id).unwrap_or_default(),
         amount,
+        period: None,
+        calculation: Calculation::PerUnit { unit: item.price.unit_amount_in(&currency.id).unwrap_or_default(), quantity: item.quantity },
     };
     Ok(cart.iter().zip(products).zip(amounts).map(line).collect())
 }

@@ -4,7 +4,8 @@ use super::{Session, settle::settle_first};
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Intent, Method, PreparedTransfer, RailError, TransferAsk, next_check,
+    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Intent, Method, PreparedTransfer, Purpose, RailError, TransferAsk,
+    next_check,
 };
 use crate::shared::{AttemptId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
@@ -106,7 +107,8 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
     let signed = rail.check(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce), signed_tx)?;
     let attempt = Attempt {
         id: AttemptId::new(now, ctx.random.as_ref()),
-        intent_id: payable.intent.id.clone(),
+        purpose: Purpose::Payment(payable.intent.id.clone()),
+        session_id: Some(payable.session.id.clone()),
         method_id: payable.method.id,
         currency_id: payable.currency.id,
         amount: payable.intent.amount,
@@ -115,11 +117,12 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
         last_error: None,
         checks: 0,
         check_at: next_check(now, 0),
+        sent_at: None,
         created_at: now,
         updated_at: now,
     };
     // The attempt before the session, as settlement does: two who take them in different order would wait for each other.
-    let inserted = unit.attempts().insert(&attempt).await;
+    let inserted = unit.attempts().insert(&attempt, &payable.intent.invoices).await;
     match inserted {
         Ok(()) => {}
         Err(StorageError::Duplicate(_)) => return Err(TransferError::PaymentInFlight),

@@ -30,6 +30,7 @@ pub struct Customer {
 #[async_trait]
 pub trait Customers: Send {
     async fn find(&mut self, id: &CustomerId) -> Result<Option<Customer>, StorageError>;
+    async fn find_all(&mut self, ids: &[CustomerId]) -> Result<Vec<Customer>, StorageError>;
     async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError>;
     /// Inserts, or updates the contact of the customer with the same user and mode. Answers the customer as it stands now.
     async fn upsert(&mut self, customer: &Customer) -> Result<Customer, StorageError>;

@@ -184,6 +184,8 @@ impl std::fmt::Debug for AttemptKind {
 pub struct Attempt {
     pub id: AttemptId,
     pub purpose: Purpose,
+    /// The checkout that it belongs to.
+    pub session_id: Option<SessionId>,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
     pub amount: Amount,

@@ -48,8 +48,8 @@ pub fn line_amounts(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Vec
     items
         .iter()
         .map(|item| {
-            let unit = item.price.unit_amount_in(currency).ok_or(CartError::CurrencyNotConfigured)?;
-            Ok(unit.times(item.quantity)?)
+            let rate = item.price.rate_in(currency).ok_or(CartError::CurrencyNotConfigured)?;
+            Ok(rate.charge(item.quantity)?)
         })
         .collect()
 }
@@ -75,7 +75,12 @@ mod tests {
             lookup_key: None,
             currency_id: CurrencyId::parse("pc_own").expect("id"),
             unit_amount: Amount::new(7),
-            currency_options: vec![CurrencyOption { currency_id: CurrencyId::parse("pc_other").expect("id"), unit_amount: Amount::new(9) }],
+            currency_options: vec![CurrencyOption::per_unit(CurrencyId::parse("pc_other").expect("id"), Amount::new(9))],
+            recurring: None,
+            tiers_mode: None,
+            tiers: Vec::new(),
+            custom: None,
+            upsells_to: None,
             quantity_available: available,
             quantity_sold: sold,
             quantity_limit_per_checkout: limit,

@@ -108,6 +108,7 @@ pub async fn create_product(
         statement_descriptor: None,
         default_price_id: None,
         app: None,
+        cross_sells_to: None,
         metadata: Metadata::new(),
         created_at: now,
         updated_at: now,
@@ -251,6 +252,11 @@ async fn new_price(ctx: &Context, unit: &mut dyn UnitOfWork, product: &Product, 
         currency_id,
         unit_amount: Amount::ZERO,
         currency_options: Vec::new(),
+        recurring: None,
+        tiers_mode: None,
+        tiers: Vec::new(),
+        custom: None,
+        upsells_to: None,
         quantity_available: 0,
         quantity_sold: 0,
         quantity_limit_per_checkout: 0,
@@ -329,7 +335,7 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
                 return Err(CatalogueError::CurrencyTwice);
             }
             let unit_amount = read_amount(&currencies, &currency_id, &amount)?;
-            read.push(CurrencyOption { currency_id, unit_amount });
+            read.push(CurrencyOption::per_unit(currency_id, unit_amount));
         }
         price.currency_options = read;
     }

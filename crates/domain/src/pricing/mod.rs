@@ -2,9 +2,13 @@
 
 mod cart;
 mod manage;
+mod recurring;
+mod tiers;
 
 pub use cart::*;
 pub use manage::*;
+pub use recurring::*;
+pub use tiers::*;
 
 use crate::access::Did;
 use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
@@ -28,16 +32,28 @@ pub struct Product {
     pub default_price_id: Option<PriceId>,
     /// The app that a purchase entitles to.
     pub app: Option<Did>,
+    /// Offered beside it at checkout.
+    pub cross_sells_to: Option<ProductId>,
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// What a unit costs in one currency.
+/// What a price asks for in one further currency, in the manner of the price's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrencyOption {
     pub currency_id: CurrencyId,
     pub unit_amount: Amount,
+    pub tiers: Vec<Tier>,
+    pub custom: Option<CustomAmount>,
+}
+
+impl CurrencyOption {
+    /// By the unit.
+    #[must_use]
+    pub const fn per_unit(currency_id: CurrencyId, unit_amount: Amount) -> Self {
+        Self { currency_id, unit_amount, tiers: Vec::new(), custom: None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +68,15 @@ pub struct Price {
     pub unit_amount: Amount,
     /// Further currencies. The price's own may stand among them.
     pub currency_options: Vec<CurrencyOption>,
+    /// `None`: paid once.
+    pub recurring: Option<Recurring>,
+    /// Set exactly where there are tiers.
+    pub tiers_mode: Option<TiersMode>,
+    pub tiers: Vec<Tier>,
+    /// Set where the buyer names the amount.
+    pub custom: Option<CustomAmount>,
+    /// The price of a longer cycle that is offered instead.
+    pub upsells_to: Option<PriceId>,
     /// 0: without limit.
     pub quantity_available: u64,
     /// Sold, or held by a checkout that is being paid.
@@ -64,14 +89,45 @@ pub struct Price {
 }
 
 impl Price {
-    /// What one unit costs in a currency: the option with that id, else the price's own (payment-kit.md 5).
+    /// What it asks for in a currency: the option with that id, else the price's own (payment-kit.md 5).
+    #[must_use]
+    pub fn rate_in(&self, currency: &CurrencyId) -> Option<Rate<'_>> {
+        let option = self.currency_options.iter().find(|option| option.currency_id == *currency);
+        let (unit, tiers, custom) = match option {
+            Some(option) => (option.unit_amount, &option.tiers, option.custom.as_ref()),
+            None if self.currency_id == *currency => (self.unit_amount, &self.tiers, self.custom.as_ref()),
+            None => return None,
+        };
+        Some(match (custom, self.tiers_mode) {
+            (Some(custom), _) => Rate::Custom(custom),
+            (None, Some(mode)) if !tiers.is_empty() => Rate::Tiered { mode, tiers },
+            (None, _) => Rate::PerUnit(unit),
+        })
+    }
+
+    /// What one unit costs in a currency; a custom amount: its preset.
     #[must_use]
     pub fn unit_amount_in(&self, currency: &CurrencyId) -> Option<Amount> {
-        self.currency_options
-            .iter()
-            .find(|option| option.currency_id == *currency)
-            .map(|option| option.unit_amount)
-            .or_else(|| (self.currency_id == *currency).then_some(self.unit_amount))
+        match self.rate_in(currency)? {
+            Rate::PerUnit(unit) => Some(unit),
+            rate => rate.charge(1).ok(),
+        }
+    }
+
+    #[must_use]
+    pub fn is_recurring(&self) -> bool {
+        self.recurring.is_some()
+    }
+
+    #[must_use]
+    pub fn is_metered(&self) -> bool {
+        self.recurring.is_some_and(|recurring| recurring.is_metered())
+    }
+
+    /// Whether the buyer names the amount.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        self.custom.is_some() || self.currency_options.iter().any(|option| option.custom.is_some())
     }
 
     /// The currencies it can be paid in, its own first.

@@ -1,0 +1,109 @@
+//! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
+
+use super::{BillingError, ClockEvent, Scope, charge, renew_due, retry_due};
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::payment::Grant;
+use crate::shared::{ClockId, EventId, StorageError, Timestamp};
+use std::time::Duration;
+
+/// The furthest that a clock is advanced in one go.
+pub const ADVANCE_MAX: Duration = Duration::from_secs(2 * 366 * 24 * 3_600);
+/// Subscriptions of one step.
+const BATCH: u32 = 500;
+/// The most steps of one call: a message that runs too long is taken for lost. What is left goes on in the next.
+const STEPS: usize = 2_000;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AdvanceError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error("A clock goes forward, by two years at most")]
+    BadTarget,
+    #[error("This clock is being advanced. Please wait for it.")]
+    UnderWay,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Asks for a clock to be advanced. It happens in the background.
+pub async fn aim_clock(ctx: &Context, id: &ClockId, target: Timestamp) -> Result<(), AdvanceError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let clock = unit.clocks().find(id).await?.ok_or(AdvanceError::NotFound)?;
+    if target <= clock.now || target.since(clock.now) > ADVANCE_MAX {
+        return Err(AdvanceError::BadTarget);
+    }
+    if !unit.clocks().aim(id, target).await? {
+        return Err(AdvanceError::UnderWay);
+    }
+    let message = Message::new(Topic::AdvanceClock, now).with("clock", id);
+    unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+/// Lives through the time up to the clock's target. Safe to call again after a crash: what has happened is not repeated.
+/// False: there is more to live through.
+pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingError> {
+    let scope = Scope::Clock(id.clone());
+    for _ in 0..STEPS {
+        let mut unit = ctx.store.read().await?;
+        let Some(clock) = unit.clocks().find(id).await? else { return Ok(true) };
+        let Some(target) = clock.target else { return Ok(true) };
+        let next = [unit.subscriptions().next_due(id).await?, unit.invoices().next_retry(id).await?];
+        let next = next.into_iter().flatten().min().filter(|at| *at <= target);
+        // What was due before goes first, at the time where the clock stands.
+        let now = next.unwrap_or(target).max(clock.now);
+        let payers = payers(unit.as_mut(), &clock.customer_id).await?;
+        drop(unit);
+        for payer in &payers {
+            if let Some(time) = ctx.networks.sandbox_time() {
+                time.set(payer, now).await?;
+            }
+        }
+        let mut story: Vec<ClockEvent> = Vec::new();
+        let arrived = next.is_none();
+        if !arrived {
+            // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
+            tick(ctx, id, now, &[], false).await?;
+            let renewed = renew_due(ctx, &scope, now, BATCH).await?;
+            charge(ctx, &renewed.attempts).await?;
+            let retried = retry_due(ctx, &scope, now, BATCH).await?;
+            charge(ctx, &retried.attempts).await?;
+            story.extend(renewed.story);
+            story.extend(retried.story);
+        }
+        tick(ctx, id, now, &story, arrived).await?;
+        if arrived {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+async fn tick(ctx: &Context, id: &ClockId, now: Timestamp, story: &[ClockEvent], arrived: bool) -> Result<(), BillingError> {
+    let mut unit = ctx.store.begin().await?;
+    unit.clocks().tick(id, now, story, arrived).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+/// The wallets by which the customer's subscriptions are charged: their network follows the clock.
+async fn payers(
+    unit: &mut dyn crate::storage::UnitOfWork,
+    customer: &crate::shared::CustomerId,
+) -> Result<Vec<crate::access::Did>, BillingError> {
+    let live = unit.subscriptions().live_of(customer).await?;
+    let ids: Vec<_> = live.into_iter().filter_map(|one| one.mandate_id).collect();
+    let mandates = unit.mandates().find_all(&ids).await?;
+    let mut payers = Vec::new();
+    for mandate in mandates {
+        if let Some(Grant::Delegation { payer, .. }) = mandate.grant
+            && !payers.contains(&payer)
+        {
+            payers.push(payer);
+        }
+    }
+    Ok(payers)
+}

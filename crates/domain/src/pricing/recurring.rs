@@ -1,0 +1,180 @@
+//! How often a price is due, and whether it asks for units ordered or units used.
+
+/// The least unit of a billing rhythm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Interval {
+    Hour,
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+/// The length of an hour in seconds; the other lengths are those of SPEC.md 9.
+pub const HOUR_SECONDS: u64 = 3_600;
+pub const DAY_SECONDS: u64 = 24 * HOUR_SECONDS;
+pub const WEEK_SECONDS: u64 = 7 * DAY_SECONDS;
+pub const MONTH_SECONDS: u64 = 30 * DAY_SECONDS;
+pub const YEAR_SECONDS: u64 = 365 * DAY_SECONDS;
+
+/// The longest time between two invoices.
+pub const CYCLE_SECONDS_MAX: u64 = 5 * YEAR_SECONDS;
+
+impl Interval {
+    pub const ALL: [Self; 5] = [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|interval| interval.name() == name)
+    }
+
+    /// Seconds, where its months and years have their fixed lengths.
+    #[must_use]
+    pub const fn seconds(self) -> u64 {
+        match self {
+            Self::Hour => HOUR_SECONDS,
+            Self::Day => DAY_SECONDS,
+            Self::Week => WEEK_SECONDS,
+            Self::Month => MONTH_SECONDS,
+            Self::Year => YEAR_SECONDS,
+        }
+    }
+}
+
+/// Which of the quantities that were reported in a period counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Aggregate {
+    Sum,
+    Last,
+    Max,
+}
+
+impl Aggregate {
+    pub const ALL: [Self; 3] = [Self::Sum, Self::Last, Self::Max];
+
+    /// As payment-kit.md 2 spells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Last => "last_during_period",
+            Self::Max => "max",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|aggregate| aggregate.name() == name)
+    }
+}
+
+/// Licensed: the quantity is ordered, and due at the start of a period. Metered: it is reported, and due at the end of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Usage {
+    Licensed,
+    Metered(Aggregate),
+}
+
+/// What a month and a year are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Anchoring {
+    /// 30 and 365 days, as the wallets reckon.
+    Fixed,
+    /// Those of the calendar, clamped to the end of a shorter month.
+    Calendar,
+}
+
+impl Anchoring {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Calendar => "calendar",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Fixed, Self::Calendar].into_iter().find(|anchoring| anchoring.name() == name)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Unsupported recurring interval")]
+pub struct UnsupportedInterval;
+
+/// The time between two invoices: `count` intervals, at least one and at most [`CYCLE_SECONDS_MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cycle {
+    pub interval: Interval,
+    pub count: u32,
+    pub anchoring: Anchoring,
+}
+
+impl Cycle {
+    /// # Errors
+    /// A count of 0, or one that makes the cycle too long.
+    pub fn new(interval: Interval, count: u32, anchoring: Anchoring) -> Result<Self, UnsupportedInterval> {
+        let cycle = Self { interval, count, anchoring };
+        if count == 0 || cycle.seconds() > CYCLE_SECONDS_MAX { Err(UnsupportedInterval) } else { Ok(cycle) }
+    }
+
+    /// By the name of an interval; `minute` is none.
+    pub fn named(interval: &str, count: u32, anchoring: Anchoring) -> Result<Self, UnsupportedInterval> {
+        Self::new(Interval::from_name(interval).ok_or(UnsupportedInterval)?, count, anchoring)
+    }
+
+    /// Its length in seconds, where its months and years have their fixed lengths.
+    #[must_use]
+    pub fn seconds(&self) -> u64 {
+        self.interval.seconds() * u64::from(self.count)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Recurring {
+    pub cycle: Cycle,
+    pub usage: Usage,
+}
+
+impl Recurring {
+    #[must_use]
+    pub const fn is_metered(&self) -> bool {
+        matches!(self.usage, Usage::Metered(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minutes_and_cycles_of_no_or_too_much_time_are_refused_by_name() {
+        let refused = Err(UnsupportedInterval);
+        assert_eq!(Cycle::named("minute", 1, Anchoring::Fixed), refused);
+        assert_eq!(UnsupportedInterval.to_string(), "Unsupported recurring interval");
+        for interval in Interval::ALL {
+            assert_eq!(Cycle::new(interval, 0, Anchoring::Fixed), refused);
+            assert_eq!(Cycle::new(interval, u32::MAX, Anchoring::Fixed), refused);
+            assert!(Cycle::named(interval.name(), 1, Anchoring::Calendar).is_ok());
+        }
+        assert!(Cycle::new(Interval::Year, 5, Anchoring::Fixed).is_ok());
+        assert_eq!(Cycle::new(Interval::Year, 6, Anchoring::Fixed), refused);
+    }
+
+    #[test]
+    fn the_count_of_hours_is_honoured() {
+        assert_eq!(Cycle::new(Interval::Hour, 6, Anchoring::Fixed).map(|cycle| cycle.seconds()), Ok(6 * 3_600));
+    }
+}

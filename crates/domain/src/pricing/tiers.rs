@@ -1,0 +1,229 @@
+//! What a quantity costs: by the unit, by tiers, or whatever the buyer chooses to pay.
+
+use crate::shared::{Amount, AmountError};
+
+/// Units up to and including `up_to` (`None`: all further ones).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tier {
+    pub up_to: Option<u64>,
+    pub unit_amount: Amount,
+    /// Due once when the tier is reached.
+    pub flat_amount: Amount,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TiersMode {
+    /// Each unit costs what its own tier says, and each tier reached adds its flat amount.
+    Graduated,
+    /// All units cost what the tier of the whole quantity says, and its flat amount.
+    Volume,
+}
+
+impl TiersMode {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Graduated => "graduated",
+            Self::Volume => "volume",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Graduated, Self::Volume].into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// The buyer names the amount, of the whole item.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CustomAmount {
+    pub preset: Option<Amount>,
+    pub presets: Vec<Amount>,
+    pub minimum: Option<Amount>,
+    pub maximum: Option<Amount>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TiersError {
+    #[error("tiers are required")]
+    None,
+    #[error("tiers must end higher and higher, and only the last one has no end")]
+    Order,
+}
+
+/// Tiers cover every quantity exactly once.
+pub fn check_tiers(tiers: &[Tier]) -> Result<(), TiersError> {
+    let (last, others) = tiers.split_last().ok_or(TiersError::None)?;
+    let ends: Option<Vec<u64>> = others.iter().map(|tier| tier.up_to).collect();
+    let ends = ends.ok_or(TiersError::Order)?;
+    let rising = ends.first().is_none_or(|first| *first > 0) && ends.windows(2).all(|pair| pair[0] < pair[1]);
+    if rising && last.up_to.is_none() { Ok(()) } else { Err(TiersError::Order) }
+}
+
+/// What a price asks for in one currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate<'a> {
+    PerUnit(Amount),
+    Tiered { mode: TiersMode, tiers: &'a [Tier] },
+    Custom(&'a CustomAmount),
+}
+
+impl CustomAmount {
+    /// What is asked for until the buyer says otherwise (payment-kit.md 5).
+    #[must_use]
+    pub fn proposed(&self) -> Amount {
+        self.preset.or_else(|| self.presets.first().copied()).or(self.minimum).unwrap_or_default()
+    }
+
+    /// Both ends are in.
+    #[must_use]
+    pub fn allows(&self, amount: Amount) -> bool {
+        self.minimum.is_none_or(|minimum| amount >= minimum) && self.maximum.is_none_or(|maximum| amount <= maximum)
+    }
+}
+
+impl Rate<'_> {
+    /// What `quantity` units cost; a custom amount costs its preset. No units of tiers cost nothing: no tier is reached.
+    pub fn charge(&self, quantity: u64) -> Result<Amount, AmountError> {
+        match self {
+            Self::PerUnit(unit) => unit.times(quantity),
+            Self::Tiered { mode, tiers } => tiered(*mode, tiers, quantity),
+            Self::Custom(custom) => Ok(custom.proposed()),
+        }
+    }
+}
+
+/// What `quantity` units cost by tiers. Units beyond the last tier's end, which a checked list does not have, cost as much as it says.
+pub fn tiered(mode: TiersMode, tiers: &[Tier], quantity: u64) -> Result<Amount, AmountError> {
+    if quantity == 0 {
+        return Ok(Amount::ZERO);
+    }
+    match mode {
+        TiersMode::Volume => {
+            let tier = tiers.iter().find(|tier| tier.up_to.is_none_or(|end| quantity <= end)).or(tiers.last());
+            tier.map_or(Ok(Amount::ZERO), |tier| tier.unit_amount.times(quantity)?.plus(tier.flat_amount))
+        }
+        TiersMode::Graduated => {
+            let (mut total, mut before) = (Amount::ZERO, 0);
+            for (index, tier) in tiers.iter().enumerate() {
+                if quantity <= before {
+                    break;
+                }
+                let end = if index + 1 == tiers.len() { quantity } else { tier.up_to.unwrap_or(quantity).min(quantity) };
+                total = total.plus(tier.unit_amount.times(end - before)?)?.plus(tier.flat_amount)?;
+                before = end;
+            }
+            Ok(total)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tier(up_to: Option<u64>, unit: u128, flat: u128) -> Tier {
+        Tier { up_to, unit_amount: Amount::new(unit), flat_amount: Amount::new(flat) }
+    }
+
+    fn three() -> Vec<Tier> {
+        vec![tier(Some(5), 10, 100), tier(Some(10), 8, 0), tier(None, 5, 30)]
+    }
+
+    #[test]
+    fn graduated_units_cost_what_their_own_tier_says() {
+        let charge = |quantity| tiered(TiersMode::Graduated, &three(), quantity).map(Amount::base_units);
+        assert_eq!(charge(0), Ok(0));
+        assert_eq!(charge(1), Ok(110));
+        assert_eq!(charge(5), Ok(150));
+        assert_eq!(charge(6), Ok(158));
+        assert_eq!(charge(10), Ok(190));
+        assert_eq!(charge(11), Ok(225));
+    }
+
+    #[test]
+    fn volume_units_all_cost_what_the_last_one_does() {
+        let charge = |quantity| tiered(TiersMode::Volume, &three(), quantity).map(Amount::base_units);
+        assert_eq!(charge(0), Ok(0));
+        assert_eq!(charge(5), Ok(150));
+        assert_eq!(charge(6), Ok(48));
+        assert_eq!(charge(10), Ok(80));
+        assert_eq!(charge(11), Ok(85));
+    }
+
+    #[test]
+    fn a_custom_amount_costs_its_preset_whatever_the_quantity() {
+        let custom = CustomAmount { presets: vec![Amount::new(3), Amount::new(9)], ..CustomAmount::default() };
+        assert_eq!(Rate::Custom(&custom).charge(7), Ok(Amount::new(3)));
+        let preset = CustomAmount { preset: Some(Amount::new(5)), ..custom };
+        assert_eq!(Rate::Custom(&preset).charge(7), Ok(Amount::new(5)));
+    }
+
+    #[test]
+    fn tiers_with_a_gap_or_without_an_open_end_are_refused() {
+        assert_eq!(check_tiers(&three()), Ok(()));
+        assert_eq!(check_tiers(&[]), Err(TiersError::None));
+        for odd in [
+            vec![tier(Some(5), 1, 0)],
+            vec![tier(Some(5), 1, 0), tier(Some(5), 1, 0), tier(None, 1, 0)],
+            vec![tier(None, 1, 0), tier(None, 1, 0)],
+            vec![tier(Some(0), 1, 0), tier(None, 1, 0)],
+        ] {
+            assert_eq!(check_tiers(&odd), Err(TiersError::Order), "{odd:?}");
+        }
+    }
+
+    fn tiers() -> impl Strategy<Value = Vec<Tier>> {
+        let row = (1u64..50, 0u128..1_000, 0u128..1_000);
+        (proptest::collection::vec(row, 0..5), 0u128..1_000, 0u128..1_000).prop_map(|(rows, unit, flat)| {
+            let mut end = 0;
+            let mut tiers: Vec<_> = rows
+                .into_iter()
+                .map(|(width, unit, flat)| {
+                    end += width;
+                    tier(Some(end), unit, flat)
+                })
+                .collect();
+            tiers.push(tier(None, unit, flat));
+            tiers
+        })
+    }
+
+    /// The same by walking unit after unit.
+    fn walked(tiers: &[Tier], quantity: u64) -> u128 {
+        let of = |unit: u64| tiers.iter().position(|tier| tier.up_to.is_none_or(|end| unit <= end)).expect("an open end");
+        let mut reached = None;
+        let mut sum = 0;
+        for unit in 1..=quantity {
+            let index = of(unit);
+            if reached != Some(index) {
+                sum += tiers[index].flat_amount.base_units();
+                reached = Some(index);
+            }
+            sum += tiers[index].unit_amount.base_units();
+        }
+        sum
+    }
+
+    proptest! {
+        #[test]
+        fn graduated_tiers_cost_the_sum_of_their_units(tiers in tiers(), quantity in 0u64..300) {
+            prop_assert_eq!(check_tiers(&tiers), Ok(()));
+            prop_assert_eq!(tiered(TiersMode::Graduated, &tiers, quantity), Ok(Amount::new(walked(&tiers, quantity))));
+        }
+
+        #[test]
+        fn one_tier_is_the_same_in_both_modes(unit in 0u128..1_000, flat in 0u128..1_000, quantity: u32) {
+            let one = [tier(None, unit, flat)];
+            let charge = |mode| tiered(mode, &one, quantity.into());
+            prop_assert_eq!(charge(TiersMode::Graduated), charge(TiersMode::Volume));
+        }
+
+        #[test]
+        fn a_unit_more_never_costs_less_by_graduated_tiers(tiers in tiers(), quantity in 0u64..300) {
+            let charge = |quantity| tiered(TiersMode::Graduated, &tiers, quantity).expect("small");
+            prop_assert!(charge(quantity + 1) >= charge(quantity));
+        }
+    }
+}

@@ -294,7 +294,13 @@ async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt:
 
 /// What the provider is asked for. The same attempt always gives the same ask, since the provider compares.
 pub(super) fn card_ask(attempt: &Attempt) -> CardAsk {
-    CardAsk { attempt: attempt.id.clone(), amount: attempt.amount, description: attempt.intent_id.to_string(), receipt_email: None }
+    CardAsk {
+        attempt: attempt.id.clone(),
+        amount: attempt.amount,
+        description: attempt.intent_id.to_string(),
+        receipt_email: None,
+        keep_for: None,
+    }
 }
 
 /// The visitor closed the card form: the provider's intent is ended, unless it has settled meanwhile.

@@ -4,6 +4,7 @@ mod intent;
 mod manage_method;
 mod method;
 mod rail;
+mod refusal;
 
 pub use intent::*;
 pub use manage_method::*;

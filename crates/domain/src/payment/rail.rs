@@ -2,7 +2,7 @@
 
 use super::{Currency, Method};
 use crate::access::Did;
-use crate::shared::{Amount, AttemptId, Timestamp};
+use crate::shared::{Amount, AttemptId, CustomerId, RefundId, Timestamp};
 use async_trait::async_trait;
 
 /// What a network said about an attempt.
@@ -28,6 +28,8 @@ pub struct Settlement {
     pub payer: String,
     /// What the network says it moved, in base units.
     pub amount: Amount,
+    /// The card that is kept at the provider since, or was kept before. None for wallets and for cards that are not kept.
+    pub card: Option<SavedCard>,
 }
 
 /// Why a network refused, in its own terms. `message` may be shown to the payer.
@@ -109,6 +111,26 @@ pub trait WalletRail: Send + Sync {
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError>;
 }
 
+/// A card that the provider keeps for later charges. We know no more of it than what may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedCard {
+    /// The provider's customer (`cus_…`).
+    pub customer: String,
+    /// The provider's payment method (`pm_…`).
+    pub card: String,
+    /// As the provider writes it: `visa`, `mastercard`, `amex`.
+    pub brand: String,
+    pub last4: String,
+}
+
+/// Whom a card is kept for. Name and address are for the merchant's eyes at the provider; either may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardHolder {
+    pub customer: CustomerId,
+    pub name: String,
+    pub email: String,
+}
+
 /// A payment that a card is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardAsk {
@@ -117,6 +139,8 @@ pub struct CardAsk {
     pub amount: Amount,
     pub description: String,
     pub receipt_email: Option<String>,
+    /// Some: once paid, the card stays at the provider and may be charged while its owner is away.
+    pub keep_for: Option<CardHolder>,
 }
 
 /// What the card form in the browser needs.
@@ -127,12 +151,66 @@ pub struct CardIntent {
     pub outcome: Outcome,
 }
 
+/// Saving a card without paying: a trial, a change of method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupAsk {
+    /// Sent as the provider's idempotency key and in its metadata.
+    pub attempt: AttemptId,
+    pub holder: CardHolder,
+}
+
+/// What the provider said about saving a card. No money is in question, so the states are fewer than [`Outcome`]'s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetupOutcome {
+    Saved(SavedCard),
+    /// This setup can never save a card.
+    Refused(Refusal),
+    /// As in [`Outcome::Pending`].
+    Pending {
+        requires_payer: bool,
+        last_error: Option<Refusal>,
+    },
+    /// The provider has never heard of it.
+    Absent,
+    /// No answer was seen, or none that we understand.
+    Unknown(String),
+}
+
+/// What the card form in the browser needs to save a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardSetup {
+    pub provider_id: String,
+    pub client_secret: String,
+    pub outcome: SetupOutcome,
+}
+
+/// A charge of a saved card while its owner is away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChargeAsk {
+    /// Sent as the provider's idempotency key and in its metadata.
+    pub attempt: AttemptId,
+    pub amount: Amount,
+    pub description: String,
+    pub card: SavedCard,
+}
+
+/// Money that goes back to the card it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardRefundAsk {
+    /// Sent as the provider's idempotency key and in its metadata.
+    pub refund: RefundId,
+    /// The provider's intent that was paid.
+    pub provider_id: String,
+    /// All of it or a part.
+    pub amount: Amount,
+}
+
 /// An event that the provider signed. Its payload is never trusted: the object is fetched again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardEvent {
     pub id: String,
     pub kind: String,
-    /// The payment intent it speaks of, where it speaks of one.
+    /// The payment intent or setup intent it speaks of, where it speaks of one. Events of charges and refunds name the payment intent.
     pub provider_id: Option<String>,
 }
 
@@ -158,6 +236,27 @@ pub trait CardRail: Send + Sync {
 
     /// Ends an intent that nobody will pay any more. Answers what it has become: it may have settled meanwhile.
     async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
+
+    /// Opens the provider's intent to save a card. The same `ask.attempt` must yield the same one, however often it is sent.
+    async fn open_setup(&self, method: &Method, ask: &SetupAsk) -> Result<CardSetup, RailError>;
+
+    /// Asks the provider what became of a setup.
+    async fn find_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
+
+    /// Ends a setup that nobody will complete any more. Answers what it has become: it may have saved a card meanwhile.
+    async fn cancel_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
+
+    /// Charges a saved card at once, its owner being away. The same `ask.attempt` is charged at most once, however often it is sent:
+    /// what became of it is asked by sending it again, or by [`CardRail::find`] once its `provider_id` is known.
+    ///
+    /// A declined charge is [`Outcome::Refused`] with the provider's own code, and its intent is ended, so that it can never settle.
+    /// Nobody is there to take a second step: a card that wants one is refused with `authentication_required`. `provider_id` is
+    /// empty where no answer named an intent, `client_secret` always. Fails only when the call could not be made at all.
+    async fn charge(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError>;
+
+    /// Gives money back. The same `ask.refund` moves money at most once, and answers what became of it however often it is sent.
+    /// [`Outcome::Settled`] names the provider's refund and the amount that went back; more than was paid is refused.
+    async fn refund(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome;
 
     /// Checks the signature of a delivered event in constant time, with a tolerance of five minutes.
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError>;

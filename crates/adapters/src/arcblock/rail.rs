@@ -186,7 +186,7 @@ fn read_transaction(answer: &Value, app: &Did, currency: &Currency, hash: &str) 
         return Outcome::Unknown("the network's receipts are not amounts".to_owned());
     };
     let payer = info["tx"]["from"].as_str().or(info["sender"].as_str()).unwrap_or_default();
-    Outcome::Settled(Settlement { reference: hash.to_owned(), payer: payer.to_owned(), amount })
+    Outcome::Settled(Settlement { reference: hash.to_owned(), payer: payer.to_owned(), amount, card: None })
 }
 
 /// What the receipts say this store got, of this token. `None` when they cannot be read.

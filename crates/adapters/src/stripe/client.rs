@@ -30,6 +30,8 @@ pub(super) struct Problem {
     pub message: String,
     /// The intent as it stands, where the error speaks of one.
     pub payment_intent: Option<Value>,
+    /// The same of an intent that saves a card.
+    pub setup_intent: Option<Value>,
 }
 
 #[derive(Debug)]

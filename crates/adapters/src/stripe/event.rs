@@ -29,7 +29,7 @@ pub(super) fn read(secret: &Secret, body: &[u8], signature: &str, now: Timestamp
     let event: Event = serde_json::from_slice(body).map_err(|_| EventError::Malformed)?;
     let object = &event.data.object;
     let provider_id = match object["object"].as_str() {
-        Some("payment_intent") => object["id"].as_str(),
+        Some("payment_intent" | "setup_intent") => object["id"].as_str(),
         // Charges, refunds and disputes name the intent that they belong to.
         _ => object["payment_intent"].as_str(),
     };

@@ -1,5 +1,6 @@
 //! The provider's payment intent, and what it says about an attempt.
 
+use super::card::{self, PaymentError};
 use serde::Deserialize;
 use serde_json::Value;
 use souk_domain::payment::{CardIntent, Currency, Method, Outcome, Refusal, Settlement};
@@ -16,22 +17,9 @@ struct Intent {
     client_secret: Option<String>,
     last_payment_error: Option<PaymentError>,
     cancellation_reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct PaymentError {
-    code: Option<String>,
-    decline_code: Option<String>,
-    message: Option<String>,
-}
-
-impl From<PaymentError> for Refusal {
-    fn from(error: PaymentError) -> Self {
-        Self {
-            code: error.decline_code.or(error.code).unwrap_or_else(|| "card_error".to_owned()),
-            message: error.message.unwrap_or_else(|| "The card was declined.".to_owned()),
-        }
-    }
+    customer: Option<String>,
+    #[serde(default)]
+    payment_method: Value,
 }
 
 /// What `value`, an intent as the provider answered it, says. `provider_id` is the intent that was asked for.
@@ -48,6 +36,17 @@ pub(super) fn opened(method: &Method, currency: &Currency, value: &Value) -> Res
     let mut intent = parse(method, currency, value)?;
     let client_secret = intent.client_secret.take().ok_or_else(|| "the intent has no client secret".to_owned())?;
     Ok(CardIntent { provider_id: intent.id.clone(), client_secret, outcome: judge(intent) })
+}
+
+/// Whether the card of a settled intent has to be asked for: the intent names a customer, and its payment method by id only.
+pub(super) fn hides_its_card(value: &Value) -> bool {
+    value["status"] == "succeeded" && value["customer"].is_string() && value["payment_method"].is_string()
+}
+
+/// Reads an intent that was confirmed as it was created. Its secret is nobody's.
+pub(super) fn charged(method: &Method, currency: &Currency, value: &Value) -> Result<CardIntent, String> {
+    let intent = parse(method, currency, value)?;
+    Ok(CardIntent { provider_id: intent.id.clone(), client_secret: String::new(), outcome: judge(intent) })
 }
 
 fn parse(method: &Method, currency: &Currency, value: &Value) -> Result<Intent, String> {
@@ -68,6 +67,7 @@ fn judge(intent: Intent) -> Outcome {
             reference: intent.id,
             payer: String::new(),
             amount: Amount::new(u128::from(intent.amount_received)),
+            card: card::saved(intent.customer.as_deref(), &intent.payment_method),
         }),
         "processing" => Outcome::Pending { requires_payer: false, last_error },
         "requires_payment_method" | "requires_confirmation" | "requires_action" => Outcome::Pending { requires_payer: true, last_error },

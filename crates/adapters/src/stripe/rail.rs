@@ -6,14 +6,19 @@ use async_trait::async_trait;
 use reqwest::Method as Verb;
 use serde_json::Value;
 use souk_domain::payment::{
-    CardAsk, CardEvent, CardIntent, CardRail, Currency, EventError, Method, MethodSettings, Outcome, RailError, Secret,
+    CardAsk, CardEvent, CardIntent, CardRail, CardRefundAsk, CardSetup, ChargeAsk, Currency, EventError, Method, MethodSettings, Outcome,
+    RailError, Refusal, Secret, SetupAsk, SetupOutcome,
 };
 use souk_domain::shared::{Mode, Timestamp};
 
 /// Stripe refuses longer descriptions; ours are for the merchant's eyes only.
 const MAX_DESCRIPTION_CHARS: usize = 1_000;
 /// Where the attempt's id stands in the provider's objects, beside being the idempotency key.
-const ATTEMPT: &str = "metadata[attempt]";
+pub(super) const ATTEMPT: &str = "metadata[attempt]";
+pub(super) const INTENTS: &str = "/v1/payment_intents";
+pub(super) const EXPAND: &str = "expand[]";
+/// Asks for the card beside the intent, not only for its id.
+pub(super) const EXPANDED: &str = "?expand%5B%5D=payment_method";
 
 /// Speaks to Stripe, or to the sandbox of this store.
 pub struct StripeRail {
@@ -34,7 +39,7 @@ impl StripeRail {
         Ok(Self { client: Client::new(own_address)? })
     }
 
-    async fn call(
+    pub(super) async fn call(
         &self,
         method: &Method,
         verb: Verb,
@@ -85,15 +90,16 @@ impl CardRail for StripeRail {
             ("payment_method_types[]", "card".to_owned()),
             (ATTEMPT, attempt.to_owned()),
         ];
-        let description: String = ask.description.chars().take(MAX_DESCRIPTION_CHARS).collect();
-        if !description.is_empty() {
-            form.push(("description", description));
-        }
+        form.extend(description(&ask.description));
         // In test mode the address is somebody's all the same, and nobody has bought anything.
         if let Some(email) = ask.receipt_email.as_ref().filter(|_| method.mode.is_live()) {
             form.push(("receipt_email", email.clone()));
         }
-        let answer = self.call(method, Verb::POST, "/v1/payment_intents".to_owned(), form, Some(attempt)).await.map_err(rail_error)?;
+        if let Some(holder) = &ask.keep_for {
+            form.push(("customer", self.keep_customer(method, &ask.attempt, holder).await?));
+            form.push(("setup_future_usage", "off_session".to_owned()));
+        }
+        let answer = self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await.map_err(rail_error)?;
         intent::opened(method, currency, &answer).map_err(|reason| {
             tracing::warn!(attempt, reason, "the card processor's answer is not understood");
             RailError::Unreachable(reason)
@@ -101,7 +107,7 @@ impl CardRail for StripeRail {
     }
 
     async fn find(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
-        let Some(path) = intent_path(provider_id, "") else { return Outcome::Absent };
+        let Some(path) = intent_path(provider_id, EXPANDED) else { return Outcome::Absent };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
             Ok(answer) => intent::outcome(method, currency, provider_id, &answer),
             Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Outcome::Absent,
@@ -117,11 +123,31 @@ impl CardRail for StripeRail {
         };
         // Too late to cancel, or cancelled before: the refusal carries the intent as it is.
         if let CallError::Refused { problem, .. } = &refused
-            && let Some(intent) = &problem.payment_intent
+            && let Some(intent) = problem.payment_intent.as_ref().filter(|intent| !intent::hides_its_card(intent))
         {
             return intent::outcome(method, currency, provider_id, intent);
         }
         self.find(method, currency, provider_id).await
+    }
+
+    async fn open_setup(&self, method: &Method, ask: &SetupAsk) -> Result<CardSetup, RailError> {
+        self.setup_opened(method, ask).await
+    }
+
+    async fn find_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome {
+        self.setup_found(method, provider_id).await
+    }
+
+    async fn cancel_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome {
+        self.setup_canceled(method, provider_id).await
+    }
+
+    async fn charge(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError> {
+        self.charged(method, currency, ask).await
+    }
+
+    async fn refund(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome {
+        self.refunded(method, currency, ask).await
     }
 
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError> {
@@ -149,17 +175,37 @@ fn key_mode(publishable_key: &str) -> Option<Mode> {
     }
 }
 
-/// `None` when the text cannot be an intent's id: it would reach another path of the provider.
-fn intent_path(provider_id: &str, action: &str) -> Option<String> {
-    let clean = provider_id.starts_with("pi_") && provider_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    clean.then(|| format!("/v1/payment_intents/{provider_id}{action}"))
+fn intent_path(provider_id: &str, rest: &str) -> Option<String> {
+    clean_path(INTENTS, "pi_", provider_id, rest)
+}
+
+/// `None` when the text cannot be such an id: it would reach another path of the provider.
+pub(super) fn clean_path(folder: &str, prefix: &str, id: &str, rest: &str) -> Option<String> {
+    let clean = id.starts_with(prefix) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    clean.then(|| format!("{folder}/{id}{rest}"))
+}
+
+/// The field `description`, cut to what the provider takes; none where there is nothing to say.
+pub(super) fn description(text: &str) -> Option<(&'static str, String)> {
+    let cut: String = text.chars().take(MAX_DESCRIPTION_CHARS).collect();
+    (!cut.is_empty()).then_some(("description", cut))
+}
+
+pub(super) fn refusal(code: &str, message: &str) -> Refusal {
+    Refusal { code: code.to_owned(), message: message.to_owned() }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self { code: problem.decline_code.or(problem.code).unwrap_or(problem.kind), message: problem.message }
+    }
 }
 
 fn misconfigured(sentence: &str) -> RailError {
     RailError::Misconfigured(sentence.to_owned())
 }
 
-fn rail_error(error: CallError) -> RailError {
+pub(super) fn rail_error(error: CallError) -> RailError {
     match error {
         CallError::Unseen(reason) => RailError::Unreachable(reason),
         CallError::Refused { status: 401 | 403, problem } => RailError::Misconfigured(problem.message),
@@ -168,7 +214,7 @@ fn rail_error(error: CallError) -> RailError {
     }
 }
 
-fn reason(error: CallError) -> String {
+pub(super) fn reason(error: CallError) -> String {
     match error {
         CallError::Unseen(reason) | CallError::Unusable(reason) => reason,
         CallError::Refused { status, problem } => format!("it refused the question with {status}: {}", wording(*problem)),

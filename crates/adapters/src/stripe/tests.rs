@@ -136,6 +136,7 @@ fn ask() -> CardAsk {
         amount: Amount::new(1_050),
         description: "A & B".to_owned(),
         receipt_email: Some("ada@example.org".to_owned()),
+        keep_for: None,
     }
 }
 
@@ -201,7 +202,7 @@ async fn every_status_has_its_outcome() {
     let declined = json!({ "code": "card_declined", "decline_code": "insufficient_funds", "message": "Your card has insufficient funds." });
     let refusal = Refusal { code: "insufficient_funds".to_owned(), message: "Your card has insufficient funds.".to_owned() };
     let pending = |requires_payer| Outcome::Pending { requires_payer, last_error: None };
-    let settlement = Settlement { reference: "pi_1".to_owned(), payer: String::new(), amount: Amount::new(1_049) };
+    let settlement = Settlement { reference: "pi_1".to_owned(), payer: String::new(), amount: Amount::new(1_049), card: None };
     let abandoned = Refusal { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
     for (answer, expected) in [
         (with(intent("succeeded"), "amount_received", 1_049.into()), Outcome::Settled(settlement)),
@@ -217,7 +218,7 @@ async fn every_status_has_its_outcome() {
         bench.will_answer(200, &answer);
         assert_eq!(bench.find().await, expected, "{answer}");
     }
-    assert_eq!(bench.asked()[0].line, "GET /v1/payment_intents/pi_1");
+    assert_eq!(bench.asked()[0].line, "GET /v1/payment_intents/pi_1?expand%5B%5D=payment_method");
 }
 
 /// Invariant 4: what was not seen or not understood is unknown, never a failure, and never "nothing happened".

@@ -51,8 +51,9 @@ pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingE
         let mut unit = ctx.store.read().await?;
         let Some(clock) = unit.clocks().find(id).await? else { return Ok(true) };
         let Some(target) = clock.target else { return Ok(true) };
-        let next = [unit.subscriptions().next_due(id).await?, unit.invoices().next_retry(id).await?];
-        let next = next.into_iter().flatten().min().filter(|at| *at <= target);
+        let due = unit.subscriptions().next_due(id).await?;
+        let retry = unit.invoices().next_retry(id).await?;
+        let next = [due, retry].into_iter().flatten().min().filter(|at| *at <= target);
         // What was due before goes first, at the time where the clock stands.
         let now = next.unwrap_or(target).max(clock.now);
         let payers = payers(unit.as_mut(), &clock.customer_id).await?;

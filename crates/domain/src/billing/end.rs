@@ -4,7 +4,7 @@ use super::book::{Book, Charge};
 use super::renew::{lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Invoice, InvoiceItem, InvoiceStatus,
-    STAKE_WAITING, Stake, StakeStatus, Subscription,
+    STAKE_WAITING, StakeStatus, Subscription,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -54,7 +54,7 @@ pub(super) async fn write(
         }
     }
     if let Some(stake) = subscription.stake.clone().filter(|stake| stake.status == StakeStatus::Slashing) {
-        attempts.extend(move_stake(ctx, unit, book, &subscription, &stake, Reason::Slash, owed.min(stake.amount), nonce).await?);
+        attempts.extend(move_stake(ctx, unit, book, &subscription, Reason::Slash, owed.min(stake.amount), nonce).await?);
     }
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -114,9 +114,9 @@ pub(super) async fn return_stake(
     let mut subscription = before;
     let Some(stake) = subscription.stake.as_mut() else { return Ok(None) };
     stake.status = StakeStatus::Returning;
-    let stake = stake.clone();
+    let amount = stake.amount;
     subscription.updated_at = now;
-    let attempt = move_stake(ctx, unit, book, &subscription, &stake, Reason::ReturnStake, stake.amount, nonce).await?;
+    let attempt = move_stake(ctx, unit, book, &subscription, Reason::ReturnStake, amount, nonce).await?;
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
     }
@@ -124,13 +124,11 @@ pub(super) async fn return_stake(
 }
 
 /// Writes down an attempt that moves a deposit. `None`: its network or its payer is not known here.
-#[expect(clippy::too_many_arguments, reason = "each is one thing that the round has at hand")]
 async fn move_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     book: &Book,
     subscription: &Subscription,
-    _stake: &Stake,
     reason: Reason,
     amount: Amount,
     nonce: u64,
@@ -226,7 +224,8 @@ pub(super) async fn stake_invoice(
     unit.invoices().insert_final(&invoice, &[item]).await?;
     if reason == Reason::Slash {
         let mut left = amount;
-        for owed in unit.invoices().overdue(&subscription.customer_id).await? {
+        let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
+        for owed in overdue {
             if owed.subscription_id.as_ref() != Some(&subscription.id) {
                 continue;
             }

@@ -37,14 +37,12 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
     }
     match &attempt.purpose {
         Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
-        Purpose::Mandate(mandate) => match unit.mandates().find(mandate).await? {
-            Some(mandate) => {
-                let ended = Mandate { status: MandateStatus::Ended, updated_at: wall, ..mandate };
-                unit.mandates().put(&ended).await?;
-                Ok(())
-            }
-            None => Ok(()),
-        },
+        Purpose::Mandate(mandate) => {
+            let mandate = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?;
+            let ended = Mandate { status: MandateStatus::Ended, updated_at: wall, ..mandate };
+            unit.mandates().put(&ended).await?;
+            Ok(())
+        }
         Purpose::Stake(_) => Ok(()),
         // The wallet has taken the deposit back meanwhile, or its network does not give it: somebody has to look.
         Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => {
@@ -102,7 +100,8 @@ async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentInte
     let Some(id) = &intent.subscription_id else { return Ok(()) };
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
-    for invoice in unit.invoices().find_all(&intent.invoices).await? {
+    let invoices = unit.invoices().find_all(&intent.invoices).await?;
+    for invoice in invoices {
         refuse(ctx, unit, &invoice, &mut subscription, refusal, now).await?;
     }
     match unit.subscriptions().update(&subscription).await? {

@@ -6,6 +6,7 @@ mod mandate;
 mod method;
 mod pursue;
 mod rail;
+mod refusal;
 mod refund;
 
 pub use intent::*;

@@ -2,8 +2,9 @@
 
 use super::{Currency, Method};
 use crate::access::Did;
-use crate::shared::{Amount, AttemptId, Timestamp};
+use crate::shared::{Amount, AttemptId, CustomerId, RefundId, Timestamp};
 use async_trait::async_trait;
+use std::time::Duration;
 
 /// What a network said about an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,11 @@ pub struct Settlement {
     pub reference: String,
     /// Who paid, as the network knows them; empty for cards.
     pub payer: String,
-    /// What the network says it moved, in base units.
+    /// What the network says it moved, in base units: to this store; from it where it paid out; into a stake, or back out of it
+    /// to who staked; zero for a mandate.
     pub amount: Amount,
+    /// The card that is kept at the provider since, or was kept before. None for wallets and for cards that are not kept.
+    pub card: Option<SavedCard>,
 }
 
 /// Why a network refused, in its own terms. `message` may be shown to the payer.
@@ -61,11 +65,95 @@ pub struct TransferAsk {
     pub nonce: u64,
 }
 
+/// A standing permission that a wallet is asked to sign: what this store may take without asking again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MandateAsk {
+    pub payer: Did,
+    /// The payer's public key, base58 as wallets send it.
+    pub payer_key: String,
+    /// For each currency of the method, each at most once, the most of one charge. Never zero: to networks that means "any amount".
+    pub limits: Vec<(Currency, Amount)>,
+    /// What the permission is for; carried in the transaction's data.
+    pub reference: String,
+    /// Makes two asks for the same thing two transactions.
+    pub nonce: u64,
+}
+
+/// A deposit that a wallet is asked to sign: this store may take from it what is owed, and returns the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StakeAsk {
+    pub payer: Did,
+    /// The payer's public key, base58 as wallets send it.
+    pub payer_key: String,
+    pub amount: Amount,
+    /// What the deposit secures, a subscription's id: every subject has a stake of its own, and a second deposit adds to it.
+    pub subject: String,
+    /// How long the payer waits for the money after revoking the stake alone, in whole seconds. Fixed by the first deposit.
+    pub waiting: Duration,
+    /// Carried in the transaction's data.
+    pub reference: String,
+    /// Makes two asks for the same thing two transactions.
+    pub nonce: u64,
+}
+
+/// Money that this store moves by itself, with its own key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Errand {
+    /// From the payer to this store, by the payer's mandate.
+    Pull { payer: Did },
+    /// From this store to somebody: a refund.
+    PayOut { to: Did },
+    /// Out of a stake, back to who staked.
+    ReturnStake { payer: Did, subject: String },
+    /// Out of a stake to this store, for what is owed.
+    Slash { payer: Did, subject: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrandAsk {
+    pub errand: Errand,
+    pub amount: Amount,
+    /// What the money is for; carried in the transaction's data.
+    pub reference: String,
+    /// Makes two asks for the same thing two transactions. Unlike any nonce of the same account's last transaction.
+    pub nonce: u64,
+}
+
+/// What a stake holds, in base units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StakeState {
+    /// May be returned or slashed.
+    pub held: Amount,
+    /// On its way back to the payer, who revoked it: may still be slashed, no longer returned.
+    pub revoked: Amount,
+}
+
+/// Codes with which networks refuse a charge by mandate for the mandate's sake: none, revoked, run out, or too small for the amount.
+/// Asking for the same charge again is of no use; asking the payer for a new mandate is.
+pub const MANDATE_REFUSALS: [&str; 5] =
+    ["INSUFFICIENT_DELEGATION", "INVALID_DELEGATION", "INVALID_DELEGATION_TYPE_URL", "DELEGATION_EXPIRED", "DELEGATION_DENIED"];
+/// The code with which networks refuse what an account or a stake cannot cover.
+pub const INSUFFICIENT_FUND: &str = "INSUFFICIENT_FUND";
+
+impl Refusal {
+    /// Whether the mandate stood in the way: missing, revoked, run out or too small.
+    #[must_use]
+    pub fn is_for_mandate(&self) -> bool {
+        MANDATE_REFUSALS.contains(&self.code.as_str())
+    }
+
+    /// Whether there was too little money.
+    #[must_use]
+    pub fn is_for_funds(&self) -> bool {
+        self.code == INSUFFICIENT_FUND
+    }
+}
+
 /// What goes to the wallet. Both texts are in the network's own encoding (base58 for arcblock).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedTransfer {
     pub partial_tx: String,
-    /// The token's address, which the wallet's requirement names.
+    /// The token's address, which the wallet's requirement names; of several, the first.
     pub token: String,
 }
 
@@ -99,6 +187,30 @@ pub trait WalletRail: Send + Sync {
     /// Compares a signed transaction with `ask`, field by field, and verifies its signatures. Makes no network call.
     fn check(&self, method: &Method, currency: &Currency, ask: &TransferAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
 
+    /// Builds the permission that the wallet must sign. It replaces what the payer permitted this store before; it is shared by all
+    /// that the payer owes. Makes no network call.
+    fn prepare_mandate(&self, method: &Method, ask: &MandateAsk) -> Result<PreparedTransfer, RailError>;
+
+    /// Compares a signed permission with `ask`, field by field, and verifies its signature. `signed_tx` is the whole transaction or,
+    /// from wallets that answer a `signature` claim, the signature alone, over what was prepared. Makes no network call.
+    fn check_mandate(&self, method: &Method, ask: &MandateAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
+
+    /// Builds the deposit that the wallet must sign. Makes no network call.
+    fn prepare_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk) -> Result<PreparedTransfer, RailError>;
+
+    /// Compares a signed deposit with `ask`, field by field, and verifies its signatures. Makes no network call.
+    fn check_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
+
+    /// Whether the payer's mandate permits a charge of `amount` now. Not whether the balance suffices: see [`Self::balance`].
+    async fn permits(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError>;
+
+    /// What a stake holds; nothing where there is none.
+    async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError>;
+
+    /// Signs an errand with this store's key. The same ask must give the same bytes. The result is stored, then sent with
+    /// [`Self::send`] and looked up with [`Self::find`] like any other transaction. Makes no network call.
+    fn sign(&self, method: &Method, currency: &Currency, ask: &ErrandAsk) -> Result<SignedTransfer, RailError>;
+
     /// Sends exactly these bytes. Sending them twice must not move money twice.
     async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransfer) -> Outcome;
 
@@ -109,6 +221,34 @@ pub trait WalletRail: Send + Sync {
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError>;
 }
 
+/// A card that the provider keeps for later charges. We know no more of it than what may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedCard {
+    /// The provider's customer (`cus_…`).
+    pub customer: String,
+    /// The provider's payment method (`pm_…`).
+    pub card: String,
+    /// As the provider writes it: `visa`, `mastercard`, `amex`.
+    pub brand: String,
+    pub last4: String,
+}
+
+/// Whom a card is kept for. Name and address are for the merchant's eyes at the provider; either may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardHolder {
+    pub customer: CustomerId,
+    pub name: String,
+    pub email: String,
+}
+
+/// Lets the sandbox follow a customer's test clock.
+#[async_trait]
+pub trait SandboxTime: Send + Sync {
+    /// Sets the time by which the sandbox judges what the payer's mandates and stakes allow. It never goes back: an earlier time than
+    /// the last one changes nothing.
+    async fn set(&self, payer: &Did, now: Timestamp) -> Result<(), RailError>;
+}
+
 /// A payment that a card is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardAsk {
@@ -117,6 +257,8 @@ pub struct CardAsk {
     pub amount: Amount,
     pub description: String,
     pub receipt_email: Option<String>,
+    /// Some: once paid, the card stays at the provider and may be charged while its owner is away.
+    pub keep_for: Option<CardHolder>,
 }
 
 /// What the card form in the browser needs.
@@ -127,12 +269,66 @@ pub struct CardIntent {
     pub outcome: Outcome,
 }
 
+/// Saving a card without paying: a trial, a change of method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupAsk {
+    /// Sent as the provider's idempotency key and in its metadata.
+    pub attempt: AttemptId,
+    pub holder: CardHolder,
+}
+
+/// What the provider said about saving a card. No money is in question, so the states are fewer than [`Outcome`]'s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetupOutcome {
+    Saved(SavedCard),
+    /// This setup can never save a card.
+    Refused(Refusal),
+    /// As in [`Outcome::Pending`].
+    Pending {
+        requires_payer: bool,
+        last_error: Option<Refusal>,
+    },
+    /// The provider has never heard of it.
+    Absent,
+    /// No answer was seen, or none that we understand.
+    Unknown(String),
+}
+
+/// What the card form in the browser needs to save a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardSetup {
+    pub provider_id: String,
+    pub client_secret: String,
+    pub outcome: SetupOutcome,
+}
+
+/// A charge of a saved card while its owner is away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChargeAsk {
+    /// Sent as the provider's idempotency key and in its metadata.
+    pub attempt: AttemptId,
+    pub amount: Amount,
+    pub description: String,
+    pub card: SavedCard,
+}
+
+/// Money that goes back to the card it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardRefundAsk {
+    /// Sent as the provider's idempotency key and in its metadata.
+    pub refund: RefundId,
+    /// The provider's intent that was paid.
+    pub provider_id: String,
+    /// All of it or a part.
+    pub amount: Amount,
+}
+
 /// An event that the provider signed. Its payload is never trusted: the object is fetched again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardEvent {
     pub id: String,
     pub kind: String,
-    /// The payment intent it speaks of, where it speaks of one.
+    /// The payment intent or setup intent it speaks of, where it speaks of one. Events of charges and refunds name the payment intent.
     pub provider_id: Option<String>,
 }
 
@@ -158,6 +354,27 @@ pub trait CardRail: Send + Sync {
 
     /// Ends an intent that nobody will pay any more. Answers what it has become: it may have settled meanwhile.
     async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
+
+    /// Opens the provider's intent to save a card. The same `ask.attempt` must yield the same one, however often it is sent.
+    async fn open_setup(&self, method: &Method, ask: &SetupAsk) -> Result<CardSetup, RailError>;
+
+    /// Asks the provider what became of a setup.
+    async fn find_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
+
+    /// Ends a setup that nobody will complete any more. Answers what it has become: it may have saved a card meanwhile.
+    async fn cancel_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
+
+    /// Charges a saved card at once, its owner being away. The same `ask.attempt` is charged at most once, however often it is sent:
+    /// what became of it is asked by sending it again, or by [`CardRail::find`] once its `provider_id` is known.
+    ///
+    /// A declined charge is [`Outcome::Refused`] with the provider's own code, and its intent is ended, so that it can never settle.
+    /// Nobody is there to take a second step: a card that wants one is refused with `authentication_required`. `provider_id` is
+    /// empty where no answer named an intent, `client_secret` always. Fails only when the call could not be made at all.
+    async fn charge(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError>;
+
+    /// Gives money back. The same `ask.refund` moves money at most once, and answers what became of it however often it is sent.
+    /// [`Outcome::Settled`] names the provider's refund and the amount that went back; more than was paid is refused.
+    async fn refund(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome;
 
     /// Checks the signature of a delivered event in constant time, with a tolerance of five minutes.
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError>;

@@ -1,5 +1,6 @@
 /** The part of Stripe's public client API that a browser speaks, against the sandbox's card processor. */
 
+/** A payment intent or a setup intent, as far as a browser looks at it. */
 export interface CardIntent {
   id: string;
   status:
@@ -11,6 +12,7 @@ export interface CardIntent {
     | 'canceled';
   next_action?: { type: string; challenge_url?: string } | null;
   last_payment_error?: CardRefusal | null;
+  last_setup_error?: CardRefusal | null;
 }
 
 export interface CardRefusal {
@@ -41,6 +43,7 @@ export interface CardTarget {
   host: string;
   key: string;
   clientSecret: string;
+  /** A setup intent keeps the card and charges nothing. */
   kind: 'payment_intent' | 'setup_intent';
 }
 
@@ -58,7 +61,7 @@ function outcomeOf(intent: CardIntent): CardOutcome {
     case 'requires_action':
       return { name: 'challenge' };
     default:
-      return { name: 'refused', refusal: intent.last_payment_error ?? {} };
+      return { name: 'refused', refusal: intent.last_payment_error ?? intent.last_setup_error ?? {} };
   }
 }
 

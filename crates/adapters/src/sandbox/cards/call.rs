@@ -103,6 +103,17 @@ impl Form {
         Ok(metadata)
     }
 
+    /// Takes the `expand[]` fields out: they change how an answer reads, not what a call does. Only the card can be asked for.
+    pub fn take_expansions(&mut self) -> Result<Vec<String>, ApiError> {
+        let expanded: Vec<String> = self.0.extract_if(.., |name, _| name.starts_with("expand[")).map(|(_, value)| value).collect();
+        match expanded.iter().find(|field| *field != "payment_method") {
+            None => Ok(expanded),
+            Some(field) => {
+                Err(ApiError::invalid("parameter_invalid", format!("This property cannot be expanded ({field}).")).with_param("expand"))
+            }
+        }
+    }
+
     /// Refuses fields that the API does not have, as the original does. A name that ends with `[` allows all that begin so.
     pub fn allow(&self, names: &[&str]) -> Result<(), ApiError> {
         let known = |field: &str| names.iter().any(|name| if name.ends_with('[') { field.starts_with(name) } else { field == *name });

@@ -18,7 +18,10 @@ pub(super) enum TestCard {
     Accepted,
     Declined,
     InsufficientFunds,
+    /// Asks its owner once: not again where it was set up with the second step.
     NeedsSecondStep,
+    /// Asks its owner each time.
+    AlwaysNeedsSecondStep,
     DeclinesLater,
     Slow,
     Silent,
@@ -74,6 +77,7 @@ impl TestCard {
             "4000000000000002" => Self::Declined,
             "4000000000009995" => Self::InsufficientFunds,
             "4000002500003155" => Self::NeedsSecondStep,
+            "4000002760003184" => Self::AlwaysNeedsSecondStep,
             "4000000000000341" => Self::DeclinesLater,
             "4000000000000077" => Self::Slow,
             "4000000000000259" => Self::Silent,
@@ -82,16 +86,16 @@ impl TestCard {
     }
 
     /// What happens when the card is to pay.
-    pub const fn pay(self, off_session: bool) -> Verdict {
-        match self {
-            Self::Accepted => Verdict::Paid,
-            Self::Declined => Verdict::Declined(GENERIC),
-            Self::InsufficientFunds => Verdict::Declined(INSUFFICIENT),
-            Self::NeedsSecondStep if off_session => Verdict::Declined(REQUIRES_AUTHENTICATION),
-            Self::NeedsSecondStep => Verdict::SecondStep,
-            Self::DeclinesLater => Verdict::Later { after: DECLINE_AFTER, paid: false, answer_waits: false },
-            Self::Slow => Verdict::Later { after: SLOW_AFTER, paid: true, answer_waits: true },
-            Self::Silent => Verdict::Never,
+    pub const fn pay(self, presence: Presence) -> Verdict {
+        match (self, presence) {
+            (Self::Accepted, _) | (Self::NeedsSecondStep, Presence::Away { set_up: true }) => Verdict::Paid,
+            (Self::Declined, _) => Verdict::Declined(GENERIC),
+            (Self::InsufficientFunds, _) | (Self::DeclinesLater, Presence::Away { .. }) => Verdict::Declined(INSUFFICIENT),
+            (Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep, Presence::There) => Verdict::SecondStep,
+            (Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep, Presence::Away { .. }) => Verdict::Declined(REQUIRES_AUTHENTICATION),
+            (Self::DeclinesLater, Presence::There) => Verdict::Later { after: DECLINE_AFTER, paid: false, answer_waits: false },
+            (Self::Slow, _) => Verdict::Later { after: SLOW_AFTER, paid: true, answer_waits: true },
+            (Self::Silent, _) => Verdict::Never,
         }
     }
 
@@ -100,10 +104,35 @@ impl TestCard {
         match self {
             Self::Declined => Verdict::Declined(GENERIC),
             Self::InsufficientFunds => Verdict::Declined(INSUFFICIENT),
-            Self::NeedsSecondStep => Verdict::SecondStep,
+            Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep => Verdict::SecondStep,
             Self::Accepted | Self::DeclinesLater | Self::Slow | Self::Silent => Verdict::Paid,
         }
     }
+}
+
+/// Where the card's owner is while it pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    There,
+    /// `set_up`: the owner has allowed such payments before, and taken the second step where there was one.
+    Away {
+        set_up: bool,
+    },
+}
+
+/// A bank's refusals that a kept card may be told to answer with.
+pub(super) fn decline(decline_code: &str) -> Option<Decline> {
+    let refused = |decline_code, message| Decline { code: "card_declined", decline_code: Some(decline_code), message };
+    Some(match decline_code {
+        "insufficient_funds" => INSUFFICIENT,
+        "generic_decline" => GENERIC,
+        "authentication_required" => REQUIRES_AUTHENTICATION,
+        "expired_card" => Decline { code: "expired_card", decline_code: Some("expired_card"), message: "Your card has expired." },
+        "stolen_card" => refused("stolen_card", "Your card was declined."),
+        "lost_card" => refused("lost_card", "Your card was declined."),
+        "do_not_honor" => refused("do_not_honor", "Your card was declined."),
+        _ => return None,
+    })
 }
 
 /// A card as it was typed, checked.

@@ -2,7 +2,7 @@
 
 use super::books::{Books, Object};
 use super::call::{Answer, ApiError, Call, Refusal};
-use super::intent::Intent;
+use super::intent::{Intent, one_of};
 use crate::sandbox::store::{Row, SandboxDbError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -112,10 +112,7 @@ impl Refund {
 pub(super) async fn refund(books: &mut Books<'_>, call: &Call) -> Result<Answer, Refusal> {
     let form = &call.form;
     form.allow(&["payment_intent", "charge", "amount", "reason", "metadata["])?;
-    let reason = form.owned("reason");
-    if !matches!(reason.as_deref(), None | Some("duplicate" | "fraudulent" | "requested_by_customer")) {
-        return Err(ApiError::invalid("parameter_invalid", "Invalid reason.".to_owned()).with_param("reason").into());
-    }
+    let reason = one_of(form, "reason", &["duplicate", "fraudulent", "requested_by_customer"])?.map(str::to_owned);
     let asked = form.amount("amount")?;
     let charge = refundable(books, call).await?;
     let left = charge.amount - charge.amount_refunded;

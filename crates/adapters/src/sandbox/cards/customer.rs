@@ -2,7 +2,7 @@
 
 use super::books::{Books, Object};
 use super::call::{Answer, ApiError, Call, Form, Refusal};
-use super::card::{self, TestCard, Verdict};
+use super::card::{self, Presence, TestCard, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -40,6 +40,10 @@ pub(super) struct PaymentMethod {
     pub id: String,
     pub card: TestCard,
     pub customer: Option<String>,
+    /// Its owner has allowed charges without being there, and taken the second step where there was one.
+    set_up: bool,
+    /// What the bank answers instead while the owner is away: ordered by a test.
+    told: Option<String>,
     last4: String,
     exp_month: u8,
     exp_year: u16,
@@ -73,6 +77,27 @@ impl PaymentMethod {
         typed(books, form, "payment_method_data[type]", "payment_method_data[card]").await.map(Some)
     }
 
+    /// What the card's bank says to a payment.
+    pub fn pay(&self, off_session: bool) -> Verdict {
+        match self.told.as_deref().and_then(card::decline) {
+            Some(decline) if off_session => Verdict::Declined(decline),
+            _ => self.card.pay(if off_session { Presence::Away { set_up: self.set_up } } else { Presence::There }),
+        }
+    }
+
+    /// Keeps the card for `customer`, who was there to allow it.
+    pub async fn keep_for(books: &mut Books<'_>, id: &str, customer: &str) -> Result<(), Refusal> {
+        let mut method = books.need::<Self>(id).await?;
+        let attached = method.value.customer.is_none();
+        method.value.customer = Some(customer.to_owned());
+        method.value.set_up = true;
+        books.save(&mut method).await?;
+        if attached {
+            books.record("payment_method.attached", &method.value.wire()).await?;
+        }
+        Ok(())
+    }
+
     /// A card that belongs to a customer pays for that customer only; one that is charged without the payer must belong to one.
     pub fn check_payer(&self, customer: Option<&str>, off_session: bool) -> Result<(), ApiError> {
         let message = match (self.customer.as_deref(), customer) {
@@ -91,7 +116,8 @@ async fn typed(books: &mut Books<'_>, form: &Form, kind: &str, prefix: &str) -> 
         return Err(ApiError::invalid("parameter_invalid", "Only cards are known here.".to_owned()).with_param(kind).into());
     }
     let card::Typed { card, last4, exp_month, exp_year } = card::read(form, prefix, books.now)?;
-    let method = PaymentMethod { id: books.id("pm"), card, customer: None, last4, exp_month, exp_year, created: books.now.seconds() };
+    let (id, created) = (books.id("pm"), books.now.seconds());
+    let method = PaymentMethod { id, card, customer: None, set_up: false, told: None, last4, exp_month, exp_year, created };
     Ok(books.insert(method).await?.value)
 }
 
@@ -108,6 +134,24 @@ pub(super) async fn create(books: &mut Books<'_>, call: &Call) -> Result<Answer,
     };
     let wire = books.insert(customer).await?.value.wire();
     books.record("customer.created", &wire).await?;
+    Ok(Answer::ok(wire))
+}
+
+/// Fields that are not sent stay as they are.
+pub(super) async fn update(books: &mut Books<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    let form = &call.form;
+    form.allow(&["name", "email", "description", "metadata["])?;
+    let mut kept = books.need::<Customer>(id).await?;
+    let customer = &mut kept.value;
+    for (name, field) in [("name", &mut customer.name), ("email", &mut customer.email), ("description", &mut customer.description)] {
+        if let Some(text) = form.owned(name) {
+            *field = Some(text);
+        }
+    }
+    customer.metadata.extend(form.metadata()?);
+    books.save(&mut kept).await?;
+    let wire = kept.value.wire();
+    books.record("customer.updated", &wire).await?;
     Ok(Answer::ok(wire))
 }
 
@@ -139,4 +183,30 @@ pub(super) async fn attach(books: &mut Books<'_>, call: &Call, id: &str) -> Resu
     let wire = method.value.wire();
     books.record("payment_method.attached", &wire).await?;
     Ok(Answer::ok(wire))
+}
+
+/// Makes a kept card's bank refuse with `decline_code` whenever its owner is away; without one the card is itself again.
+pub(super) async fn tell(books: &mut Books<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    call.form.allow(&["decline_code"])?;
+    let told = call.form.owned("decline_code");
+    if told.as_deref().is_some_and(|code| card::decline(code).is_none()) {
+        return Err(ApiError::invalid("parameter_invalid", "No bank here knows this decline_code.".to_owned())
+            .with_param("decline_code")
+            .into());
+    }
+    let mut method = books.need::<PaymentMethod>(id).await?;
+    method.value.told = told;
+    books.save(&mut method).await?;
+    Ok(Answer::ok(method.value.wire()))
+}
+
+/// Puts the card itself in the place of its id where `expand[]=payment_method` asks for it.
+pub(super) async fn expand(books: &mut Books<'_>, fields: &[String], answer: &mut Answer) -> Result<(), Refusal> {
+    if fields.is_empty() || answer.status != 200 {
+        return Ok(());
+    }
+    if let Some(id) = answer.body["payment_method"].as_str() {
+        answer.body["payment_method"] = books.need::<PaymentMethod>(id).await?.value.wire();
+    }
+    Ok(())
 }

@@ -65,7 +65,7 @@ impl Endpoint for Wire {
 impl Wire {
     async fn api(&self, post: bool, path: String, form: Form, headers: &HeaderMap) -> Response {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let open = self.0.has_faults() && path == "debug/charges";
+        let open = self.0.has_faults() && path.starts_with("debug/");
         let caller = match self.0.caller(header("authorization").and_then(|value| value.strip_prefix("Bearer "))) {
             Ok(caller) => caller,
             Err(_) if open => Caller::Publishable,

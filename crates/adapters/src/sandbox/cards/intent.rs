@@ -1,7 +1,7 @@
 //! Payment intents: the seven states and what moves between them.
 
 use super::books::{Books, Kept, Object};
-use super::call::{Answer, ApiError, Call, Caller, Refusal, Wait};
+use super::call::{Answer, ApiError, Call, Caller, Form, Refusal, Wait};
 use super::card::{self, Decline, Verdict};
 use super::charge;
 use super::customer::{Customer, PaymentMethod};
@@ -145,6 +145,7 @@ pub(super) async fn create(books: &mut Books<'_>, call: &Call) -> Result<Answer,
         "metadata[",
         "return_url",
     ])?;
+    check_usage(form)?;
     let currency = form.need("currency")?.to_owned();
     form.need("amount")?;
     let amount = form.amount("amount")?.unwrap_or_default();
@@ -224,6 +225,7 @@ pub(super) async fn confirm(books: &mut Books<'_>, call: &Call, id: &str) -> Res
         "use_stripe_sdk",
         "setup_future_usage",
     ])?;
+    check_usage(form)?;
     let mut kept = load(books, id).await?;
     check_secret(call, Intent::KIND, id, &kept.value.client_secret)?;
     let off_session = form.flag("off_session")?;
@@ -269,12 +271,7 @@ pub(super) async fn authenticate(books: &mut Books<'_>, call: &Call, id: &str) -
 
 pub(super) async fn cancel(books: &mut Books<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
     call.form.allow(&["cancellation_reason"])?;
-    let reason = call.form.text("cancellation_reason");
-    if !matches!(reason, None | Some("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned")) {
-        return Err(ApiError::invalid("parameter_invalid", "Invalid cancellation_reason.".to_owned())
-            .with_param("cancellation_reason")
-            .into());
-    }
+    let reason = one_of(&call.form, "cancellation_reason", &["duplicate", "fraudulent", "requested_by_customer", "abandoned"])?;
     let mut kept = load(books, id).await?;
     if !kept.value.status.is_open() {
         return Err(kept.value.unexpected_state(call.caller, "cancel").into());
@@ -301,7 +298,7 @@ async fn pay(
     intent.last_payment_error = None;
     let mut declined = None;
     let mut wait = None;
-    match method.card.pay(off_session) {
+    match method.pay(off_session) {
         Verdict::Paid => succeed(books, intent).await?,
         Verdict::Declined(decline) => {
             fail(books, intent, decline).await?;
@@ -329,9 +326,7 @@ async fn succeed(books: &mut Books<'_>, intent: &mut Intent) -> Result<(), Refus
     intent.latest_charge = Some(charge.id.clone());
     intent.amount_received = intent.amount;
     if let (Some(_), Some(customer), Some(method)) = (&intent.setup_future_usage, &intent.customer, &intent.payment_method) {
-        let mut method = books.need::<PaymentMethod>(method).await?;
-        method.value.customer = Some(customer.clone());
-        books.save(&mut method).await?;
+        PaymentMethod::keep_for(books, method, customer).await?;
     }
     books.record("charge.succeeded", &charge.wire()).await?;
     enter(books, intent, Status::Succeeded).await
@@ -374,6 +369,18 @@ fn answer(intent: &Intent, caller: Caller, declined: Option<Decline>) -> Answer 
 fn no_payment_method(intent: &Intent, caller: Caller) -> ApiError {
     let message = "You cannot confirm this PaymentIntent because it's missing a payment method.".to_owned();
     ApiError::invalid("payment_intent_unexpected_state", message).with_object(Intent::KIND, intent.wire(caller))
+}
+
+fn check_usage(form: &Form) -> Result<(), ApiError> {
+    one_of(form, "setup_future_usage", &["off_session", "on_session"]).map(|_| ())
+}
+
+/// The field's value, which must be one of these when it is sent.
+pub(super) fn one_of<'a>(form: &'a Form, name: &str, values: &[&str]) -> Result<Option<&'a str>, ApiError> {
+    match form.text(name) {
+        Some(text) if !values.contains(&text) => Err(ApiError::invalid("parameter_invalid", format!("Invalid {name}.")).with_param(name)),
+        text => Ok(text),
+    }
 }
 
 pub(super) fn only_cards(call: &Call) -> Result<(), ApiError> {

@@ -30,7 +30,8 @@ pub struct CardProcessorConfig {
     /// `pk_sandbox_…`
     pub publishable_key: String,
     pub webhook: Option<Webhook>,
-    /// Opens `POST` and `DELETE /faults` and `GET /debug/charges` to everyone: for tests.
+    /// Opens `POST` and `DELETE /faults`, `GET /debug/charges` and `POST /debug/payment_methods/{id}` (`decline_code=` what the bank of
+    /// a kept card answers from now on while its owner is away, nothing: itself again) to everyone: for tests.
     pub faults: bool,
 }
 
@@ -172,7 +173,12 @@ impl CardProcessor {
         {
             return Ok(answer);
         }
-        let answer = dispatch(&mut books, call, self.config.faults).await?;
+        let mut bare = call.clone();
+        let expansions = bare.form.take_expansions()?;
+        let mut answer = dispatch(&mut books, &bare, self.config.faults).await?;
+        if call.caller == Caller::Secret {
+            customer::expand(&mut books, &expansions, &mut answer).await?;
+        }
         if let Some(key) = key {
             idempotency::keep(&mut books, key, &answer).await?;
         }
@@ -192,6 +198,7 @@ async fn dispatch(books: &mut Books<'_>, call: &Call, debug: bool) -> Result<Ans
         (true, ["v1", "setup_intents", id, "confirm"]) => return setup::confirm(books, call, id).await,
         (true, ["v1", "setup_intents", id, "authenticate"]) => return setup::authenticate(books, call, id).await,
         (true, ["v1", "payment_methods"]) => return customer::create_method(books, call).await,
+        (true, ["debug", "payment_methods", id]) if debug => return customer::tell(books, call, id).await,
         (false, ["debug", "charges"]) if debug => return charge::all(books).await,
         _ if call.caller == Caller::Publishable => return Err(ApiError::forbidden().into()),
         _ => {}
@@ -200,7 +207,9 @@ async fn dispatch(books: &mut Books<'_>, call: &Call, debug: bool) -> Result<Ans
         (true, ["v1", "payment_intents"]) => intent::create(books, call).await,
         (true, ["v1", "payment_intents", id, "cancel"]) => intent::cancel(books, call, id).await,
         (true, ["v1", "setup_intents"]) => setup::create(books, call).await,
+        (true, ["v1", "setup_intents", id, "cancel"]) => setup::cancel(books, call, id).await,
         (true, ["v1", "customers"]) => customer::create(books, call).await,
+        (true, ["v1", "customers", id]) => customer::update(books, call, id).await,
         (false, ["v1", "customers", id]) => customer::retrieve(books, id).await,
         (false, ["v1", "payment_methods", id]) => customer::retrieve_method(books, id).await,
         (true, ["v1", "payment_methods", id, "attach"]) => customer::attach(books, call, id).await,

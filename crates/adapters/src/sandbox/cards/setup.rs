@@ -4,7 +4,7 @@ use super::books::{Books, Kept, Object};
 use super::call::{Answer, ApiError, Call, Caller, Refusal};
 use super::card::{self, Decline, Verdict};
 use super::customer::{Customer, PaymentMethod};
-use super::intent::{Status, challenge, check_secret, only_cards};
+use super::intent::{Status, challenge, check_secret, one_of, only_cards};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -20,6 +20,7 @@ pub(super) struct SetupIntent {
     description: Option<String>,
     metadata: BTreeMap<String, String>,
     last_setup_error: Option<Value>,
+    cancellation_reason: Option<String>,
     created: i64,
 }
 
@@ -38,7 +39,7 @@ impl SetupIntent {
             "id": self.id, "object": Self::KIND, "client_secret": self.client_secret, "status": self.status.name(),
             "customer": self.customer, "payment_method": self.payment_method, "payment_method_types": ["card"], "usage": self.usage,
             "description": self.description, "metadata": self.metadata, "last_setup_error": self.last_setup_error,
-            "next_action": next_action, "created": self.created, "livemode": false,
+            "cancellation_reason": self.cancellation_reason, "next_action": next_action, "created": self.created, "livemode": false,
         });
         if let (Caller::Publishable, Some(fields)) = (caller, wire.as_object_mut()) {
             fields.retain(|name, _| !matches!(name.as_str(), "customer" | "metadata"));
@@ -59,10 +60,7 @@ pub(super) async fn create(books: &mut Books<'_>, call: &Call) -> Result<Answer,
     if let Some(customer) = form.text("customer") {
         books.need::<Customer>(customer).await?;
     }
-    let usage = form.text("usage").unwrap_or("off_session");
-    if !matches!(usage, "off_session" | "on_session") {
-        return Err(ApiError::invalid("parameter_invalid", "Invalid usage.".to_owned()).with_param("usage").into());
-    }
+    let usage = one_of(form, "usage", &["off_session", "on_session"])?.unwrap_or("off_session");
     let id = books.id("seti");
     let intent = SetupIntent {
         client_secret: books.client_secret(&id),
@@ -74,6 +72,7 @@ pub(super) async fn create(books: &mut Books<'_>, call: &Call) -> Result<Answer,
         description: form.owned("description"),
         metadata: form.metadata()?,
         last_setup_error: None,
+        cancellation_reason: None,
         created: books.now.seconds(),
     };
     let wire = books.insert(intent).await?.value.wire(Caller::Secret);
@@ -129,14 +128,26 @@ pub(super) async fn authenticate(books: &mut Books<'_>, call: &Call, id: &str) -
     }
 }
 
+pub(super) async fn cancel(books: &mut Books<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    call.form.allow(&["cancellation_reason"])?;
+    let reason = one_of(&call.form, "cancellation_reason", &["duplicate", "requested_by_customer", "abandoned"])?;
+    let mut kept = books.need::<SetupIntent>(id).await?;
+    if !kept.value.status.is_open() {
+        return Err(kept.value.unexpected_state(call.caller, "cancel").into());
+    }
+    kept.value.status = Status::Canceled;
+    kept.value.cancellation_reason = reason.map(str::to_owned);
+    books.save(&mut kept).await?;
+    let wire = kept.value.wire(Caller::Secret);
+    books.record("setup_intent.canceled", &wire).await?;
+    Ok(Answer::ok(wire))
+}
+
 async fn succeed(books: &mut Books<'_>, mut kept: Kept<SetupIntent>, caller: Caller) -> Result<Answer, Refusal> {
     kept.value.status = Status::Succeeded;
     books.save(&mut kept).await?;
     if let (Some(customer), Some(id)) = (&kept.value.customer, &kept.value.payment_method) {
-        let mut method = books.need::<PaymentMethod>(id).await?;
-        method.value.customer = Some(customer.clone());
-        books.save(&mut method).await?;
-        books.record("payment_method.attached", &method.value.wire()).await?;
+        PaymentMethod::keep_for(books, id, customer).await?;
     }
     books.record("setup_intent.succeeded", &kept.value.wire(Caller::Secret)).await?;
     Ok(Answer::ok(kept.value.wire(caller)))

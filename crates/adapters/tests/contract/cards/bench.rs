@@ -9,8 +9,11 @@ use souk_adapters::sandbox::cards::{CardProcessor, CardProcessorConfig, Webhook,
 use souk_adapters::sandbox::store::SandboxDb;
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
-use souk_domain::payment::{CardAsk, CardIntent, CardRail, Currency, Method, MethodKind, MethodSettings, Outcome, RailError, Secret};
-use souk_domain::shared::{Amount, AttemptId, Clock, CurrencyId, MethodId, Mode, Timestamp};
+use souk_domain::payment::{
+    CardAsk, CardHolder, CardIntent, CardRail, CardRefundAsk, CardSetup, ChargeAsk, Currency, Method, MethodKind, MethodSettings, Outcome,
+    RailError, SavedCard, Secret, SetupAsk, SetupOutcome,
+};
+use souk_domain::shared::{Amount, AttemptId, Clock, CurrencyId, CustomerId, MethodId, Mode, RefundId, Timestamp};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -25,6 +28,7 @@ pub const ACCEPTED: &str = "4242424242424242";
 pub const DECLINED: &str = "4000000000000002";
 pub const INSUFFICIENT: &str = "4000000000009995";
 pub const SECOND_STEP: &str = "4000002500003155";
+pub const ALWAYS_SECOND_STEP: &str = "4000002760003184";
 pub const DECLINES_LATER: &str = "4000000000000341";
 pub const SLOW: &str = "4000000000000077";
 pub const SILENT: &str = "4000000000000259";
@@ -104,7 +108,7 @@ impl Bench {
 
     pub async fn try_open(&self, attempt: &str, cents: u128) -> Result<CardIntent, RailError> {
         let attempt = AttemptId::parse(attempt).expect("an id");
-        let ask = CardAsk { attempt, amount: Amount::new(cents), description: "An app".to_owned(), receipt_email: None };
+        let ask = CardAsk { attempt, amount: Amount::new(cents), description: "An app".to_owned(), receipt_email: None, keep_for: None };
         self.rail.open(&self.method, &self.currency, &ask).await
     }
 
@@ -118,6 +122,57 @@ impl Bench {
         let mut form = vec![("client_secret", intent.client_secret.as_str())];
         form.extend(card(number));
         self.browser(Verb::POST, &path, &form).await
+    }
+
+    pub async fn open_setup(&self, attempt: &str) -> CardSetup {
+        let ask = SetupAsk { attempt: AttemptId::parse(attempt).expect("an id"), holder: holder("Ada") };
+        self.rail.open_setup(&self.method, &ask).await.expect("opens")
+    }
+
+    pub async fn find_setup(&self, setup: &CardSetup) -> SetupOutcome {
+        self.rail.find_setup(&self.method, &setup.provider_id).await
+    }
+
+    /// What the card form does to save a card.
+    pub async fn confirm_setup(&self, setup: &CardSetup, number: &str) -> Seen {
+        let mut form = vec![("client_secret", setup.client_secret.as_str())];
+        form.extend(card(number));
+        self.browser(Verb::POST, &format!("/v1/setup_intents/{}/confirm", setup.provider_id), &form).await
+    }
+
+    pub async fn answer_setup(&self, setup: &CardSetup, success: &str) -> Seen {
+        let form = [("client_secret", setup.client_secret.as_str()), ("success", success)];
+        self.browser(Verb::POST, &format!("/v1/setup_intents/{}/authenticate", setup.provider_id), &form).await
+    }
+
+    /// A card that its owner has set up, with the second step where the card wants one.
+    pub async fn saved(&self, attempt: &str, number: &str) -> SavedCard {
+        let setup = self.open_setup(attempt).await;
+        if self.confirm_setup(&setup, number).await.body["status"] == "requires_action" {
+            self.answer_setup(&setup, "true").await;
+        }
+        match self.find_setup(&setup).await {
+            SetupOutcome::Saved(card) => card,
+            other => panic!("not saved: {other:?}"),
+        }
+    }
+
+    pub async fn charge(&self, attempt: &str, cents: u128, card: &SavedCard) -> CardIntent {
+        let attempt = AttemptId::parse(attempt).expect("an id");
+        let ask = ChargeAsk { attempt, amount: Amount::new(cents), description: "in_1".to_owned(), card: card.clone() };
+        self.rail.charge(&self.method, &self.currency, &ask).await.expect("the call is made")
+    }
+
+    /// What the bank of a kept card answers from now on; empty: the card is itself again.
+    pub async fn tell_bank(&self, card: &SavedCard, decline_code: &str) {
+        let path = format!("/debug/payment_methods/{}", card.card);
+        assert_eq!(self.call("", Verb::POST, &path, &[("decline_code", decline_code)], None).await.status, 200);
+    }
+
+    pub async fn refund(&self, refund: &str, provider_id: &str, cents: u128) -> Outcome {
+        let refund = RefundId::parse(refund).expect("an id");
+        let ask = CardRefundAsk { refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents) };
+        self.rail.refund(&self.method, &self.currency, &ask).await
     }
 
     pub async fn answer_second_step(&self, intent: &CardIntent, success: &str) -> Seen {
@@ -199,6 +254,11 @@ pub fn card(number: &str) -> [(&'static str, &str); 5] {
         ("payment_method_data[card][exp_year]", "2030"),
         ("payment_method_data[card][cvc]", "123"),
     ]
+}
+
+pub fn holder(name: &str) -> CardHolder {
+    let customer = CustomerId::parse("cus_1").expect("an id");
+    CardHolder { customer, name: name.to_owned(), email: "ada@example.org".to_owned() }
 }
 
 fn method(now: Timestamp) -> Method {

@@ -4,4 +4,5 @@ mod bench;
 mod faults;
 mod payments;
 mod processor;
+mod saved;
 mod webhooks;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 fn settled(provider_id: &str, cents: u128) -> Outcome {
-    Outcome::Settled(Settlement { reference: provider_id.to_owned(), payer: String::new(), amount: Amount::new(cents) })
+    Outcome::Settled(Settlement { reference: provider_id.to_owned(), payer: String::new(), amount: Amount::new(cents), card: None })
 }
 
 fn waiting(error: Option<(&str, &str)>) -> Outcome {

@@ -1,6 +1,6 @@
 //! The processor by itself: keys, idempotency, refunds, cards kept for later, events, pages.
 
-use super::bench::{ACCEPTED, Bench, DECLINED, PUBLISHABLE_KEY, SECOND_STEP, SECRET_KEY, Seen, card};
+use super::bench::{ACCEPTED, ALWAYS_SECOND_STEP, Bench, DECLINED, PUBLISHABLE_KEY, SECOND_STEP, SECRET_KEY, Seen, card};
 use reqwest::Method as Verb;
 use serde_json::json;
 use souk_adapters::on_both;
@@ -163,7 +163,7 @@ on_both! {
 
     async fn a_card_that_wants_its_owner_cannot_be_charged_without(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        let customer = customer_with(&bench, SECOND_STEP).await;
+        let customer = customer_with(&bench, ALWAYS_SECOND_STEP).await;
         let seen = charge_off_session(&bench, &customer).await;
         assert_eq!(code(&seen), (402, "authentication_required"));
         let intent = &seen.body["error"]["payment_intent"];

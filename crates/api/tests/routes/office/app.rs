@@ -266,6 +266,26 @@ impl CardRail for Network {
         Outcome::Absent
     }
 
+    async fn open_setup(&self, _: &Method, _: &SetupAsk) -> Result<CardSetup, RailError> {
+        Err(nothing_moves())
+    }
+
+    async fn find_setup(&self, _: &Method, _: &str) -> SetupOutcome {
+        SetupOutcome::Absent
+    }
+
+    async fn cancel_setup(&self, _: &Method, _: &str) -> SetupOutcome {
+        SetupOutcome::Absent
+    }
+
+    async fn charge(&self, _: &Method, _: &Currency, _: &ChargeAsk) -> Result<CardIntent, RailError> {
+        Err(nothing_moves())
+    }
+
+    async fn refund(&self, _: &Method, _: &Currency, _: &CardRefundAsk) -> Outcome {
+        Outcome::Absent
+    }
+
     fn read_event(&self, _: &Method, _: &[u8], _: &str, _: Timestamp) -> Result<CardEvent, EventError> {
         Err(EventError::Malformed)
     }

@@ -22,6 +22,7 @@ import { CardForm } from './card-form';
 const StripeForm = lazy(() => import('./stripe-form'));
 
 export interface CardDialogProps {
+  /** What is paid; not shown when the card is only saved. */
   amount: string;
   settings: CardSettings;
   context: StripeContext;
@@ -52,6 +53,9 @@ export default function CardDialog(props: CardDialogProps) {
     clientSecret: context.client_secret,
     kind: context.intent_type,
   };
+
+  const saving = target.kind === 'setup_intent';
+  const action = saving ? t('card.save') : t('card.pay', { amount });
 
   const take = (outcome: CardOutcome) => {
     if (outcome.name === 'challenge') setStep({ name: 'challenge' });
@@ -86,14 +90,19 @@ export default function CardDialog(props: CardDialogProps) {
       {isSandboxKey(target.key) ? (
         <>
           {step.name === 'form' && (
-            <CardForm amount={amount} initial={values} refusal={step.refusal} onConfirm={confirm} />
+            <CardForm action={action} initial={values} refusal={step.refusal} onConfirm={confirm} />
           )}
           {step.name === 'asking' && <Asking onWatch={onAccepted} />}
-          {step.name === 'challenge' && <Challenge amount={amount} onAnswer={answer} />}
+          {step.name === 'challenge' && (
+            <Challenge
+              text={saving ? t('card.challengeSave') : t('card.challengeText', { amount })}
+              onAnswer={answer}
+            />
+          )}
         </>
       ) : (
         <Suspense fallback={<Skeleton height={220} />}>
-          <StripeForm amount={amount} target={target} contact={contact} onAccepted={onAccepted} />
+          <StripeForm action={action} target={target} contact={contact} onAccepted={onAccepted} />
         </Suspense>
       )}
     </Dialog>
@@ -125,10 +134,10 @@ function Asking({ onWatch }: { onWatch: () => void }) {
   );
 }
 
-function Challenge({ amount, onAnswer }: { amount: string; onAnswer: (success: boolean) => void }) {
+function Challenge({ text, onAnswer }: { text: string; onAnswer: (success: boolean) => void }) {
   return (
     <div className="checkout-card">
-      <p>{t('card.challengeText', { amount })}</p>
+      <p>{text}</p>
       <Button look="primary" wide onClick={() => onAnswer(true)} autoFocus>
         {t('card.challengeComplete')}
       </Button>

@@ -25,7 +25,8 @@ const shaped = (field: CardField, text: string) =>
   field === 'number' ? groupedNumber(text) : field === 'expiry' ? groupedExpiry(text) : text;
 
 interface CardFormProps {
-  amount: string;
+  /** What the button says. */
+  action: string;
   initial: CardValues;
   /** What the bank answered; the entries stay. */
   refusal: string | null;
@@ -33,7 +34,7 @@ interface CardFormProps {
 }
 
 /** The sandbox's card form: ours, because its processor is ours. Real keys get their processor's own form. */
-export function CardForm({ amount, initial, refusal, onConfirm }: CardFormProps) {
+export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps) {
   const [values, setValues] = useState(initial);
   const [errors, setErrors] = useState<Partial<Record<CardField, Key>>>({});
   const dirty = useRef(new Set<CardField>());
@@ -106,7 +107,7 @@ export function CardForm({ amount, initial, refusal, onConfirm }: CardFormProps)
       </div>
       {field('name')}
       <Button type="submit" look="primary" wide>
-        {t('card.pay', { amount })}
+        {action}
       </Button>
       <TestCards onUse={use} />
     </form>

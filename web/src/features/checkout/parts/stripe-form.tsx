@@ -42,14 +42,15 @@ function loadScript(): Promise<void> {
 }
 
 interface StripeFormProps {
-  amount: string;
+  /** What the button says. */
+  action: string;
   target: CardTarget;
   contact: FormValues;
   onAccepted: () => void;
 }
 
 /** Stripe's own Payment Element, for methods with a real key. */
-export default function StripeForm({ amount, target, contact, onAccepted }: StripeFormProps) {
+export default function StripeForm({ action, target, contact, onAccepted }: StripeFormProps) {
   const locale = useLocale();
   const host = useRef<HTMLDivElement>(null);
   const parts = useRef<{ stripe: Stripe; elements: StripeElements }>(undefined);
@@ -128,7 +129,7 @@ export default function StripeForm({ amount, target, contact, onAccepted }: Stri
       {state === 'loading' && <p role="status">{t('card.stripeLoading')}</p>}
       <div ref={host} className="checkout-stripe" />
       <Button type="submit" look="primary" wide busy={state === 'asking'} disabled={state === 'loading'}>
-        {t('card.pay', { amount })}
+        {action}
       </Button>
     </form>
   );

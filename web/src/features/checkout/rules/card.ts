@@ -72,6 +72,7 @@ export function cardError(field: CardField, values: CardValues, now: Date): Key 
 export const TEST_CARDS: { number: string; name: Key }[] = [
   { number: '4242424242424242', name: 'card.test.ok' },
   { number: '4000002500003155', name: 'card.test.challenge' },
+  { number: '4000002760003184', name: 'card.test.always' },
   { number: '4000000000000002', name: 'card.test.declined' },
   { number: '4000000000009995', name: 'card.test.funds' },
   { number: '4000000000000341', name: 'card.test.later' },

@@ -1,0 +1,42 @@
+//! What the provider says of a card: the one it keeps, or why it refuses one.
+
+use serde::Deserialize;
+use serde_json::Value;
+use souk_domain::payment::{Refusal, SavedCard};
+
+/// `last_payment_error` and `last_setup_error`.
+#[derive(Debug, Deserialize)]
+pub(super) struct PaymentError {
+    code: Option<String>,
+    decline_code: Option<String>,
+    message: Option<String>,
+}
+
+impl From<PaymentError> for Refusal {
+    fn from(error: PaymentError) -> Self {
+        Self {
+            code: error.decline_code.or(error.code).unwrap_or_else(|| "card_error".to_owned()),
+            message: error.message.unwrap_or_else(|| "The card was declined.".to_owned()),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct PaymentMethod {
+    id: String,
+    customer: Option<String>,
+    card: CardFace,
+}
+
+#[derive(Debug, Deserialize)]
+struct CardFace {
+    brand: String,
+    last4: String,
+}
+
+/// The card of an expanded `payment_method`, when it is kept for this customer.
+pub(super) fn saved(customer: Option<&str>, payment_method: &Value) -> Option<SavedCard> {
+    let method = PaymentMethod::deserialize(payment_method).ok()?;
+    let owner = method.customer.filter(|owner| Some(owner.as_str()) == customer)?;
+    Some(SavedCard { customer: owner, card: method.id, brand: method.card.brand, last4: method.card.last4 })
+}

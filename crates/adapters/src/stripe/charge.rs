@@ -1,0 +1,66 @@
+//! Charges while the customer is away.
+
+use super::client::{CallError, Problem};
+use super::intent;
+use super::rail::{ATTEMPT, EXPAND, INTENTS, StripeRail, description, rail_error, reason, refusal};
+use reqwest::Method as Verb;
+use souk_domain::payment::{CardIntent, CardRail, ChargeAsk, Currency, Method, Outcome, RailError};
+
+impl StripeRail {
+    pub(super) async fn charged(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError> {
+        let attempt = ask.attempt.as_str();
+        let mut form = vec![
+            ("amount", ask.amount.to_string()),
+            ("currency", currency.contract.clone()),
+            ("payment_method_types[]", "card".to_owned()),
+            ("customer", ask.card.customer.clone()),
+            ("payment_method", ask.card.card.clone()),
+            ("confirm", "true".to_owned()),
+            ("off_session", "true".to_owned()),
+            (EXPAND, "payment_method".to_owned()),
+            (ATTEMPT, attempt.to_owned()),
+        ];
+        form.extend(description(&ask.description));
+        let read = match self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await {
+            Ok(answer) if intent::hides_its_card(&answer) => {
+                let provider_id = answer["id"].as_str().unwrap_or_default();
+                let outcome = self.find(method, currency, provider_id).await;
+                Ok(CardIntent { provider_id: provider_id.to_owned(), client_secret: String::new(), outcome })
+            }
+            Ok(answer) => intent::charged(method, currency, &answer),
+            Err(CallError::Refused { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
+                refused(method, currency, *problem)
+            }
+            Err(error @ CallError::Unusable(_)) => return Err(rail_error(error)),
+            // A key that is refused or was used for something else says nothing about what the first try did.
+            Err(error) => Err(reason(error)),
+        };
+        let intent = read.unwrap_or_else(|reason| {
+            tracing::warn!(attempt, reason, "what became of a card charge is not known");
+            CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Unknown(reason) }
+        });
+        Ok(self.without_second_chance(method, currency, intent).await)
+    }
+
+    /// An intent that waits for a payer waits for nobody: it is ended, and only then is the charge refused for good.
+    async fn without_second_chance(&self, method: &Method, currency: &Currency, intent: CardIntent) -> CardIntent {
+        let Outcome::Pending { requires_payer: true, last_error } = &intent.outcome else { return intent };
+        let outcome = match (self.cancel(method, currency, &intent.provider_id).await, last_error) {
+            (Outcome::Refused(_), Some(decline)) => Outcome::Refused(decline.clone()),
+            (Outcome::Refused(_), None) => Outcome::Refused(refusal("authentication_required", "The card's bank wants to hear its owner.")),
+            (Outcome::Pending { requires_payer: true, .. } | Outcome::Absent, _) => {
+                Outcome::Unknown("the declined charge could not be ended".to_owned())
+            }
+            (other, _) => other,
+        };
+        CardIntent { outcome, ..intent }
+    }
+}
+
+/// A decline carries its intent; a refusal without one opened none.
+fn refused(method: &Method, currency: &Currency, problem: Problem) -> Result<CardIntent, String> {
+    if let Some(value) = &problem.payment_intent {
+        return intent::charged(method, currency, value);
+    }
+    Ok(CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Refused(problem.into()) })
+}

@@ -1,0 +1,76 @@
+//! Money back to the card it came from.
+
+use super::client::CallError;
+use super::rail::{StripeRail, clean_path, reason, refusal};
+use reqwest::Method as Verb;
+use serde::Deserialize;
+use serde_json::Value;
+use souk_domain::payment::{CardRefundAsk, Currency, Method, Outcome, Settlement};
+use souk_domain::shared::Amount;
+
+const REFUNDS: &str = "/v1/refunds";
+
+#[derive(Debug, Deserialize)]
+struct Refund {
+    id: String,
+    amount: u64,
+    currency: String,
+    payment_intent: Option<String>,
+    status: Option<String>,
+    failure_reason: Option<String>,
+}
+
+impl StripeRail {
+    pub(super) async fn refunded(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome {
+        let key = ask.refund.as_str();
+        let form =
+            vec![("payment_intent", ask.provider_id.clone()), ("amount", ask.amount.to_string()), ("metadata[refund]", key.to_owned())];
+        let made = match self.call(method, Verb::POST, REFUNDS.to_owned(), form, Some(key)).await {
+            Ok(answer) => answer,
+            Err(CallError::Refused { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
+                return Outcome::Refused((*problem).into());
+            }
+            Err(error) => return Outcome::Unknown(reason(error)),
+        };
+        match outcome(currency, ask, &made) {
+            // The answer to a repeated key is the first one, however old: the refund itself says what it is by now.
+            Outcome::Pending { .. } => self.refund_by_now(method, currency, ask, &made).await,
+            decided => decided,
+        }
+    }
+
+    async fn refund_by_now(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk, made: &Value) -> Outcome {
+        let Some(path) = clean_path(REFUNDS, "re_", made["id"].as_str().unwrap_or_default(), "") else {
+            return Outcome::Unknown("the refund is not of the expected shape".to_owned());
+        };
+        match self.call(method, Verb::GET, path, Vec::new(), None).await {
+            Ok(answer) => outcome(currency, ask, &answer),
+            Err(error) => Outcome::Unknown(reason(error)),
+        }
+    }
+}
+
+fn outcome(currency: &Currency, ask: &CardRefundAsk, value: &Value) -> Outcome {
+    let refund = match Refund::deserialize(value) {
+        Ok(refund) => refund,
+        Err(error) => return Outcome::Unknown(format!("the refund is not of the expected shape: {error}")),
+    };
+    if refund.currency != currency.contract || refund.payment_intent.as_deref() != Some(ask.provider_id.as_str()) {
+        return Outcome::Unknown("the refund is of another payment".to_owned());
+    }
+    match refund.status.as_deref() {
+        Some("succeeded") => Outcome::Settled(Settlement {
+            reference: refund.id,
+            payer: String::new(),
+            amount: Amount::new(u128::from(refund.amount)),
+            card: None,
+        }),
+        Some("pending") => Outcome::Pending { requires_payer: false, last_error: None },
+        Some("requires_action") => Outcome::Pending { requires_payer: true, last_error: None },
+        Some(ended @ ("failed" | "canceled")) => {
+            let code = refund.failure_reason.unwrap_or_else(|| ended.to_owned());
+            Outcome::Refused(refusal(&code, "The card's bank did not take the money back."))
+        }
+        other => Outcome::Unknown(format!("the refund has the status {}", other.unwrap_or("none"))),
+    }
+}

@@ -1,0 +1,122 @@
+//! Cards that are saved without a payment, and the customers they are saved for.
+
+use super::card::{self, PaymentError};
+use super::client::CallError;
+use super::rail::{ATTEMPT, EXPANDED, StripeRail, clean_path, rail_error, reason};
+use reqwest::Method as Verb;
+use serde::Deserialize;
+use serde_json::Value;
+use souk_domain::payment::{CardHolder, CardSetup, Method, RailError, Refusal, SetupAsk, SetupOutcome};
+use souk_domain::shared::AttemptId;
+
+const SETUPS: &str = "/v1/setup_intents";
+
+/// The part of a setup intent that decides anything.
+#[derive(Debug, Deserialize)]
+struct SetupIntent {
+    id: String,
+    status: String,
+    livemode: bool,
+    client_secret: Option<String>,
+    customer: Option<String>,
+    #[serde(default)]
+    payment_method: Value,
+    last_setup_error: Option<PaymentError>,
+    cancellation_reason: Option<String>,
+}
+
+impl StripeRail {
+    /// The provider's customer of this attempt. The creation carries nothing that could change between two tries, since the provider
+    /// compares; the name is written afterwards.
+    pub(super) async fn keep_customer(&self, method: &Method, attempt: &AttemptId, holder: &CardHolder) -> Result<String, RailError> {
+        let form = vec![(ATTEMPT, attempt.to_string()), ("metadata[customer]", holder.customer.to_string())];
+        let key = format!("{attempt}_customer");
+        let made = self.call(method, Verb::POST, "/v1/customers".to_owned(), form, Some(&key)).await.map_err(rail_error)?;
+        let id = made["id"].as_str().unwrap_or_default();
+        let path = clean_path("/v1/customers", "cus_", id, "")
+            .ok_or_else(|| RailError::Unreachable("the customer is not of the expected shape".to_owned()))?;
+        let fields = [("name", &holder.name), ("email", &holder.email)];
+        let form: Vec<_> = fields.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.clone())).collect();
+        if !form.is_empty()
+            && let Err(error) = self.call(method, Verb::POST, path, form, None).await
+        {
+            // The name is for the merchant's eyes only; a payment does not fail for it.
+            tracing::warn!(attempt = attempt.as_str(), reason = reason(error), "the card processor's customer has no name");
+        }
+        Ok(id.to_owned())
+    }
+
+    pub(super) async fn setup_opened(&self, method: &Method, ask: &SetupAsk) -> Result<CardSetup, RailError> {
+        let customer = self.keep_customer(method, &ask.attempt, &ask.holder).await?;
+        let form = vec![
+            ("customer", customer),
+            ("usage", "off_session".to_owned()),
+            ("payment_method_types[]", "card".to_owned()),
+            (ATTEMPT, ask.attempt.to_string()),
+        ];
+        let answer = self.call(method, Verb::POST, SETUPS.to_owned(), form, Some(ask.attempt.as_str())).await.map_err(rail_error)?;
+        opened(method, &answer).map_err(|reason| {
+            tracing::warn!(attempt = ask.attempt.as_str(), reason, "the card processor's answer is not understood");
+            RailError::Unreachable(reason)
+        })
+    }
+
+    pub(super) async fn setup_found(&self, method: &Method, provider_id: &str) -> SetupOutcome {
+        let Some(path) = clean_path(SETUPS, "seti_", provider_id, EXPANDED) else { return SetupOutcome::Absent };
+        match self.call(method, Verb::GET, path, Vec::new(), None).await {
+            Ok(answer) => outcome(method, provider_id, &answer),
+            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => SetupOutcome::Absent,
+            Err(error) => SetupOutcome::Unknown(reason(error)),
+        }
+    }
+
+    pub(super) async fn setup_canceled(&self, method: &Method, provider_id: &str) -> SetupOutcome {
+        let Some(path) = clean_path(SETUPS, "seti_", provider_id, "/cancel") else { return SetupOutcome::Absent };
+        match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
+            Ok(answer) => outcome(method, provider_id, &answer),
+            // Too late to cancel, cancelled before, or not seen.
+            Err(_) => self.setup_found(method, provider_id).await,
+        }
+    }
+}
+
+fn opened(method: &Method, value: &Value) -> Result<CardSetup, String> {
+    let mut setup = parse(method, value)?;
+    let client_secret = setup.client_secret.take().ok_or_else(|| "the setup has no client secret".to_owned())?;
+    Ok(CardSetup { provider_id: setup.id.clone(), client_secret, outcome: judge(setup) })
+}
+
+fn outcome(method: &Method, provider_id: &str, value: &Value) -> SetupOutcome {
+    match parse(method, value) {
+        Ok(setup) if setup.id == provider_id => judge(setup),
+        Ok(setup) => SetupOutcome::Unknown(format!("asked for {provider_id}, was told of {}", setup.id)),
+        Err(reason) => SetupOutcome::Unknown(reason),
+    }
+}
+
+fn parse(method: &Method, value: &Value) -> Result<SetupIntent, String> {
+    let setup = SetupIntent::deserialize(value).map_err(|error| format!("the setup is not of the expected shape: {error}"))?;
+    if setup.livemode != method.mode.is_live() {
+        return Err("the setup is of the other mode".to_owned());
+    }
+    Ok(setup)
+}
+
+fn judge(setup: SetupIntent) -> SetupOutcome {
+    let last_error = setup.last_setup_error.map(Refusal::from);
+    match setup.status.as_str() {
+        "succeeded" => match card::saved(setup.customer.as_deref(), &setup.payment_method) {
+            Some(card) => SetupOutcome::Saved(card),
+            None => SetupOutcome::Unknown("the setup succeeded without a card".to_owned()),
+        },
+        "processing" => SetupOutcome::Pending { requires_payer: false, last_error },
+        "requires_payment_method" | "requires_confirmation" | "requires_action" => {
+            SetupOutcome::Pending { requires_payer: true, last_error }
+        }
+        "canceled" => SetupOutcome::Refused(last_error.unwrap_or_else(|| Refusal {
+            code: setup.cancellation_reason.unwrap_or_else(|| "canceled".to_owned()),
+            message: "Saving the card was cancelled.".to_owned(),
+        })),
+        other => SetupOutcome::Unknown(format!("the setup has the status {other}")),
+    }
+}

@@ -1,0 +1,311 @@
+//! Cards that are kept: set up or paid once, then charged while their owner is away, and paid back.
+
+use super::bench::{
+    ACCEPTED, ALWAYS_SECOND_STEP, Bench, DECLINED, DECLINES_LATER, INSUFFICIENT, SECOND_STEP, SECRET_KEY, SILENT, SLOW, holder, until,
+};
+use reqwest::Method as Verb;
+use serde_json::json;
+use souk_adapters::on_both;
+use souk_domain::payment::{CardAsk, CardRail, Outcome, Refusal, SavedCard, Settlement, SetupAsk, SetupOutcome};
+use souk_domain::shared::{Amount, AttemptId};
+use std::time::Duration;
+
+fn settled(reference: &str, cents: u128, card: Option<&SavedCard>) -> Outcome {
+    Outcome::Settled(Settlement { reference: reference.to_owned(), payer: String::new(), amount: Amount::new(cents), card: card.cloned() })
+}
+
+fn refused_with(outcome: &Outcome) -> &str {
+    match outcome {
+        Outcome::Refused(Refusal { code, .. }) => code,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+async fn status_of(bench: &Bench, intent: &str) -> String {
+    let seen = bench.call(SECRET_KEY, Verb::GET, &format!("/v1/payment_intents/{intent}"), &[], None).await;
+    seen.body["status"].as_str().expect("a status").to_owned()
+}
+
+async fn keeping(bench: &Bench, attempt: &str, name: &str) -> souk_domain::payment::CardIntent {
+    let ask = CardAsk {
+        attempt: AttemptId::parse(attempt).expect("an id"),
+        amount: Amount::new(1_000),
+        description: "in_1".to_owned(),
+        receipt_email: None,
+        keep_for: Some(holder(name)),
+    };
+    bench.rail.open(&bench.method, &bench.currency, &ask).await.expect("opens")
+}
+
+on_both! {
+    async fn a_card_that_was_set_up_is_charged_without_its_owner(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let setup = bench.open_setup("att_1").await;
+        assert_eq!(setup.outcome, SetupOutcome::Pending { requires_payer: true, last_error: None });
+        assert_eq!(bench.confirm_setup(&setup, ACCEPTED).await.status, 200);
+        let SetupOutcome::Saved(card) = bench.find_setup(&setup).await else { panic!("saved") };
+        assert_eq!((card.brand.as_str(), card.last4.as_str()), ("visa", "4242"));
+        assert!(bench.charged().await.is_empty(), "nothing is paid for saving a card");
+
+        let charge = bench.charge("att_2", 900, &card).await;
+        assert_eq!(charge.outcome, settled(&charge.provider_id, 900, Some(&card)));
+        assert_eq!(bench.find(&charge).await, charge.outcome);
+        assert_eq!(bench.charged().await, ["att_2"]);
+    }
+
+    async fn opening_a_setup_twice_with_one_attempt_is_one_setup_of_one_customer(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let first = bench.open_setup("att_1").await;
+        assert_eq!(bench.open_setup("att_1").await, first);
+        let renamed = SetupAsk { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada Lovelace") };
+        assert_eq!(bench.rail.open_setup(&bench.method, &renamed).await, Ok(first.clone()), "a customer may change their name between two tries");
+        assert_ne!(bench.open_setup("att_2").await.provider_id, first.provider_id);
+        let made = bench.server(Verb::GET, "/v1/events", &[("type", "customer.created")]).await.body;
+        assert_eq!(made["data"].as_array().expect("a list").len(), 2, "one customer per attempt");
+        let seen = bench.server(Verb::GET, &format!("/v1/setup_intents/{}", first.provider_id), &[]).await.body;
+        let customer = bench.server(Verb::GET, &format!("/v1/customers/{}", seen["customer"].as_str().expect("a customer")), &[]).await.body;
+        assert_eq!((&customer["name"], &customer["email"]), (&"Ada Lovelace".into(), &"ada@example.org".into()));
+        assert_eq!(customer["metadata"], json!({ "attempt": "att_1", "customer": "cus_1" }));
+    }
+
+    async fn a_setup_whose_answer_is_lost_is_found_by_asking_again(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.fault(json!({ "mode": "error_500" })).await;
+        let ask = SetupAsk { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada") };
+        assert!(bench.rail.open_setup(&bench.method, &ask).await.is_err());
+        let setup = bench.open_setup("att_1").await;
+        bench.confirm_setup(&setup, ACCEPTED).await;
+        bench.fault(json!({ "mode": "drop_answer" })).await;
+        assert!(matches!(bench.find_setup(&setup).await, SetupOutcome::Unknown(_)));
+        assert!(matches!(bench.find_setup(&setup).await, SetupOutcome::Saved(_)));
+    }
+
+    async fn a_card_that_cannot_be_saved_says_why(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let setup = bench.open_setup("att_1").await;
+        for (number, code) in [(DECLINED, "generic_decline"), (INSUFFICIENT, "insufficient_funds")] {
+            assert_eq!(bench.confirm_setup(&setup, number).await.status, 402);
+            let SetupOutcome::Pending { requires_payer: true, last_error: Some(error) } = bench.find_setup(&setup).await else { panic!("waits") };
+            assert_eq!(error.code, code);
+        }
+        assert_eq!(bench.confirm_setup(&setup, SECOND_STEP).await.body["status"], "requires_action");
+        assert_eq!(bench.answer_setup(&setup, "false").await.body["error"]["code"], "setup_intent_authentication_failure");
+        bench.confirm_setup(&setup, ACCEPTED).await;
+        assert!(matches!(bench.find_setup(&setup).await, SetupOutcome::Saved(_)));
+    }
+
+    async fn a_setup_that_was_cancelled_saves_nothing(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let (open, done) = (bench.open_setup("att_1").await, bench.open_setup("att_2").await);
+        let abandoned = Refusal { code: "abandoned".to_owned(), message: "Saving the card was cancelled.".to_owned() };
+        for _ in 0..2 {
+            assert_eq!(bench.rail.cancel_setup(&bench.method, &open.provider_id).await, SetupOutcome::Refused(abandoned.clone()));
+        }
+        assert_eq!(bench.confirm_setup(&open, ACCEPTED).await.status, 400);
+        bench.confirm_setup(&done, ACCEPTED).await;
+        let too_late = bench.rail.cancel_setup(&bench.method, &done.provider_id).await;
+        assert!(matches!(too_late, SetupOutcome::Saved(_)), "{too_late:?}");
+        assert_eq!(bench.rail.cancel_setup(&bench.method, "seti_none").await, SetupOutcome::Absent);
+        assert_eq!(bench.rail.find_setup(&bench.method, "pi_1").await, SetupOutcome::Absent);
+    }
+
+    async fn a_payment_may_keep_its_card(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = keeping(&bench, "att_1", "Ada").await;
+        assert_eq!(keeping(&bench, "att_1", "Ada Lovelace").await, intent);
+        bench.confirm(&intent, SECOND_STEP).await;
+        bench.answer_second_step(&intent, "true").await;
+        let Outcome::Settled(Settlement { card: Some(card), .. }) = bench.find(&intent).await else { panic!("a kept card") };
+        assert_eq!(card.last4, "3155");
+        let too_late = bench.rail.cancel(&bench.method, &bench.currency, &intent.provider_id).await;
+        assert_eq!(too_late, settled(&intent.provider_id, 1_000, Some(&card)), "the card is told here too");
+
+        let charge = bench.charge("att_2", 500, &card).await;
+        assert_eq!(charge.outcome, settled(&charge.provider_id, 500, Some(&card)), "the second step was taken when it was kept");
+        assert_eq!(bench.charged().await, ["att_1", "att_2"]);
+    }
+
+    async fn a_payment_that_did_not_ask_keeps_no_card(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_000).await;
+        bench.confirm(&intent, ACCEPTED).await;
+        assert_eq!(bench.find(&intent).await, settled(&intent.provider_id, 1_000, None));
+    }
+
+    /// Invariant 1.
+    async fn charging_twice_with_one_attempt_moves_money_once(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", ACCEPTED).await;
+        let first = bench.charge("att_2", 900, &card).await;
+        assert_eq!(bench.charge("att_2", 900, &card).await, first);
+        let race = futures_util::future::join_all((0..6).map(|_| bench.charge("att_3", 900, &card))).await;
+        assert!(race.iter().all(|charge| *charge == race[0] && matches!(charge.outcome, Outcome::Settled(_))), "{race:?}");
+        let other = bench.charge("att_2", 901, &card).await;
+        assert!(matches!(other.outcome, Outcome::Unknown(_)), "the attempt was charged, with another amount: {other:?}");
+        assert_eq!(bench.charged().await, ["att_2", "att_3"]);
+    }
+
+    /// Invariants 1 and 4.
+    async fn a_charge_whose_answer_is_lost_is_unknown_until_it_is_asked_again(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", ACCEPTED).await;
+        for (attempt, mode) in [("att_2", "drop_answer"), ("att_3", "error_500")] {
+            bench.fault(json!({ "mode": mode })).await;
+            let lost = bench.charge(attempt, 900, &card).await;
+            assert!(matches!(lost.outcome, Outcome::Unknown(_)) && lost.provider_id.is_empty(), "{mode}: {lost:?}");
+            let seen = bench.charge(attempt, 900, &card).await;
+            assert_eq!(seen.outcome, settled(&seen.provider_id, 900, Some(&card)));
+        }
+        assert_eq!(bench.charged().await, ["att_2", "att_3"]);
+    }
+
+    async fn a_declined_charge_says_why_and_can_never_settle(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", ACCEPTED).await;
+        for (attempt, code, is_final) in [
+            ("att_2", "insufficient_funds", false),
+            ("att_3", "do_not_honor", false),
+            ("att_4", "stolen_card", true),
+            ("att_5", "lost_card", true),
+            ("att_6", "expired_card", true),
+        ] {
+            bench.tell_bank(&card, code).await;
+            let charge = bench.charge(attempt, 900, &card).await;
+            let Outcome::Refused(refusal) = &charge.outcome else { panic!("{charge:?}") };
+            assert_eq!((refusal.code.as_str(), refusal.is_final()), (code, is_final));
+            assert_eq!(status_of(&bench, &charge.provider_id).await, "canceled");
+            assert_eq!(bench.find(&charge).await, charge.outcome, "the provider says the same afterwards");
+            bench.tell_bank(&card, "").await;
+            assert_eq!(bench.charge(attempt, 900, &card).await, charge, "an attempt that was refused stays refused");
+        }
+        assert!(bench.charged().await.is_empty());
+        assert!(matches!(bench.charge("att_7", 900, &card).await.outcome, Outcome::Settled(_)), "the card has recovered");
+    }
+
+    async fn a_declined_charge_that_could_not_be_ended_is_unknown(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", DECLINES_LATER).await;
+        // The charge's own answer arrives; those to the cancellation and to the question after it do not.
+        bench.fault(json!({ "mode": "delay_ms", "value": 1 })).await;
+        bench.fault(json!({ "mode": "error_500", "count": 2 })).await;
+        let charge = bench.charge("att_2", 900, &card).await;
+        assert!(matches!(charge.outcome, Outcome::Unknown(_)) && !charge.provider_id.is_empty(), "{charge:?}");
+        assert_eq!(refused_with(&bench.charge("att_2", 900, &card).await.outcome), "insufficient_funds");
+    }
+
+    async fn a_card_that_saves_fine_may_decline_each_charge(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", DECLINES_LATER).await;
+        for attempt in ["att_2", "att_3"] {
+            assert_eq!(refused_with(&bench.charge(attempt, 900, &card).await.outcome), "insufficient_funds");
+        }
+        assert!(bench.charged().await.is_empty());
+    }
+
+    async fn a_card_that_wants_its_owner_each_time_is_refused_and_its_intent_ended(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", ALWAYS_SECOND_STEP).await;
+        let charge = bench.charge("att_2", 900, &card).await;
+        assert_eq!(refused_with(&charge.outcome), "authentication_required");
+        assert_eq!(status_of(&bench, &charge.provider_id).await, "canceled");
+        let once = bench.saved("att_3", SECOND_STEP).await;
+        assert!(matches!(bench.charge("att_4", 900, &once).await.outcome, Outcome::Settled(_)), "asked once, when it was set up");
+        assert_eq!(bench.charged().await, ["att_4"]);
+    }
+
+    async fn a_card_that_is_gone_or_somebody_elses_is_refused_without_an_intent(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let (mine, theirs) = (bench.saved("att_1", ACCEPTED).await, bench.saved("att_2", ACCEPTED).await);
+        for (attempt, card, code) in [
+            ("att_3", SavedCard { card: "pm_none".to_owned(), ..mine.clone() }, "resource_missing"),
+            ("att_4", SavedCard { customer: theirs.customer, ..mine }, "payment_method_unexpected_state"),
+        ] {
+            let charge = bench.charge(attempt, 900, &card).await;
+            assert_eq!((refused_with(&charge.outcome), charge.provider_id.as_str()), (code, ""));
+        }
+        assert!(bench.charged().await.is_empty());
+    }
+
+    async fn a_charge_may_take_its_time(db: &TestDatabase) {
+        let bench = std::sync::Arc::new(Bench::open(db).await);
+        let card = bench.saved("att_1", SLOW).await;
+        let charging = tokio::spawn({
+            let (bench, card) = (bench.clone(), card.clone());
+            async move { bench.charge("att_2", 900, &card).await }
+        });
+        until("it is processing", async || bench.kinds().iter().any(|kind| kind == "payment_intent.processing")).await;
+        bench.clock.advance(Duration::from_secs(6));
+        let charge = charging.await.expect("charges");
+        assert_eq!(charge.outcome, settled(&charge.provider_id, 900, Some(&card)));
+        assert_eq!(bench.charged().await, ["att_2"]);
+    }
+
+    async fn a_charge_of_a_silent_card_is_pending_once_it_is_asked_again(db: &TestDatabase) {
+        let bench = std::sync::Arc::new(Bench::open(db).await);
+        let card = bench.saved("att_1", SILENT).await;
+        let charging = tokio::spawn({
+            let (bench, card) = (bench.clone(), card.clone());
+            async move { bench.charge("att_2", 900, &card).await }
+        });
+        until("it is processing", async || bench.kinds().iter().any(|kind| kind == "payment_intent.processing")).await;
+        bench.clock.advance(Duration::from_secs(60));
+        assert!(matches!(charging.await.expect("charges").outcome, Outcome::Unknown(_)));
+        let again = bench.charge("att_2", 900, &card).await;
+        assert_eq!(again.outcome, Outcome::Pending { requires_payer: false, last_error: None });
+        assert_eq!(bench.find(&again).await, again.outcome);
+    }
+
+    async fn a_refund_moves_money_back_once_and_never_too_much(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", ACCEPTED).await;
+        let paid = bench.charge("att_2", 900, &card).await.provider_id;
+        assert_eq!(refused_with(&bench.refund("re_1", &paid, 901).await), "amount_too_large");
+        let part = bench.refund("re_2", &paid, 300).await;
+        let Outcome::Settled(Settlement { reference, amount, .. }) = &part else { panic!("{part:?}") };
+        assert_eq!((reference.starts_with("re_"), *amount), (true, Amount::new(300)));
+        assert_eq!(bench.refund("re_2", &paid, 300).await, part, "the same refund");
+        assert_eq!(refused_with(&bench.refund("re_3", &paid, 601).await), "amount_too_large");
+
+        bench.fault(json!({ "mode": "drop_answer" })).await;
+        assert!(matches!(bench.refund("re_4", &paid, 600).await, Outcome::Unknown(_)));
+        assert!(matches!(bench.refund("re_4", &paid, 600).await, Outcome::Settled(_)));
+        assert_eq!(refused_with(&bench.refund("re_5", &paid, 1).await), "charge_already_refunded");
+        assert!(matches!(bench.refund("re_4", &paid, 1).await, Outcome::Unknown(_)), "this refund was another amount");
+        assert_eq!(refused_with(&bench.refund("re_6", "pi_none", 1).await), "resource_missing");
+        let balance = bench.server(Verb::GET, "/v1/balance", &[]).await.body;
+        assert_eq!(balance["available"], json!([{ "amount": 0, "currency": "usd" }]));
+    }
+
+    async fn events_name_the_setup_or_the_payment_that_they_speak_of(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let setup = bench.open_setup("att_1").await;
+        bench.confirm_setup(&setup, ACCEPTED).await;
+        let SetupOutcome::Saved(card) = bench.find_setup(&setup).await else { panic!("saved") };
+        let charge = bench.charge("att_2", 900, &card).await;
+        bench.refund("re_1", &charge.provider_id, 900).await;
+        until("the refund was told", async || bench.kinds().iter().any(|kind| kind == "charge.refunded")).await;
+        until("the setup was told", async || bench.kinds().iter().any(|kind| kind == "setup_intent.succeeded")).await;
+        for (signature, body) in bench.inbox.delivered.lock().expect("inbox").iter() {
+            let event = bench.rail.read_event(&bench.method, body, signature, souk_domain::shared::Clock::now(&*bench.clock)).expect("reads");
+            let expected = match event.kind.split('.').next() {
+                Some("setup_intent") => Some(setup.provider_id.as_str()),
+                Some("payment_intent" | "charge" | "refund") => Some(charge.provider_id.as_str()),
+                _ => None,
+            };
+            assert_eq!(event.provider_id.as_deref(), expected, "{}", event.kind);
+        }
+    }
+
+    async fn only_a_card_can_be_expanded_and_only_for_the_server(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let setup = bench.open_setup("att_1").await;
+        bench.confirm_setup(&setup, ACCEPTED).await;
+        let path = format!("/v1/setup_intents/{}", setup.provider_id);
+        let seen = bench.server(Verb::GET, &path, &[("expand[]", "payment_method")]).await;
+        assert_eq!(seen.body["payment_method"]["card"]["last4"], "4242");
+        let other = bench.server(Verb::GET, &path, &[("expand[]", "latest_attempt")]).await;
+        assert_eq!((other.status, &other.body["error"]["code"]), (400, &"parameter_invalid".into()));
+        let form = [("expand[]", "payment_method"), ("client_secret", setup.client_secret.as_str())];
+        assert!(bench.browser(Verb::GET, &path, &form).await.body["payment_method"].is_string());
+    }
+}

@@ -4,6 +4,7 @@ use super::{Currency, Method};
 use crate::access::Did;
 use crate::shared::{Amount, AttemptId, Timestamp};
 use async_trait::async_trait;
+use std::time::Duration;
 
 /// What a network said about an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +27,8 @@ pub struct Settlement {
     pub reference: String,
     /// Who paid, as the network knows them; empty for cards.
     pub payer: String,
-    /// What the network says it moved, in base units.
+    /// What the network says it moved, in base units: to this store; from it where it paid out; into a stake, or back out of it
+    /// to who staked; zero for a mandate.
     pub amount: Amount,
 }
 
@@ -61,11 +63,95 @@ pub struct TransferAsk {
     pub nonce: u64,
 }
 
+/// A standing permission that a wallet is asked to sign: what this store may take without asking again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MandateAsk {
+    pub payer: Did,
+    /// The payer's public key, base58 as wallets send it.
+    pub payer_key: String,
+    /// For each currency of the method, each at most once, the most of one charge. Never zero: to networks that means "any amount".
+    pub limits: Vec<(Currency, Amount)>,
+    /// What the permission is for; carried in the transaction's data.
+    pub reference: String,
+    /// Makes two asks for the same thing two transactions.
+    pub nonce: u64,
+}
+
+/// A deposit that a wallet is asked to sign: this store may take from it what is owed, and returns the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StakeAsk {
+    pub payer: Did,
+    /// The payer's public key, base58 as wallets send it.
+    pub payer_key: String,
+    pub amount: Amount,
+    /// What the deposit secures, a subscription's id: every subject has a stake of its own, and a second deposit adds to it.
+    pub subject: String,
+    /// How long the payer waits for the money after revoking the stake alone, in whole seconds. Fixed by the first deposit.
+    pub waiting: Duration,
+    /// Carried in the transaction's data.
+    pub reference: String,
+    /// Makes two asks for the same thing two transactions.
+    pub nonce: u64,
+}
+
+/// Money that this store moves by itself, with its own key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Errand {
+    /// From the payer to this store, by the payer's mandate.
+    Pull { payer: Did },
+    /// From this store to somebody: a refund.
+    PayOut { to: Did },
+    /// Out of a stake, back to who staked.
+    ReturnStake { payer: Did, subject: String },
+    /// Out of a stake to this store, for what is owed.
+    Slash { payer: Did, subject: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrandAsk {
+    pub errand: Errand,
+    pub amount: Amount,
+    /// What the money is for; carried in the transaction's data.
+    pub reference: String,
+    /// Makes two asks for the same thing two transactions. Unlike any nonce of the same account's last transaction.
+    pub nonce: u64,
+}
+
+/// What a stake holds, in base units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StakeState {
+    /// May be returned or slashed.
+    pub held: Amount,
+    /// On its way back to the payer, who revoked it: may still be slashed, no longer returned.
+    pub revoked: Amount,
+}
+
+/// Codes with which networks refuse a charge by mandate for the mandate's sake: none, revoked, run out, or too small for the amount.
+/// Asking for the same charge again is of no use; asking the payer for a new mandate is.
+pub const MANDATE_REFUSALS: [&str; 5] =
+    ["INSUFFICIENT_DELEGATION", "INVALID_DELEGATION", "INVALID_DELEGATION_TYPE_URL", "DELEGATION_EXPIRED", "DELEGATION_DENIED"];
+/// The code with which networks refuse what an account or a stake cannot cover.
+pub const INSUFFICIENT_FUND: &str = "INSUFFICIENT_FUND";
+
+impl Refusal {
+    /// Whether the mandate stood in the way: missing, revoked, run out or too small.
+    #[must_use]
+    pub fn is_for_mandate(&self) -> bool {
+        MANDATE_REFUSALS.contains(&self.code.as_str())
+    }
+
+    /// Whether there was too little money.
+    #[must_use]
+    pub fn is_for_funds(&self) -> bool {
+        self.code == INSUFFICIENT_FUND
+    }
+}
+
 /// What goes to the wallet. Both texts are in the network's own encoding (base58 for arcblock).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedTransfer {
     pub partial_tx: String,
-    /// The token's address, which the wallet's requirement names.
+    /// The token's address, which the wallet's requirement names; of several, the first.
     pub token: String,
 }
 
@@ -99,6 +185,30 @@ pub trait WalletRail: Send + Sync {
     /// Compares a signed transaction with `ask`, field by field, and verifies its signatures. Makes no network call.
     fn check(&self, method: &Method, currency: &Currency, ask: &TransferAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
 
+    /// Builds the permission that the wallet must sign. It replaces what the payer permitted this store before; it is shared by all
+    /// that the payer owes. Makes no network call.
+    fn prepare_mandate(&self, method: &Method, ask: &MandateAsk) -> Result<PreparedTransfer, RailError>;
+
+    /// Compares a signed permission with `ask`, field by field, and verifies its signature. `signed_tx` is the whole transaction or,
+    /// from wallets that answer a `signature` claim, the signature alone, over what was prepared. Makes no network call.
+    fn check_mandate(&self, method: &Method, ask: &MandateAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
+
+    /// Builds the deposit that the wallet must sign. Makes no network call.
+    fn prepare_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk) -> Result<PreparedTransfer, RailError>;
+
+    /// Compares a signed deposit with `ask`, field by field, and verifies its signatures. Makes no network call.
+    fn check_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
+
+    /// Whether the payer's mandate permits a charge of `amount` now. Not whether the balance suffices: see [`Self::balance`].
+    async fn permits(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError>;
+
+    /// What a stake holds; nothing where there is none.
+    async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError>;
+
+    /// Signs an errand with this store's key. The same ask must give the same bytes. The result is stored, then sent with
+    /// [`Self::send`] and looked up with [`Self::find`] like any other transaction. Makes no network call.
+    fn sign(&self, method: &Method, currency: &Currency, ask: &ErrandAsk) -> Result<SignedTransfer, RailError>;
+
     /// Sends exactly these bytes. Sending them twice must not move money twice.
     async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransfer) -> Outcome;
 
@@ -107,6 +217,14 @@ pub trait WalletRail: Send + Sync {
 
     /// What the payer holds, for the question whether a payment could succeed.
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError>;
+}
+
+/// Lets the sandbox follow a customer's test clock.
+#[async_trait]
+pub trait SandboxTime: Send + Sync {
+    /// Sets the time by which the sandbox judges what the payer's mandates and stakes allow. It never goes back: an earlier time than
+    /// the last one changes nothing.
+    async fn set(&self, payer: &Did, now: Timestamp) -> Result<(), RailError>;
 }
 
 /// A payment that a card is asked for.

@@ -235,6 +235,34 @@ impl WalletRail for Network {
         Err(CheckError::Malformed)
     }
 
+    fn prepare_mandate(&self, _: &Method, _: &MandateAsk) -> Result<PreparedTransfer, RailError> {
+        Err(nothing_moves())
+    }
+
+    fn check_mandate(&self, _: &Method, _: &MandateAsk, _: &str) -> Result<SignedTransfer, CheckError> {
+        Err(CheckError::Malformed)
+    }
+
+    fn prepare_stake(&self, _: &Method, _: &Currency, _: &StakeAsk) -> Result<PreparedTransfer, RailError> {
+        Err(nothing_moves())
+    }
+
+    fn check_stake(&self, _: &Method, _: &Currency, _: &StakeAsk, _: &str) -> Result<SignedTransfer, CheckError> {
+        Err(CheckError::Malformed)
+    }
+
+    async fn permits(&self, _: &Method, _: &Currency, _: &Did, _: Amount) -> Result<bool, RailError> {
+        Err(nothing_moves())
+    }
+
+    async fn staked(&self, _: &Method, _: &Currency, _: &Did, _: &str) -> Result<StakeState, RailError> {
+        Err(nothing_moves())
+    }
+
+    fn sign(&self, _: &Method, _: &Currency, _: &ErrandAsk) -> Result<SignedTransfer, RailError> {
+        Err(nothing_moves())
+    }
+
     async fn send(&self, _: &Method, _: &Currency, _: &SignedTransfer) -> Outcome {
         Outcome::Absent
     }

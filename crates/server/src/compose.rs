@@ -12,6 +12,7 @@ use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::system::{SystemClock, SystemRandom};
+use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
@@ -48,8 +49,13 @@ pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure>
     let seed = prepare_folder(common)?;
     let database = open_database(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
-    let ctx =
-        Context { store: Arc::new(store), clock: Arc::new(SystemClock), random: Arc::new(SystemRandom), networks: Networks::default() };
+    let ctx = Context {
+        store: Arc::new(store),
+        clock: Arc::new(SystemClock),
+        random: Arc::new(SystemRandom),
+        networks: Networks::default(),
+        policy: BillingPolicy::default(),
+    };
     Ok((database, ctx))
 }
 
@@ -83,7 +89,13 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
     let wallets = ArcblockRail::new(app_key.clone(), Arc::clone(&clock), own_address.clone())?;
     let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
-    let ctx = Context { store: Arc::new(store), clock: Arc::clone(&clock), random: Arc::clone(&random), networks };
+    let ctx = Context {
+        store: Arc::new(store),
+        clock: Arc::clone(&clock),
+        random: Arc::clone(&random),
+        networks,
+        policy: BillingPolicy::default(),
+    };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
         tracing::warn!("REDIS_URL is not set: this must stay the only process of the store, several need Redis");

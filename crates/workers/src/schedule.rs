@@ -1,6 +1,7 @@
 //! Every recurring round and its period, in one table. Each process runs all of them: what they do is guarded by
 //! conditional updates, so that two at once do it once.
 
+use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
@@ -10,18 +11,32 @@ use tokio_util::sync::CancellationToken;
 /// The most rows of one round; what is left is due again in the next.
 const CHUNK: u32 = 200;
 
+/// Renewals of one commit.
+const RENEWALS: u32 = 200;
+/// A clock under way that nobody has taken in hand for so long has lost its message.
+const CLOCK_SILENCE: Duration = Duration::from_secs(60);
+
 #[derive(Debug, Clone, Copy)]
 enum Round {
     /// Asks the networks about attempts that are not decided.
     CheckAttempts,
     ExpireSessions,
+    /// Renews and ends subscriptions whose time has come.
+    Renew,
+    /// Tries again to collect what was refused.
+    RetryDebts,
+    /// Goes on with test clocks whose message got lost.
+    AdvanceClocks,
     /// Removes logins, connect sessions and idempotency keys that are over.
     Prune,
 }
 
-const TABLE: [(Round, Duration); 3] = [
+const TABLE: [(Round, Duration); 6] = [
     (Round::CheckAttempts, Duration::from_secs(1)),
     (Round::ExpireSessions, Duration::from_secs(5)),
+    (Round::Renew, Duration::from_secs(1)),
+    (Round::RetryDebts, Duration::from_secs(5)),
+    (Round::AdvanceClocks, Duration::from_secs(5)),
     (Round::Prune, Duration::from_secs(600)),
 ];
 
@@ -55,8 +70,28 @@ async fn once(ctx: &Context, round: Round) -> Result<(), String> {
     match round {
         Round::CheckAttempts => checkout::check_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
+        Round::Renew => renew(ctx).await.map_err(|error| told(&error)),
+        Round::RetryDebts => billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await.map(drop).map_err(|error| told(&error)),
+        Round::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| told(&error)),
         Round::Prune => prune(ctx).await.map_err(|error| told(&error)),
     }
+}
+
+/// Batch after batch until nothing is due: after an outage a day's renewals are waiting.
+async fn renew(ctx: &Context) -> Result<(), billing::BillingError> {
+    while billing::renew_due(ctx, &Scope::Wall, ctx.now(), RENEWALS).await?.due == RENEWALS as usize {}
+    Ok(())
+}
+
+async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let clocks = unit.clocks().claim_under_way(now.minus(CLOCK_SILENCE), now, CHUNK).await?;
+    unit.commit().await?;
+    for clock in clocks {
+        billing::advance_clock(ctx, &clock).await?;
+    }
+    Ok(())
 }
 
 async fn prune(ctx: &Context) -> Result<(), souk_domain::shared::StorageError> {

@@ -149,6 +149,12 @@ impl Payload {
     pub fn to_json(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or(Value::Null)
     }
+
+    /// Whether two payloads say the same: encodings may write the same JSON differently.
+    #[must_use]
+    pub fn says_same(one: Option<&Self>, other: Option<&Self>) -> bool {
+        one.map(Self::to_json) == other.map(Self::to_json)
+    }
 }
 
 impl Serialize for Payload {

@@ -2,15 +2,22 @@
 
 mod any;
 mod ask;
+mod errand;
 mod graphql;
+mod mandate;
 mod messages;
+mod outcome;
 mod rail;
+mod stake;
+mod states;
 mod transaction;
+mod transfer;
 pub(crate) mod wire;
 
 pub use any::{BigUint, Itx, Payload};
 pub use messages::*;
 pub use rail::ArcblockRail;
+pub(crate) use states::matches;
 pub use transaction::{SignatureError, transaction_hash};
 pub use wire::{DecodeError, Format};
 

@@ -1,24 +1,25 @@
 //! Payments over an ArcBlock chain: the payer signs in a wallet, this store sends and pays the gas.
 
-use super::ask;
 use super::graphql::{CallError, GraphQl, quoted};
+use super::messages::Transaction;
+use super::outcome::{self, OK};
 use super::transaction::transaction_hash;
 use super::wire::Format;
-use crate::identity::{AppKey, encode_base58};
+use super::{errand, mandate, stake, states, transfer};
+use crate::identity::{AppKey, delegation_address, encode_base58, stake_address};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use souk_domain::access::Did;
 use souk_domain::payment::{
-    CheckError, Currency, Method, MethodSettings, Outcome, PreparedTransfer, RailError, Refusal, Settlement, SignedTransfer, TransferAsk,
-    WalletRail,
+    CheckError, Currency, ErrandAsk, MandateAsk, Method, MethodSettings, Outcome, PreparedTransfer, RailError, Refusal, SignedTransfer,
+    StakeAsk, StakeState, TransferAsk, WalletRail,
 };
 use souk_domain::shared::{Amount, Clock};
 use std::sync::Arc;
 use url::Url;
 
-const OK: &str = "OK";
 /// The chain knows these bytes already: what became of them decides.
 const DUPLICATE: &str = "DUPLICATE_TX";
 
@@ -79,12 +80,9 @@ impl ArcblockRail {
     }
 
     async fn look_up(&self, address: &Url, currency: &Currency, hash: &str) -> Outcome {
-        let query = format!(
-            "{{getTx(hash: {}){{code info{{code hash sender tx{{from}} receipts{{address changes{{target value}}}}}}}}}}",
-            quoted(hash)
-        );
+        let query = format!("{{getTx(hash: {}){{{}}}}}", quoted(hash), outcome::FIELDS);
         match self.ask(address, &query).await {
-            Ok(answer) => read_transaction(&answer["getTx"], self.app.did(), currency, hash),
+            Ok(answer) => outcome::read(&answer["getTx"], self.app.did(), currency, hash),
             Err(error) => Outcome::Unknown(error.to_string()),
         }
     }
@@ -107,15 +105,54 @@ impl WalletRail for ArcblockRail {
 
     fn prepare(&self, method: &Method, currency: &Currency, ask: &TransferAsk) -> Result<PreparedTransfer, RailError> {
         let (chain_id, _) = self.chain(method)?;
-        let transaction = ask::transfer(self.app.did(), chain_id, currency, ask)?;
-        // Wallets are sent protobuf: not all of them read CBOR.
-        Ok(PreparedTransfer { partial_tx: encode_base58(&transaction.encode(Format::Protobuf)), token: currency.contract.clone() })
+        Ok(prepared(&transfer::prepare(self.app.did(), chain_id, currency, ask)?, &currency.contract))
     }
 
     fn check(&self, method: &Method, currency: &Currency, ask: &TransferAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError> {
         let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
-        let expected = ask::transfer(self.app.did(), chain_id, currency, ask).map_err(|_| CheckError::Differs("payer"))?;
-        ask::compare(&expected, currency, ask, signed_tx)
+        let expected = transfer::prepare(self.app.did(), chain_id, currency, ask).map_err(|_| CheckError::Differs("payer"))?;
+        transfer::check(&expected, currency, ask, signed_tx)
+    }
+
+    fn prepare_mandate(&self, method: &Method, ask: &MandateAsk) -> Result<PreparedTransfer, RailError> {
+        let (chain_id, _) = self.chain(method)?;
+        let token = ask.limits.first().map(|(currency, _)| currency.contract.as_str()).unwrap_or_default();
+        Ok(prepared(&mandate::prepare(self.app.did(), chain_id, ask)?, token))
+    }
+
+    fn check_mandate(&self, method: &Method, ask: &MandateAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError> {
+        let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
+        let expected = mandate::prepare(self.app.did(), chain_id, ask).map_err(|_| CheckError::Differs("payer"))?;
+        mandate::check(&expected, signed_tx)
+    }
+
+    fn prepare_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk) -> Result<PreparedTransfer, RailError> {
+        let (chain_id, _) = self.chain(method)?;
+        Ok(prepared(&stake::prepare(self.app.did(), chain_id, ask)?, &currency.contract))
+    }
+
+    fn check_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError> {
+        let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
+        let expected = stake::prepare(self.app.did(), chain_id, ask).map_err(|_| CheckError::Differs("payer"))?;
+        stake::check(&expected, currency, ask, signed_tx)
+    }
+
+    async fn permits(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError> {
+        let (_, address) = self.chain(method)?;
+        let delegation = delegation_address(payer, self.app.did());
+        let answer = self.ask(&address, &states::delegation_query(&delegation)).await?;
+        states::permits(&answer, self.app.did(), currency, amount, self.clock.now())
+    }
+
+    async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
+        let (_, address) = self.chain(method)?;
+        let stake = stake_address(payer, self.app.did(), subject);
+        states::read_stake(&self.ask(&address, &states::stake_query(&stake)).await?, currency)
+    }
+
+    fn sign(&self, method: &Method, currency: &Currency, ask: &ErrandAsk) -> Result<SignedTransfer, RailError> {
+        let (chain_id, _) = self.chain(method)?;
+        errand::sign(&self.app, chain_id, currency, ask)
     }
 
     async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransfer) -> Outcome {
@@ -150,57 +187,11 @@ impl WalletRail for ArcblockRail {
 
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError> {
         let (_, address) = self.chain(method)?;
-        let query = format!(
-            "{{getAccountTokens(address: {}, token: {}){{code tokens{{address balance}}}}}}",
-            quoted(payer.as_str()),
-            quoted(&currency.contract)
-        );
-        let answer = self.ask(&address, &query).await?;
-        let tokens = answer["getAccountTokens"]["tokens"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let Some(token) = tokens.iter().find(|token| token["address"] == currency.contract.as_str()) else { return Ok(Amount::ZERO) };
-        let balance = Amount::parse_base_units(token["balance"].as_str().unwrap_or_default());
-        balance.map_err(|_| RailError::Rejected("the network's balance is not an amount".to_owned()))
+        states::read_balance(&self.ask(&address, &states::balance_query(payer, currency)).await?, currency)
     }
 }
 
-/// A transaction that the chain knows has not moved anything unless its own code says OK.
-fn read_transaction(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outcome {
-    if !answer.is_object() {
-        return Outcome::Unknown("the network answered without a result".to_owned());
-    }
-    let info = &answer["info"];
-    if info.is_null() {
-        return Outcome::Absent;
-    }
-    if info["hash"].as_str().is_none_or(|found| !found.eq_ignore_ascii_case(hash)) {
-        return Outcome::Unknown("the network answered about another transaction".to_owned());
-    }
-    match info["code"].as_str() {
-        Some(OK) => {}
-        Some(code) => {
-            return Outcome::Refused(Refusal { code: code.to_owned(), message: format!("The network refused the payment ({code}).") });
-        }
-        None => return Outcome::Unknown("the network answered without a code".to_owned()),
-    }
-    let Some(amount) = credited(&info["receipts"], app, currency) else {
-        return Outcome::Unknown("the network's receipts are not amounts".to_owned());
-    };
-    let payer = info["tx"]["from"].as_str().or(info["sender"].as_str()).unwrap_or_default();
-    Outcome::Settled(Settlement { reference: hash.to_owned(), payer: payer.to_owned(), amount, card: None })
-}
-
-/// What the receipts say this store got, of this token. `None` when they cannot be read.
-fn credited(receipts: &Value, app: &Did, currency: &Currency) -> Option<Amount> {
-    let (mut gained, mut lost) = (Amount::ZERO, Amount::ZERO);
-    for receipt in receipts.as_array()?.iter().filter(|receipt| receipt["address"] == app.as_str()) {
-        for change in receipt["changes"].as_array()?.iter().filter(|change| change["target"] == currency.contract.as_str()) {
-            let value = change["value"].as_str()?;
-            let (sum, digits) = match value.strip_prefix('-') {
-                Some(digits) => (&mut lost, digits),
-                None => (&mut gained, value.strip_prefix('+').unwrap_or(value)),
-            };
-            *sum = sum.plus(Amount::parse_base_units(digits).ok()?).ok()?;
-        }
-    }
-    Some(gained.minus(lost).unwrap_or(Amount::ZERO))
+/// Wallets are sent protobuf: not all of them read CBOR.
+fn prepared(transaction: &Transaction, token: &str) -> PreparedTransfer {
+    PreparedTransfer { partial_tx: encode_base58(&transaction.encode(Format::Protobuf)), token: token.to_owned() }
 }

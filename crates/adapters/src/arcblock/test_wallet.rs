@@ -47,6 +47,40 @@ impl TestWallet {
         Some(encode_base58(&transaction.encode(format)))
     }
 
+    /// Fills in what the wallet gives for a deposit that it was asked for (base58) and signs it (base58).
+    /// `None` when `partial_tx` is no such deposit.
+    #[must_use]
+    pub fn sign_stake(&self, partial_tx: &str, token: &str, amount: Amount) -> Option<String> {
+        let (mut transaction, format) = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
+        let Some(Itx::StakeTx(stake)) = &mut transaction.itx else { return None };
+        let tokens = vec![TokenInput { address: token.to_owned(), value: amount.to_string() }];
+        stake.inputs = vec![TransactionInput { owner: self.did().to_string(), tokens, assets: Vec::new() }];
+        self.sign(&mut transaction, format);
+        Some(encode_base58(&transaction.encode(format)))
+    }
+
+    /// The answer to a `signature` claim: the signature (base58) over `origin` (base58), hashed first. `None` when it is not base58.
+    #[must_use]
+    pub fn sign_origin(&self, origin: &str) -> Option<String> {
+        Some(encode_base58(&self.key.sign(&decode_base58(origin)?)))
+    }
+
+    /// A transaction of this wallet's own, signed, as it is sent. For types that only the sender signs.
+    #[must_use]
+    pub fn send(&self, chain_id: &str, nonce: u64, itx: Itx) -> Vec<u8> {
+        let pk = self.key.public_key().as_bytes().to_vec();
+        let mut transaction = Transaction {
+            from: self.did().to_string(),
+            nonce,
+            chain_id: chain_id.to_owned(),
+            pk,
+            itx: Some(itx),
+            ..Transaction::default()
+        };
+        transaction.signature = self.key.sign(&transaction.signing_bytes(Format::Protobuf)).to_vec();
+        transaction.encode(Format::Protobuf)
+    }
+
     /// Signs inside, as the only party, and outside.
     pub fn sign(&self, transaction: &mut Transaction, format: Format) {
         let pk = self.key.public_key().as_bytes().to_vec();

@@ -1,15 +1,16 @@
 //! What billing keeps as JSON: mandates' grants, rhythms, cancellations, deposits.
 
 use super::json::{Formed, SavedCardForm, stored_forms};
+use super::rates::TierForm;
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
-use souk_domain::billing::{CancelReason, Cancellation, ClockEvent, Feedback, Stake, StakeStatus};
+use souk_domain::billing::{Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Stake, StakeStatus};
 use souk_domain::payment::{CardHolder, Grant, SavedCard};
-use souk_domain::pricing::{Anchoring, Cycle};
+use souk_domain::pricing::{Anchoring, Cycle, Tier, TiersMode};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, Timestamp};
 
-stored_forms! { Vec<InvoiceId>, CardHolder, Grant, Cycle, Cancellation, Stake, Vec<ClockEvent> }
+stored_forms! { Vec<InvoiceId>, CardHolder, Grant, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation }
 
 impl Formed for Vec<InvoiceId> {
     type Form = Vec<String>;
@@ -162,5 +163,35 @@ impl Formed for Vec<ClockEvent> {
                 .map(|form| ClockEvent { at: Timestamp::from_micros(form.at), what: form.what, subject: form.subject })
                 .collect(),
         )
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "formula", rename_all = "snake_case")]
+pub(super) enum CalculationForm {
+    PerUnit { unit: String, quantity: u64 },
+    Tiered { mode: String, tiers: Vec<TierForm>, quantity: u64 },
+    Flat { amount: String },
+}
+
+impl Formed for Calculation {
+    type Form = CalculationForm;
+    fn form(self) -> CalculationForm {
+        match self {
+            Self::PerUnit { unit, quantity } => CalculationForm::PerUnit { unit: unit.to_string(), quantity },
+            Self::Tiered { mode, tiers, quantity } => {
+                CalculationForm::Tiered { mode: mode.name().to_owned(), tiers: tiers.form(), quantity }
+            }
+            Self::Flat { amount } => CalculationForm::Flat { amount: amount.to_string() },
+        }
+    }
+    fn of(form: CalculationForm) -> Option<Self> {
+        Some(match form {
+            CalculationForm::PerUnit { unit, quantity } => Self::PerUnit { unit: Amount::parse_base_units(&unit).ok()?, quantity },
+            CalculationForm::Tiered { mode, tiers, quantity } => {
+                Self::Tiered { mode: TiersMode::from_name(&mode)?, tiers: Vec::<Tier>::of(tiers)?, quantity }
+            }
+            CalculationForm::Flat { amount } => Self::Flat { amount: Amount::parse_base_units(&amount).ok()? },
+        })
     }
 }

@@ -45,14 +45,16 @@ impl Attempts for SqlAttempts<'_> {
                 return Err(StorageError::Duplicate(format!("attempts: an open one of {invoice}")));
             }
         }
-        let insert = "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes, hash,
+        let insert =
+            "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes, hash,
                           provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
                       ON CONFLICT DO NOTHING";
         let columns = Columns::of(&attempt.kind);
         let secret = seal(self.secrets, &attempt.id, columns.client_secret)?;
         let query = self.session.query(insert).bind(&attempt.id).bind(attempt.purpose.name()).bind(attempt.purpose.subject());
-        let query = query.bind(&attempt.session_id).bind(columns.kind).bind(&attempt.method_id).bind(&attempt.currency_id).bind(attempt.amount);
+        let query =
+            query.bind(&attempt.session_id).bind(columns.kind).bind(&attempt.method_id).bind(&attempt.currency_id).bind(attempt.amount);
         let query = query.bind(attempt.status).bind(columns.payer).bind(columns.bytes).bind(columns.hash);
         let query = query.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card);
         let query = query.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
@@ -185,7 +187,9 @@ impl<'a> Columns<'a> {
                 Self { kind: "off_session", provider_id, card: json::to_json(card.clone()), ..Self::default() }
             }
             // The payment's own attempt has the provider's name of it already.
-            AttemptKind::CardRefund { payment } => Self { kind: "card_refund", hash: None, card: Some(Value::String(payment.clone())), ..Self::default() },
+            AttemptKind::CardRefund { payment } => {
+                Self { kind: "card_refund", hash: None, card: Some(Value::String(payment.clone())), ..Self::default() }
+            }
         }
     }
 }

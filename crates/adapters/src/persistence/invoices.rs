@@ -104,7 +104,8 @@ impl Invoices for SqlInvoices<'_> {
     }
 
     async fn void(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE invoices SET status = 'void', retry_at = NULL, updated_at = $2 WHERE id = $1 AND status IN ('open', 'uncollectible')";
+        let update =
+            "UPDATE invoices SET status = 'void', retry_at = NULL, updated_at = $2 WHERE id = $1 AND status IN ('open', 'uncollectible')";
         Ok(self.0.query(update).bind(id).bind(now).execute().await? == 1)
     }
 

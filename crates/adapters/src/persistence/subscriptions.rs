@@ -59,7 +59,8 @@ impl Subscriptions for SqlSubscriptions<'_> {
     }
 
     async fn update(&mut self, subscription: &Subscription) -> Result<bool, StorageError> {
-        let update = "UPDATE subscriptions SET status = $3, description = $4, method_id = $5, currency_id = $6, mandate_id = $7, cycle = $8,
+        let update =
+            "UPDATE subscriptions SET status = $3, description = $4, method_id = $5, currency_id = $6, mandate_id = $7, cycle = $8,
                           anchor = $9, period_index = $10, period_start = $11, period_end = $12, cancel_at_period_end = $13,
                           cancel_at = $14, canceled_at = $15, ended_at = $16, cancellation = $17, past_due_since = $18, paused_at = $19,
                           stake = $20, latest_invoice_id = $21, due_at = $22, parked = $23, metadata = $24, updated_at = $25,

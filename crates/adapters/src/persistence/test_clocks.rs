@@ -8,7 +8,8 @@ use souk_domain::shared::{ClockId, CustomerId, Mode, StorageError, Timestamp};
 const CLAIM: Sql = Sql {
     sqlite: "UPDATE test_clocks SET touched_at = $2 WHERE id IN
                  (SELECT id FROM test_clocks WHERE target IS NOT NULL AND touched_at <= $1 ORDER BY touched_at LIMIT $3) RETURNING id",
-    postgres: "WITH due AS MATERIALIZED (SELECT id FROM test_clocks WHERE target IS NOT NULL AND touched_at <= $1 ORDER BY touched_at LIMIT $3
+    postgres:
+        "WITH due AS MATERIALIZED (SELECT id FROM test_clocks WHERE target IS NOT NULL AND touched_at <= $1 ORDER BY touched_at LIMIT $3
                    FOR UPDATE SKIP LOCKED)
                UPDATE test_clocks SET touched_at = $2 FROM due WHERE test_clocks.id = due.id RETURNING test_clocks.id",
 };

@@ -23,13 +23,7 @@ impl UsageRecords for SqlUsageRecords<'_> {
         row.as_ref().map(record).transpose()
     }
 
-    async fn used(
-        &mut self,
-        item: &SubscriptionItemId,
-        aggregate: Aggregate,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Result<u64, StorageError> {
+    async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError> {
         let select = "SELECT * FROM usage_records WHERE item_id = $1 AND used_at >= $2 AND used_at < $3 ORDER BY used_at, id";
         let rows = self.0.query(select).bind(item).bind(from).bind(to).all().await?;
         let records = rows.iter().map(record).collect::<Result<Vec<_>, _>>()?;

@@ -16,7 +16,7 @@ on_both! {
         let card = card_attempt("att_2", "pi_2");
         let mut unit = begin(db).await;
         for attempt in [&wallet, &card] {
-            unit.attempts().insert(attempt).await.expect("inserts");
+            unit.attempts().insert(attempt, &[]).await.expect("inserts");
         }
         assert_eq!(unit.attempts().find(&wallet.id).await.expect("reads"), Some(wallet.clone()));
         assert_eq!(unit.attempts().find(&card.id).await.expect("reads"), Some(card));
@@ -29,7 +29,7 @@ on_both! {
         let inserted = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let attempt = wallet_attempt(&format!("att_{number}"), "pi_1", &format!("0x{number}"));
-            let answer = unit.attempts().insert(&attempt).await;
+            let answer = unit.attempts().insert(&attempt, &[]).await;
             match answer {
                 Ok(()) => unit.commit().await.map(|()| true).expect("commits"),
                 Err(StorageError::Duplicate(_)) => false,
@@ -42,13 +42,13 @@ on_both! {
     async fn an_unknown_attempt_stands_in_the_way_and_a_refused_one_does_not(db: &TestDatabase) {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
-        unit.attempts().insert(&card_attempt("att_1", "pi_1")).await.expect("inserts");
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("postpones");
-        let second = unit.attempts().insert(&card_attempt("att_2", "pi_1")).await;
+        let second = unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await;
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
         // A duplicate does not spoil the unit of work.
         assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Refused, Some(&refusal()), at(7)).await.expect("finishes"));
-        unit.attempts().insert(&card_attempt("att_2", "pi_1")).await.expect("inserts");
+        unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
         let open = read(db).await.attempts().open_of_intent(&id("pi_1")).await.expect("reads").expect("is there");
         assert_eq!(open.id, id("att_2"));
@@ -57,16 +57,16 @@ on_both! {
     async fn a_wallets_transaction_serves_one_attempt_only(db: &TestDatabase) {
         open_till(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
-        unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab")).await.expect("inserts");
+        unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         unit.attempts().finish(&id("att_1"), AttemptStatus::Settled, None, at(7)).await.expect("finishes");
-        let second = unit.attempts().insert(&wallet_attempt("att_2", "pi_2", "0xab")).await;
+        let second = unit.attempts().insert(&wallet_attempt("att_2", "pi_2", "0xab"), &[]).await;
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
     }
 
     async fn an_attempt_finishes_for_exactly_one_caller(db: &TestDatabase) {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
-        unit.attempts().insert(&card_attempt("att_1", "pi_1")).await.expect("inserts");
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
         let finished = all_at_once(db, 8, |db, _| async move {
             let mut unit = begin(&db).await;
@@ -83,12 +83,12 @@ on_both! {
     async fn a_card_is_named_once_and_its_client_secret_is_encrypted(db: &TestDatabase) {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
-        unit.attempts().insert(&card_attempt("att_1", "pi_1")).await.expect("inserts");
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.attempts().name_card(&id("att_1"), "pi_provider", "pi_provider_secret_x", at(6)).await.expect("names");
         unit.attempts().name_card(&id("att_1"), "pi_other", "pi_other_secret_y", at(7)).await.expect("names");
         unit.commit().await.expect("commits");
         let named = read(db).await.attempts().find_by_provider(&id("pm_card"), "pi_provider").await.expect("reads").expect("is there");
-        let kind = AttemptKind::Card { provider_id: "pi_provider".to_owned(), client_secret: "pi_provider_secret_x".to_owned() };
+        let kind = AttemptKind::Card { provider_id: "pi_provider".to_owned(), client_secret: "pi_provider_secret_x".to_owned(), keep_for: None };
         assert!(named.kind == kind && named.updated_at == at(6), "{named:?}");
         assert_eq!(read(db).await.attempts().find_by_provider(&id("pm_card"), "pi_other").await.expect("reads"), None);
         let mut session = db.read().await.expect("reads");
@@ -100,7 +100,7 @@ on_both! {
     async fn a_postponed_attempt_counts_its_checks(db: &TestDatabase) {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
-        unit.attempts().insert(&card_attempt("att_1", "pi_1")).await.expect("inserts");
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         for now in [6, 7] {
             unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, Some(&refusal()), Some(at(20)), at(now)).await.expect("postpones");
         }
@@ -121,7 +121,7 @@ on_both! {
         open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let mut unit = begin(db).await;
         for (number, intent) in intents.iter().enumerate() {
-            unit.attempts().insert(&card_attempt(&format!("att_{number}"), intent)).await.expect("inserts");
+            unit.attempts().insert(&card_attempt(&format!("att_{number}"), intent), &[]).await.expect("inserts");
         }
         unit.attempts().finish(&id("att_11"), AttemptStatus::Refused, None, at(1)).await.expect("finishes");
         unit.commit().await.expect("commits");

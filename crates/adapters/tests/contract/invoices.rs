@@ -17,7 +17,7 @@ on_both! {
         assert!(unit.invoices().put_draft(&changed, &[invoice_item("ii_3", "in_1")]).await.expect("replaces"));
         assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(changed.clone()));
         assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), [invoice_item("ii_3", "in_1")]);
-        assert!(unit.invoices().pay(&id("in_1"), changed.total, at(3)).await.expect("pays"));
+        assert!(unit.invoices().pay(&id("in_1"), changed.total, None, at(3)).await.expect("pays").is_some());
         assert!(!unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("replaces"));
         assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), [invoice_item("ii_3", "in_1")]);
         let paid = Invoice {
@@ -40,14 +40,14 @@ on_both! {
         }
         assert!(unit.invoices().void_draft(&id("in_2"), at(1)).await.expect("voids"));
         assert!(!unit.invoices().void_draft(&id("in_2"), at(1)).await.expect("voids"));
-        assert!(!unit.invoices().pay(&id("in_2"), Amount::new(1_000), at(2)).await.expect("pays"));
-        assert!(unit.invoices().pay(&id("in_1"), Amount::new(1_000), at(2)).await.expect("pays"));
-        assert!(!unit.invoices().pay(&id("in_1"), Amount::new(1_000), at(3)).await.expect("pays"));
+        assert!(unit.invoices().pay(&id("in_2"), Amount::new(1_000), None, at(2)).await.expect("pays").is_none());
+        assert!(unit.invoices().pay(&id("in_1"), Amount::new(1_000), None, at(2)).await.expect("pays").is_some());
+        assert!(unit.invoices().pay(&id("in_1"), Amount::new(1_000), None, at(3)).await.expect("pays").is_none());
         assert!(!unit.invoices().void_draft(&id("in_1"), at(3)).await.expect("voids"));
-        assert!(unit.invoices().pay(&id("in_3"), Amount::new(1_000), at(4)).await.expect("pays"));
+        assert!(unit.invoices().pay(&id("in_3"), Amount::new(1_000), None, at(4)).await.expect("pays").is_some());
         assert_eq!(unit.invoices().find(&id("in_2")).await.expect("reads").expect("is there").number, None);
         assert_eq!(unit.invoices().find(&id("in_3")).await.expect("reads").expect("is there").number, Some(2));
-        assert!(!unit.invoices().pay(&id("in_9"), Amount::ZERO, at(5)).await.expect("pays"));
+        assert!(unit.invoices().pay(&id("in_9"), Amount::ZERO, None, at(5)).await.expect("pays").is_none());
     }
 
     async fn each_mode_has_a_series_of_its_own(db: &TestDatabase) {
@@ -74,7 +74,7 @@ on_both! {
         let paid = all_at_once(db, 30, |db, number| async move {
             let invoice: InvoiceId = id(&format!("in_{number}"));
             let mut unit = begin(&db).await;
-            assert!(unit.invoices().pay(&invoice, Amount::new(1_000), at(1)).await.expect("pays"));
+            assert!(unit.invoices().pay(&invoice, Amount::new(1_000), None, at(1)).await.expect("pays").is_some());
             let taken = unit.invoices().find(&invoice).await.expect("reads").expect("is there").number.expect("a number");
             // Every third one is dropped after it has taken its number.
             if number % 3 == 0 {

@@ -30,6 +30,7 @@ use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Site};
 use souk_domain::access::{self, Wallet};
+use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
@@ -106,6 +107,7 @@ impl TestApp {
             networks: context::Networks::default()
                 .with_wallet(MethodKind::Arcblock, Arc::new(wallets))
                 .with_card(MethodKind::Stripe, Arc::new(cards)),
+            policy: BillingPolicy::default(),
         };
         let files = FileStore::open(folder.path().join("files")).await.expect("opens");
         let shop = Shop::fill(&ctx, &files).await;

@@ -7,7 +7,9 @@ use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Errand, ErrandAsk, Grant, Intent, IntentStatus, Mandate, MandateStatus, Method, Purpose,
 };
 use crate::pricing::{Price, Product};
-use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, Mode, PaymentIntentId, PriceId, ProductId, Timestamp};
+use crate::shared::{
+    Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, Mode, PaymentIntentId, PriceId, ProductId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;

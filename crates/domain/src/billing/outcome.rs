@@ -5,7 +5,7 @@ use super::{BillingError, InvoiceStatus, StakeStatus, Subscription};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
-use crate::payment::{Attempt, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, Refusal, RefundStatus, Settlement};
+use crate::payment::{Attempt, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, RefundStatus, Refusal, Settlement};
 use crate::shared::{EntryId, EventId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 

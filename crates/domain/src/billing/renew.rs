@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::Refusal;
 use crate::pricing::{Price, Usage};
-use crate::shared::{AttemptId, Amount, EventId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AttemptId, EventId, InvoiceItemId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -135,14 +135,8 @@ fn renewal(
     let invoice = book.invoice(ctx, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
     let items = lines.into_iter().map(|line| InvoiceItem { invoice_id: invoice.id.clone(), ..line }).collect();
     let status = before.status.after(Change::PeriodBegins).map_err(|error| error.to_string())?;
-    let subscription = Subscription {
-        status,
-        index: Some(index),
-        period: next,
-        latest_invoice_id: Some(invoice.id.clone()),
-        updated_at: begun,
-        ..before
-    };
+    let subscription =
+        Subscription { status, index: Some(index), period: next, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
     let charge = match total.is_zero() {
         true => None,
         false => book.charge(ctx, &subscription, &invoice, nonce).map_err(|error| error.to_string())?,

@@ -78,7 +78,9 @@ impl SubscriptionStatus {
             (Self::Trialing | Self::Active, Change::PeriodBegins) | (Self::PastDue, Change::DebtPaid) | (Self::Paused, Change::Resume) => {
                 Self::Active
             }
-            (Self::Trialing | Self::Active | Self::PastDue, Change::PaymentRefused) | (Self::PastDue, Change::PeriodBegins) => Self::PastDue,
+            (Self::Trialing | Self::Active | Self::PastDue, Change::PaymentRefused) | (Self::PastDue, Change::PeriodBegins) => {
+                Self::PastDue
+            }
             (Self::Paused, Change::PaymentRefused | Change::DebtPaid) | (Self::Trialing | Self::Active | Self::PastDue, Change::Pause) => {
                 Self::Paused
             }
@@ -185,8 +187,7 @@ pub enum StakeStatus {
 }
 
 impl StakeStatus {
-    pub const ALL: [Self; 7] =
-        [Self::Held, Self::Waiting, Self::Returning, Self::Returned, Self::Slashing, Self::Slashed, Self::Revoked];
+    pub const ALL: [Self; 7] = [Self::Held, Self::Waiting, Self::Returning, Self::Returned, Self::Slashing, Self::Slashed, Self::Revoked];
 
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -60,13 +60,7 @@ pub trait UsageRecords: Send {
     async fn insert(&mut self, record: &UsageRecord) -> Result<bool, StorageError>;
     async fn find(&mut self, item: &SubscriptionItemId, identifier: &str) -> Result<Option<UsageRecord>, StorageError>;
     /// What an item was used from `from` (included) to `to` (excluded).
-    async fn used(
-        &mut self,
-        item: &SubscriptionItemId,
-        aggregate: Aggregate,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Result<u64, StorageError>;
+    async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError>;
     /// Newest first.
     async fn of_item(&mut self, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, StorageError>;
 }

@@ -153,8 +153,7 @@ impl Entry {
         movement: &Movement<'_>,
     ) -> Result<Self, LedgerError> {
         let (debit, credit) = reason.accounts(movement.method_id);
-        let posting =
-            |account, side| Posting { account, side, amount: movement.amount, currency_id: movement.currency_id.clone() };
+        let posting = |account, side| Posting { account, side, amount: movement.amount, currency_id: movement.currency_id.clone() };
         let mut postings = vec![posting(debit, Side::Debit), posting(credit, Side::Credit)];
         if reason == Reason::Slash {
             postings.push(posting(Account::Stakes, Side::Debit));

@@ -36,7 +36,10 @@ impl MandateStatus {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Grant {
     /// A delegation at the network: the most of one charge, for each currency.
-    Delegation { payer: Did, limits: Vec<(CurrencyId, Amount)> },
+    Delegation {
+        payer: Did,
+        limits: Vec<(CurrencyId, Amount)>,
+    },
     Card(SavedCard),
 }
 

@@ -6,8 +6,8 @@ mod mandate;
 mod method;
 mod pursue;
 mod rail;
-mod refusal;
 mod refund;
+mod refusal;
 
 pub use intent::*;
 pub use manage_method::*;

@@ -1,8 +1,8 @@
 //! Asking a network what became of an attempt, and sending what was not sent yet.
 
 use super::{
-    Attempt, AttemptKind, CardAsk, CardRefundAsk, ChargeAsk, Currency, Method, Outcome, Purpose, RailError, Refusal, Settlement,
-    SetupAsk, SetupOutcome, SignedTransfer,
+    Attempt, AttemptKind, CardAsk, CardRefundAsk, ChargeAsk, Currency, Method, Outcome, Purpose, RailError, Refusal, Settlement, SetupAsk,
+    SetupOutcome, SignedTransfer,
 };
 use crate::context::Context;
 use crate::shared::{Amount, StorageError};
@@ -114,12 +114,9 @@ pub fn card_ask(attempt: &Attempt) -> CardAsk {
 #[must_use]
 pub fn setup_outcome(provider_id: &str, outcome: SetupOutcome) -> Outcome {
     match outcome {
-        SetupOutcome::Saved(card) => Outcome::Settled(Settlement {
-            reference: provider_id.to_owned(),
-            payer: String::new(),
-            amount: Amount::ZERO,
-            card: Some(card),
-        }),
+        SetupOutcome::Saved(card) => {
+            Outcome::Settled(Settlement { reference: provider_id.to_owned(), payer: String::new(), amount: Amount::ZERO, card: Some(card) })
+        }
         SetupOutcome::Refused(refusal) => Outcome::Refused(refusal),
         SetupOutcome::Pending { requires_payer, last_error } => Outcome::Pending { requires_payer, last_error },
         SetupOutcome::Absent => Outcome::Absent,

@@ -1,5 +1,7 @@
 //! One file for each job; here each topic finds its own.
 
+mod advance;
+mod charge;
 mod publish;
 mod receipt;
 mod settle;
@@ -23,6 +25,9 @@ impl Handler for Jobs {
         match job.topic {
             Topic::SettleAttempt => settle::run(self, &job).await,
             Topic::ReceiptMail => receipt::run(self, &job).await,
+            Topic::Charge => charge::run(self, &job).await,
+            Topic::BillingMail => Ok(()),
+            Topic::AdvanceClock => advance::run(self, &job).await,
             Topic::Realtime => publish::run(self, &job).await,
         }
     }

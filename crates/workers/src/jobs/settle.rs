@@ -11,6 +11,7 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     checkout::settle(&jobs.ctx, &attempt).await.map_err(|error| match error {
         SettleError::Storage(error) => error.into(),
         SettleError::Contended => JobError::Retry(error.to_string()),
+        SettleError::Billing(error) => super::charge::told(&error),
         SettleError::Orphan | SettleError::Ledger(_) => JobError::Fail(error.to_string()),
     })
 }

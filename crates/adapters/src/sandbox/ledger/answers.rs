@@ -28,6 +28,8 @@ impl Ledger {
             "getTokenState" => self.token_state(question.text("address")).await,
             "getAccountState" => self.account_state(&normal(question.text("address"))).await,
             "getAccountTokens" => self.account_tokens(&normal(question.text("address")), question.text("token")).await,
+            "getDelegateState" => Ok(json!({"code": OK, "state": self.delegation_state(&normal(question.text("address"))).await?})),
+            "getStakeState" => Ok(json!({"code": OK, "state": self.stake_state(&normal(question.text("address"))).await?})),
             "getTx" => self.transaction(&question.text("hash").to_uppercase()).await,
             name => Err(unknown(name, "RootQueryType")),
         }
@@ -49,7 +51,10 @@ impl Ledger {
         json!({"code": OK, "info": {
             "id": CHAIN_ID, "network": CHAIN_ID, "moniker": "Souk sandbox", "consensusVersion": "souk sandbox", "version": "1.30.24",
             "synced": true, "blockHeight": now.seconds().to_string(), "blockTime": now.to_iso(),
-            "supportedTxs": ["fg:t:transfer_v2", "fg:t:transfer_v3"],
+            "supportedTxs": [
+                "fg:t:transfer_v2", "fg:t:transfer_v3", "fg:t:delegate", "fg:t:revoke_delegate", "fg:t:stake", "fg:t:revoke_stake",
+                "fg:t:claim_stake", "fg:t:slash_stake", "fg:t:return_stake",
+            ],
         }})
     }
 
@@ -62,7 +67,7 @@ impl Ledger {
         }})
     }
 
-    fn token_info(&self) -> Value {
+    pub(super) fn token_info(&self) -> Value {
         json!({"address": self.token, "name": TOKEN_NAME, "symbol": TOKEN_SYMBOL, "unit": TOKEN_SYMBOL, "decimal": TOKEN_DECIMALS, "description": TOKEN_NAME})
     }
 

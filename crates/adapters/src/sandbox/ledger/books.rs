@@ -1,10 +1,14 @@
-//! The ledger's books: every transfer is one database transaction of conditional changes.
+//! The ledger's books: every transaction is one transaction of the database, of conditional changes.
 
-use super::rules::{Change, Order, Refusal};
-use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger};
+use super::deeds::Deed;
+use super::rules::{Change, Changes, Order, Refusal, receipts};
+use super::stakes::StakeMoves;
+use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger, delegations, stakes, times};
+use crate::arcblock::Transaction;
 use crate::sandbox::store::{Row, SandboxDbError, SandboxTx};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use souk_domain::shared::Timestamp;
 
 /// Amounts and nonces are decimal text: no column type of both databases holds them.
 pub const TABLES: &[&str] = &[
@@ -16,12 +20,16 @@ pub const TABLES: &[&str] = &[
         at BIGINT NOT NULL, tx TEXT NOT NULL, receipts TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS ledger_transactions_sender ON ledger_transactions (sender, at)",
     "CREATE INDEX IF NOT EXISTS ledger_transactions_receiver ON ledger_transactions (receiver, at)",
+    times::TABLE,
+    delegations::TABLE,
+    stakes::TABLES[0],
+    stakes::TABLES[1],
 ];
 
 const OK: &str = "OK";
 pub const FAUCET_TYPE: &str = "fg:t:mint_token";
 const HOUR: i64 = 3_600;
-/// How often a transfer is tried again when others changed the same accounts meanwhile.
+/// How often a transaction is tried again when others changed the same accounts meanwhile.
 const MAX_RACES: usize = 50;
 
 #[derive(Debug, thiserror::Error)]
@@ -59,60 +67,136 @@ pub struct Entry {
     pub receipts: Value,
 }
 
-/// What came of one try.
-enum Tried {
-    Done,
+/// What stands in the way of a transaction.
+pub enum Halt {
+    Refused(Refusal),
     Duplicate,
     SameNonce,
-    Short,
+    /// Others changed the same rows meanwhile.
     Raced,
+    Storage(SandboxDbError),
+}
+
+impl From<Refusal> for Halt {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<SandboxDbError> for Halt {
+    fn from(error: SandboxDbError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+/// What a transaction moves, by the places where receipts look for it.
+struct Moves {
+    accounts: Changes,
+    /// The stake that gives or gets.
+    stake: Option<(String, Change)>,
+}
+
+impl Moves {
+    const fn none() -> Self {
+        Self { accounts: Changes::new(), stake: None }
+    }
+}
+
+impl From<Changes> for Moves {
+    fn from(accounts: Changes) -> Self {
+        Self { accounts, stake: None }
+    }
+}
+
+impl From<StakeMoves> for Moves {
+    fn from(StakeMoves { address, change, accounts }: StakeMoves) -> Self {
+        Self { accounts, stake: Some((address, change)) }
+    }
 }
 
 impl Ledger {
-    /// Applies a transaction once. What was refused for lack of funds is kept under its hash, as chains do.
+    /// Applies a transaction once. Some of what is refused is kept under its hash, as chains do.
     pub(super) async fn apply(&self, order: &Order) -> Result<(), SendError> {
         for _ in 0..MAX_RACES {
-            let tried = match self.try_apply(order, OK).await? {
-                Tried::Short => match self.try_apply(order, "INSUFFICIENT_FUND").await? {
-                    Tried::Done => return Err(Refusal::new("INSUFFICIENT_FUND", "the sender has too little of the token").into()),
-                    other => other,
-                },
-                other => other,
+            let tried = match self.try_apply(order).await {
+                Err(Halt::Refused(refusal)) if refusal.kept => self.keep(order, refusal.code).await.and(Err(refusal.into())),
+                tried => tried,
             };
             match tried {
-                Tried::Done => return Ok(()),
-                Tried::Duplicate => return Err(Refusal::new("DUPLICATE_TX", "this transaction is known already").into()),
-                Tried::SameNonce => return Err(Refusal::new("INVALID_NONCE", "the account's last transaction had the same nonce").into()),
-                Tried::Short | Tried::Raced => {}
+                Ok(()) => return Ok(()),
+                Err(Halt::Refused(refusal)) => return Err(refusal.into()),
+                Err(Halt::Duplicate) => return Err(Refusal::new("DUPLICATE_TX", "this transaction is known already").into()),
+                Err(Halt::SameNonce) => {
+                    return Err(Refusal::new("INVALID_NONCE", "the account's last transaction had the same nonce").into());
+                }
+                Err(Halt::Raced) => {}
+                Err(Halt::Storage(error)) => return Err(error.into()),
             }
         }
         Err(Refusal::new("TIMEOUT", "too many transactions of the same accounts at once").into())
     }
 
-    async fn try_apply(&self, order: &Order, code: &str) -> Result<Tried, SandboxDbError> {
-        let now = self.clock.now().micros();
-        let moves = code == OK;
-        let receipts = if moves { order.receipts(&self.token) } else { json!([]) };
+    async fn try_apply(&self, order: &Order) -> Result<(), Halt> {
+        let from = order.transaction.from.as_str();
         let mut tx = self.db.begin().await?;
-        let added = insert_entry(&mut tx, order, code, now, &receipts).await?;
-        if added == 0 {
-            return Ok(Tried::Duplicate);
+        let now = self.time_of(&mut tx, from).await?;
+        insert_entry(&mut tx, order, OK, now.micros()).await?;
+        if order.deed.debit_of(from) > balance_of(&mut tx, from).await? {
+            return Err(short().into());
         }
-        // Accounts come in the order of their addresses, so that two transactions never wait for each other.
-        for (address, change) in &order.changes {
-            if !moves && *address != order.transaction.from {
-                continue;
+        let mut moves = self.carry_out(&mut tx, order, now).await?;
+        moves.accounts.entry(from.to_owned()).or_default();
+        // Accounts come last and in the order of their addresses, so that two transactions never wait for each other.
+        for (address, change) in &moves.accounts {
+            ensure_account(&mut tx, address, now.micros()).await?;
+            if address == from {
+                take_nonce(&mut tx, order).await?;
             }
-            ensure_account(&mut tx, address, now).await?;
-            if *address == order.transaction.from && !take_nonce(&mut tx, order).await? {
-                return Ok(Tried::SameNonce);
-            }
-            if moves && let Some(setback) = change_balance(&mut tx, address, *change).await? {
-                return Ok(setback);
-            }
+            change_balance(&mut tx, address, *change).await?;
         }
-        tx.commit().await?;
-        Ok(Tried::Done)
+        moves.accounts.extend(moves.stake);
+        let receipts = receipts(&moves.accounts, &self.token).to_string();
+        tx.execute("UPDATE ledger_transactions SET receipts = $2 WHERE hash = $1", &[(&order.hash).into(), (&receipts).into()]).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Everything but what accounts gain and lose, which it answers.
+    async fn carry_out(&self, tx: &mut SandboxTx, order: &Order, now: Timestamp) -> Result<Moves, Halt> {
+        let from = order.transaction.from.as_str();
+        Ok(match &order.deed {
+            Deed::Transfer(changes) => changes.clone().into(),
+            Deed::Pull { delegation, to, amounts, changes } => {
+                self.spend(tx, delegation, to, amounts, now).await?;
+                changes.clone().into()
+            }
+            Deed::Delegate(delegate) => {
+                self.delegate(tx, from, delegate).await?;
+                Changes::from([(delegate.to.clone(), Change::default())]).into()
+            }
+            Deed::RevokeDelegate(revoke) => {
+                self.revoke_delegate(tx, revoke).await?;
+                Moves::none()
+            }
+            Deed::Stake { terms, amount, changes } => self.stake(tx, from, terms, *amount, changes).await?.into(),
+            Deed::RevokeStake { address, owners, amount } => {
+                self.revoke_stake(tx, from, address, owners, *amount).await?;
+                Moves::none()
+            }
+            Deed::ClaimStake { address, evidence } => self.claim_stake(tx, from, address, evidence, now).await?.into(),
+            Deed::SlashStake { address, gains, amount } => self.slash_stake(tx, from, address, gains, *amount).await?.into(),
+            Deed::ReturnStake { address, gains, amount } => self.return_stake(tx, from, address, gains, *amount).await?.into(),
+        })
+    }
+
+    /// Notes a transaction that did nothing under its hash.
+    async fn keep(&self, order: &Order, code: &str) -> Result<(), Halt> {
+        let from = order.transaction.from.as_str();
+        let mut tx = self.db.begin().await?;
+        let now = self.time_of(&mut tx, from).await?;
+        insert_entry(&mut tx, order, code, now.micros()).await?;
+        ensure_account(&mut tx, from, now.micros()).await?;
+        take_nonce(&mut tx, order).await?;
+        Ok(tx.commit().await?)
     }
 
     /// Gives existence to an address. Does nothing when it exists.
@@ -140,8 +224,10 @@ impl Ledger {
             if allowed == 0 {
                 return Ok(None);
             }
-            if change_balance(&mut tx, address, Change { debit: 0, credit: FAUCET_AMOUNT }).await?.is_some() {
-                continue;
+            match change_balance(&mut tx, address, Change::credit(FAUCET_AMOUNT)).await {
+                Ok(()) => {}
+                Err(Halt::Storage(error)) => return Err(error),
+                Err(_) => continue,
             }
             let rows = tx.rows("SELECT COUNT(*) FROM ledger_transactions WHERE receiver = $1", &[address.into()]).await?;
             let nth = rows.first().map_or(Ok(0), |row| row.int(0))?;
@@ -206,13 +292,13 @@ impl Ledger {
         rows.iter().map(read_entry).collect()
     }
 
-    /// All transfers that moved money, oldest first.
+    /// All that moved money, oldest first.
     pub(super) async fn settled(&self) -> Result<Vec<Entry>, SandboxDbError> {
         let rows = self
             .db
             .rows(
                 "SELECT hash, code, type_url, sender, receiver, at, tx, receipts FROM ledger_transactions
-                 WHERE code = 'OK' AND type_url <> $1 ORDER BY at, hash",
+                 WHERE code = 'OK' AND receipts <> '[]' AND type_url <> $1 ORDER BY at, hash",
                 &[FAUCET_TYPE.into()],
             )
             .await?;
@@ -230,21 +316,32 @@ impl Ledger {
 const INSERT_ENTRY: &str = "INSERT INTO ledger_transactions (hash, code, type_url, sender, receiver, at, tx, receipts)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
 
-async fn insert_entry(tx: &mut SandboxTx, order: &Order, code: &str, at: i64, receipts: &Value) -> Result<u64, SandboxDbError> {
-    tx.execute(
-        INSERT_ENTRY,
-        &[
-            (&order.hash).into(),
-            code.into(),
-            order.type_url.into(),
-            (&order.transaction.from).into(),
-            (&order.receiver).into(),
-            at.into(),
-            (&order.to_json().to_string()).into(),
-            (&receipts.to_string()).into(),
-        ],
-    )
-    .await
+async fn insert_entry(tx: &mut SandboxTx, order: &Order, code: &str, at: i64) -> Result<(), Halt> {
+    let added = tx
+        .execute(
+            INSERT_ENTRY,
+            &[
+                (&order.hash).into(),
+                code.into(),
+                order.type_url.into(),
+                (&order.transaction.from).into(),
+                (&order.receiver).into(),
+                at.into(),
+                (&order.to_json().to_string()).into(),
+                "[]".into(),
+            ],
+        )
+        .await?;
+    if added == 1 { Ok(()) } else { Err(Halt::Duplicate) }
+}
+
+async fn balance_of(tx: &mut SandboxTx, address: &str) -> Result<u128, SandboxDbError> {
+    let rows = tx.rows("SELECT balance FROM ledger_accounts WHERE address = $1", &[address.into()]).await?;
+    rows.first().map_or(Ok(0), |row| row.number(0))
+}
+
+fn short() -> Refusal {
+    Refusal::kept("INSUFFICIENT_FUND", "the sender has too little of the token")
 }
 
 async fn ensure_account(tx: &mut SandboxTx, address: &str, at: i64) -> Result<(), SandboxDbError> {
@@ -257,39 +354,33 @@ async fn ensure_account(tx: &mut SandboxTx, address: &str, at: i64) -> Result<()
     Ok(())
 }
 
-/// Any nonce will do, except the last one.
-async fn take_nonce(tx: &mut SandboxTx, order: &Order) -> Result<bool, SandboxDbError> {
+/// Any nonce will do, except the last one. The key is the sender's own, or that of who acts in the sender's name.
+async fn take_nonce(tx: &mut SandboxTx, order: &Order) -> Result<(), Halt> {
+    let Transaction { from, nonce, pk, delegator, .. } = &order.transaction;
+    let key = if delegator.is_empty() { hex::encode_upper(pk) } else { String::new() };
     let changed = tx
         .execute(
-            "UPDATE ledger_accounts SET nonce = $2, pk = $3 WHERE address = $1 AND nonce <> $2",
-            &[
-                (&order.transaction.from).into(),
-                (&order.transaction.nonce.to_string()).into(),
-                (&hex::encode_upper(&order.transaction.pk)).into(),
-            ],
+            "UPDATE ledger_accounts SET nonce = $2, pk = CASE WHEN $3 = '' THEN pk ELSE $3 END WHERE address = $1 AND nonce <> $2",
+            &[from.into(), (&nonce.to_string()).into(), (&key).into()],
         )
         .await?;
-    Ok(changed == 1)
+    if changed == 1 { Ok(()) } else { Err(Halt::SameNonce) }
 }
 
-/// Changes a balance if it is still what it was read to be. Answers what stood in the way.
-async fn change_balance(tx: &mut SandboxTx, address: &str, change: Change) -> Result<Option<Tried>, SandboxDbError> {
+/// Changes a balance if it is still what it was read to be.
+async fn change_balance(tx: &mut SandboxTx, address: &str, change: Change) -> Result<(), Halt> {
     if change == Change::default() {
-        return Ok(None);
+        return Ok(());
     }
-    let rows = tx.rows("SELECT balance FROM ledger_accounts WHERE address = $1", &[address.into()]).await?;
-    let Some(row) = rows.first() else { return Ok(Some(Tried::Raced)) };
-    let before: u128 = row.number(0)?;
-    let Some(after) = before.checked_sub(change.debit).and_then(|rest| rest.checked_add(change.credit)) else {
-        return Ok(Some(Tried::Short));
-    };
+    let before = balance_of(tx, address).await?;
+    let after = before.checked_sub(change.debit).and_then(|rest| rest.checked_add(change.credit)).ok_or_else(short)?;
     let changed = tx
         .execute(
             "UPDATE ledger_accounts SET balance = $3 WHERE address = $1 AND balance = $2",
             &[address.into(), (&before.to_string()).into(), (&after.to_string()).into()],
         )
         .await?;
-    Ok((changed == 0).then_some(Tried::Raced))
+    if changed == 1 { Ok(()) } else { Err(Halt::Raced) }
 }
 
 fn read_entry(row: &Row) -> Result<Entry, SandboxDbError> {

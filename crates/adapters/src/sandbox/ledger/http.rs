@@ -12,6 +12,7 @@ use poem::http::{HeaderMap, Method, StatusCode, header};
 use poem::{Body, Endpoint, Request, Response, Route};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use souk_domain::shared::Timestamp;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,7 @@ impl Endpoint for Wire {
             (&Method::GET, ["debug", "transfers"]) if self.0.faults.is_some() => self.transfers().await,
             (&Method::POST, ["faults"]) => self.add_fault(&body),
             (&Method::DELETE, ["faults"]) => self.clear_faults(),
+            (&Method::POST, ["time"]) => self.set_time(&body).await,
             _ => not_found(),
         })
     }
@@ -84,7 +86,7 @@ impl Wire {
             };
             match answer {
                 Ok(answer) => data.insert(question.alias.clone(), question.select(answer)),
-                Err(SendError::Refused(Refusal { code, message })) if fault != Some(Fault::DropAnswer) => {
+                Err(SendError::Refused(Refusal { code, message, .. })) if fault != Some(Fault::DropAnswer) => {
                     return json(StatusCode::OK, &refused(code, &message));
                 }
                 Err(SendError::Refused(_)) => return lost(),
@@ -172,11 +174,31 @@ impl Wire {
         }
     }
 
+    async fn set_time(&self, body: &[u8]) -> Response {
+        if self.0.faults.is_none() {
+            return not_found();
+        }
+        let order: Result<AccountTime, _> = serde_json::from_slice(body);
+        let known = order.ok().and_then(|order| Some((parse_did(&order.address).ok()?, Timestamp::from_seconds(order.now))));
+        let Some((address, now)) = known else { return json(StatusCode::BAD_REQUEST, &json!({"error": "{address, now} is expected"})) };
+        match self.0.set_time(address.as_str(), now).await {
+            Ok(()) => empty(),
+            Err(error) => storage_failed(&error),
+        }
+    }
+
     fn clear_faults(&self) -> Response {
         let Some(faults) = &self.0.faults else { return not_found() };
         faults.clear();
         empty()
     }
+}
+
+/// `{address, now}`, the body of `POST /time`: what time it is for an account, in seconds since 1970.
+#[derive(Deserialize)]
+struct AccountTime {
+    address: String,
+    now: i64,
 }
 
 /// A transfer for counting: what moved to its receiver, and the JSON that travelled with it.
@@ -186,7 +208,7 @@ fn transfer(entry: &Entry) -> Value {
     let amount: u128 = changes.filter_map(|change| change["value"].as_str()?.parse::<u128>().ok()).sum();
     let data = &entry.tx["itxJson"]["data"]["value"];
     json!({
-        "hash": entry.hash, "reference": data["reference"], "data": data,
+        "hash": entry.hash, "type": entry.type_url, "reference": data["reference"], "data": data,
         "from": entry.sender, "to": entry.receiver, "amount": amount.to_string(),
     })
 }

@@ -1,14 +1,19 @@
 //! A small ledger that speaks ArcBlock's wire, as an outside system: the rail is its client, not its neighbour.
 //!
-//! It keeps one token and knows transfers (chains.md 3.1 to 3.4, 3.8). Gas costs nothing. What it refuses, a chain refuses too.
+//! It keeps one token and knows transfers, delegations and stakes (chains.md 3.1 to 3.8). Gas costs nothing. What it refuses, a chain
+//! refuses too. An account may live in a time of its own, that of a customer's test clock.
 
 mod answers;
 mod books;
+mod deeds;
+mod delegations;
 mod faults;
 mod http;
 mod pages;
 mod query;
 mod rules;
+mod stakes;
+mod times;
 
 pub use http::routes;
 

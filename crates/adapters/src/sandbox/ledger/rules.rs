@@ -1,7 +1,10 @@
 //! What a transaction must be before the books are opened for it.
 
 use super::CHAIN_ID;
-use crate::arcblock::{DecodeError, Itx, SignatureError, TokenInput, Transaction, TransferV2Tx, TransferV3Tx, transaction_hash};
+use super::deeds::Deed;
+use crate::arcblock::{
+    DecodeError, Itx, SignatureError, TokenInput, Transaction, TransactionInput, TransferV2Tx, TransferV3Tx, transaction_hash,
+};
 use crate::identity::parse_did;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -16,11 +19,18 @@ const MAX_PARTIES: usize = 10;
 pub struct Refusal {
     pub code: &'static str,
     pub message: String,
+    /// Whether the ledger keeps the transaction under its hash, with this code: then it can never succeed.
+    pub kept: bool,
 }
 
 impl Refusal {
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), kept: false }
+    }
+
+    /// A refusal that is kept.
+    pub fn kept(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), kept: true }
     }
 }
 
@@ -31,15 +41,27 @@ pub struct Change {
     pub credit: u128,
 }
 
-/// A transaction that is in order, except that its nonce and the balances are not known yet.
+impl Change {
+    pub const fn debit(amount: u128) -> Self {
+        Self { debit: amount, credit: 0 }
+    }
+
+    pub const fn credit(amount: u128) -> Self {
+        Self { debit: 0, credit: amount }
+    }
+}
+
+/// Accounts by address, and what each loses and gains.
+pub type Changes = BTreeMap<String, Change>;
+
+/// A transaction that is in order as far as that can be said without the books.
 #[derive(Debug)]
 pub struct Order {
     pub hash: String,
     pub transaction: Transaction,
     pub type_url: &'static str,
     pub receiver: String,
-    /// By address; the sender is always among them.
-    pub changes: BTreeMap<String, Change>,
+    pub deed: Deed,
 }
 
 /// Checks everything that the books are not needed for.
@@ -68,22 +90,22 @@ pub fn read(bytes: &[u8], token: &str) -> Result<Order, Refusal> {
         SignatureError::Sender => Refusal::new("INVALID_SIGNATURE", error.to_string()),
         SignatureError::Party(_) => Refusal::new("INVALID_MULTISIG", error.to_string()),
     })?;
-    let delegated = transaction.signatures.iter().map(|party| &party.delegator).chain([&transaction.delegator]);
-    if delegated.into_iter().any(|delegator| !delegator.is_empty()) {
-        return Err(Refusal::new("INVALID_DELEGATION", "no such delegation"));
+    let delegated = transaction.signatures.iter().any(|party| !party.delegator.is_empty());
+    if delegated || (!transaction.delegator.is_empty() && !matches!(itx, Itx::TransferV2Tx(_))) {
+        return Err(Refusal::new("INVALID_DELEGATION", "only transfers of the second version are sent in another's name here"));
     }
-    let (receiver, mut changes) = match &itx {
-        Itx::TransferV2Tx(transfer) => one_to_one(&transaction.from, transfer, token)?,
-        Itx::TransferV3Tx(transfer) => many_to_many(&transaction, transfer, token)?,
-        other => return Err(Refusal::new("UNSUPPORTED_TX", format!("this chain does not know {}", other.type_url()))),
-    };
-    changes.entry(transaction.from.clone()).or_default();
-    Ok(Order { hash: transaction_hash(bytes), type_url: itx.type_url(), transaction, receiver, changes })
+    let (receiver, deed) = Deed::read(&transaction, &itx, token)?;
+    Ok(Order { hash: transaction_hash(bytes), type_url: itx.type_url(), transaction, receiver, deed })
 }
 
-type Moves = (String, BTreeMap<String, Change>);
+/// From the sender to one receiver: who gets what, and the amounts as they stand in the transaction.
+pub struct Single {
+    pub to: String,
+    pub amounts: Vec<u128>,
+    pub changes: Changes,
+}
 
-fn one_to_one(from: &str, transfer: &TransferV2Tx, token: &str) -> Result<Moves, Refusal> {
+pub fn one_to_one(from: &str, transfer: &TransferV2Tx, token: &str) -> Result<Single, Refusal> {
     let to = address(&transfer.to)?;
     if to == from {
         return Err(Refusal::new("INVALID_TX", "sender and receiver are the same"));
@@ -93,21 +115,37 @@ fn one_to_one(from: &str, transfer: &TransferV2Tx, token: &str) -> Result<Moves,
         Some(value) => value.to_u128().ok_or_else(overflow)?,
         None => 0,
     };
-    let amount = sum(&transfer.tokens, token)?.checked_add(primary).ok_or_else(overflow)?;
-    if amount == 0 {
+    let mut amounts = transfer.tokens.iter().map(|input| amount(input, token)).collect::<Result<Vec<_>, _>>()?;
+    amounts.extend((primary > 0).then_some(primary));
+    let sum = amounts.iter().try_fold(0_u128, |sum, amount| sum.checked_add(*amount)).ok_or_else(overflow)?;
+    if sum == 0 {
         return Err(Refusal::new("INSUFFICIENT_DATA", "nothing to transfer"));
     }
-    let changes = [(from.to_owned(), Change { debit: amount, credit: 0 }), (to.clone(), Change { debit: 0, credit: amount })];
-    Ok((to, BTreeMap::from(changes)))
+    let changes = Changes::from([(from.to_owned(), Change::debit(sum)), (to.clone(), Change::credit(sum))]);
+    Ok(Single { to, amounts, changes })
 }
 
-fn many_to_many(transaction: &Transaction, transfer: &TransferV3Tx, token: &str) -> Result<Moves, Refusal> {
+pub fn many_to_many(transaction: &Transaction, transfer: &TransferV3Tx, token: &str) -> Result<Changes, Refusal> {
     if transfer.inputs.is_empty() || transfer.outputs.is_empty() {
         return Err(Refusal::new("INVALID_TX", "inputs and outputs are required"));
     }
-    let mut changes: BTreeMap<String, Change> = BTreeMap::new();
-    let (mut given, mut got) = (0_u128, 0_u128);
-    for input in &transfer.inputs {
+    let (mut changes, given) = taken(transaction, &transfer.inputs, token)?;
+    if transfer.outputs.iter().any(|output| changes.contains_key(&output.owner)) {
+        return Err(Refusal::new("INVALID_TX", "sender and receiver are the same"));
+    }
+    let (gains, got) = given_out(&transfer.outputs, token)?;
+    if given != got || given == 0 {
+        return Err(Refusal::new("INVALID_TX", "inputs and outputs are not the same amount"));
+    }
+    changes.extend(gains);
+    Ok(changes)
+}
+
+/// What the owners of `inputs` give, each by their own signature, and how much that is.
+pub fn taken(transaction: &Transaction, inputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), Refusal> {
+    let mut changes = Changes::new();
+    let mut given = 0_u128;
+    for input in inputs {
         without_assets(&input.assets)?;
         let amount = sum(&input.tokens, token)?;
         let change = changes.entry(address(&input.owner)?).or_default();
@@ -117,37 +155,42 @@ fn many_to_many(transaction: &Transaction, transfer: &TransferV3Tx, token: &str)
             return Err(Refusal::new("INVALID_MULTISIG", format!("{} has not signed", input.owner)));
         }
     }
-    for output in &transfer.outputs {
+    Ok((changes, given))
+}
+
+/// What the owners of `outputs` get, and how much that is.
+pub fn given_out(outputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), Refusal> {
+    let mut changes = Changes::new();
+    let mut got = 0_u128;
+    for output in outputs {
         without_assets(&output.assets)?;
         let amount = sum(&output.tokens, token)?;
-        if transfer.inputs.iter().any(|input| input.owner == output.owner) {
-            return Err(Refusal::new("INVALID_TX", "sender and receiver are the same"));
-        }
         let change = changes.entry(address(&output.owner)?).or_default();
         change.credit = change.credit.checked_add(amount).ok_or_else(overflow)?;
         got = got.checked_add(amount).ok_or_else(overflow)?;
     }
-    if given != got || given == 0 {
-        return Err(Refusal::new("INVALID_TX", "inputs and outputs are not the same amount"));
-    }
-    Ok((transfer.outputs[0].owner.clone(), changes))
+    Ok((changes, got))
 }
 
 fn sum(tokens: &[TokenInput], token: &str) -> Result<u128, Refusal> {
-    let mut total = 0_u128;
-    for input in tokens {
-        if input.address != token {
-            return Err(Refusal::new("INVALID_TOKEN", format!("there is no token {}", input.address)));
-        }
-        let digits = !input.value.is_empty() && input.value.bytes().all(|byte| byte.is_ascii_digit());
-        let value: u128 = input.value.parse().ok().filter(|_| digits).ok_or_else(|| Refusal::new("INVALID_TX", "not an amount"))?;
-        total = total.checked_add(value).ok_or_else(overflow)?;
+    tokens.iter().try_fold(0_u128, |sum, input| sum.checked_add(amount(input, token)?).ok_or_else(overflow))
+}
+
+fn amount(input: &TokenInput, token: &str) -> Result<u128, Refusal> {
+    if input.address != token {
+        return Err(Refusal::new("INVALID_TOKEN", format!("there is no token {}", input.address)));
     }
-    Ok(total)
+    base_units(&input.value)
+}
+
+/// A decimal text as chains take it: digits only.
+pub fn base_units(text: &str) -> Result<u128, Refusal> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits).ok_or_else(|| Refusal::new("INVALID_TX", "not an amount"))
 }
 
 /// Addresses are keys of the books: only their one form is taken.
-fn address(text: &str) -> Result<String, Refusal> {
+pub fn address(text: &str) -> Result<String, Refusal> {
     match parse_did(text) {
         Ok(did) if did.as_str() == text => Ok(text.to_owned()),
         _ => Err(Refusal::new("INVALID_TX", format!("{text} is not an address"))),
@@ -158,7 +201,7 @@ fn without_assets(assets: &[String]) -> Result<(), Refusal> {
     if assets.is_empty() { Ok(()) } else { Err(Refusal::new("INVALID_ASSET", "there is no such asset")) }
 }
 
-fn overflow() -> Refusal {
+pub fn overflow() -> Refusal {
     Refusal::new("INVALID_TX", "the amount is out of range")
 }
 
@@ -195,15 +238,15 @@ impl Order {
             "gasPaid": "0",
         })
     }
+}
 
-    /// What the transaction does to each account, as `getTx` shows it.
-    pub fn receipts(&self, token: &str) -> Value {
-        let change = |value: String| json!({"target": token, "action": "transfer", "value": value});
-        let receipts = self.changes.iter().filter(|(_, moved)| **moved != Change::default()).map(|(address, moved)| {
-            let debit = (moved.debit > 0).then(|| change(format!("-{}", moved.debit)));
-            let credit = (moved.credit > 0).then(|| change(moved.credit.to_string()));
-            json!({"address": address, "changes": debit.into_iter().chain(credit).collect::<Vec<_>>()})
-        });
-        Value::Array(receipts.collect())
-    }
+/// What was done to each address, as `getTx` shows it.
+pub fn receipts(changes: &Changes, token: &str) -> Value {
+    let change = |value: String| json!({"target": token, "action": "transfer", "value": value});
+    let receipts = changes.iter().filter(|(_, moved)| **moved != Change::default()).map(|(address, moved)| {
+        let debit = (moved.debit > 0).then(|| change(format!("-{}", moved.debit)));
+        let credit = (moved.credit > 0).then(|| change(moved.credit.to_string()));
+        json!({"address": address, "changes": debit.into_iter().chain(credit).collect::<Vec<_>>()})
+    });
+    Value::Array(receipts.collect())
 }

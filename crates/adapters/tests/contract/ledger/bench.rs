@@ -1,21 +1,41 @@
 //! A ledger on a socket, a rail that speaks to it, and a customer with a wallet.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::{Endpoint, Route, Server};
 use serde_json::{Value, json};
-use souk_adapters::arcblock::{ArcblockRail, TestWallet};
+use souk_adapters::arcblock::{ArcblockRail, Itx, TestWallet, transaction_hash};
 use souk_adapters::identity::AppKey;
 use souk_adapters::sandbox::ledger::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_SYMBOL, routes, token};
 use souk_adapters::sandbox::store::SandboxDb;
 use souk_adapters::testing::{FixedClock, TestDatabase};
-use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Outcome, SignedTransfer, TransferAsk, WalletRail};
+use souk_domain::payment::{
+    Currency, Errand, ErrandAsk, MandateAsk, Method, MethodKind, MethodSettings, Outcome, Refusal, SignedTransfer, StakeAsk, StakeState,
+    TransferAsk, WalletRail,
+};
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// One token of the ledger, in base units.
 pub const UNIT: u128 = 1_000_000_000_000_000_000;
+
+/// How long a customer who revokes a deposit waits for it.
+pub const WAITING: Duration = Duration::from_secs(3 * 86_400);
+
+/// An outcome in one word, and what was moved in whole tokens.
+pub fn said(outcome: &Outcome) -> (&str, u128) {
+    match outcome {
+        Outcome::Refused(Refusal { code, .. }) => (code, 0),
+        Outcome::Settled(settlement) => ("settled", settlement.amount.base_units() / UNIT),
+        Outcome::Absent => ("absent", 0),
+        Outcome::Pending { .. } => ("pending", 0),
+        Outcome::Unknown(_) => ("unknown", 0),
+    }
+}
 
 pub struct Bench {
     pub rail: ArcblockRail,
@@ -87,6 +107,93 @@ impl Bench {
         let prepared = self.rail.prepare(&self.method, &self.currency, &ask).expect("prepares");
         let signed = self.wallet.sign_transfer(&prepared.partial_tx, &prepared.token, ask.amount).expect("signs");
         self.rail.check(&self.method, &self.currency, &ask, &signed).expect("passes")
+    }
+
+    pub fn mandate(&self, tokens: u128, nonce: u64) -> MandateAsk {
+        MandateAsk {
+            payer: self.wallet.did().clone(),
+            payer_key: self.wallet.public_key_base58(),
+            limits: vec![(self.currency.clone(), Amount::new(tokens * UNIT))],
+            reference: "cs_1".to_owned(),
+            nonce,
+        }
+    }
+
+    /// The customer permits charges of at most so many tokens, by answering a `signature` claim.
+    pub async fn permit(&self, tokens: u128, nonce: u64) -> Outcome {
+        let ask = self.mandate(tokens, nonce);
+        let prepared = self.rail.prepare_mandate(&self.method, &ask).expect("prepares");
+        let signature = self.wallet.sign_origin(&prepared.partial_tx).expect("signs");
+        let signed = self.rail.check_mandate(&self.method, &ask, &signature).expect("passes");
+        self.send(&signed).await
+    }
+
+    pub fn deposit(&self, subject: &str, tokens: u128, nonce: u64) -> StakeAsk {
+        StakeAsk {
+            payer: self.wallet.did().clone(),
+            payer_key: self.wallet.public_key_base58(),
+            amount: Amount::new(tokens * UNIT),
+            subject: subject.to_owned(),
+            waiting: WAITING,
+            reference: subject.to_owned(),
+            nonce,
+        }
+    }
+
+    /// The customer leaves a deposit.
+    pub async fn stake(&self, subject: &str, tokens: u128, nonce: u64) -> Outcome {
+        let ask = self.deposit(subject, tokens, nonce);
+        let prepared = self.rail.prepare_stake(&self.method, &self.currency, &ask).expect("prepares");
+        let signed = self.wallet.sign_stake(&prepared.partial_tx, &prepared.token, ask.amount).expect("signs");
+        self.send(&self.rail.check_stake(&self.method, &self.currency, &ask, &signed).expect("passes")).await
+    }
+
+    pub fn signed_errand(&self, errand: Errand, tokens: u128, nonce: u64) -> SignedTransfer {
+        let ask = ErrandAsk { errand, amount: Amount::new(tokens * UNIT), reference: "in_1".to_owned(), nonce };
+        self.rail.sign(&self.method, &self.currency, &ask).expect("signs")
+    }
+
+    pub async fn pull(&self, tokens: u128, nonce: u64) -> Outcome {
+        self.send(&self.signed_errand(Errand::Pull { payer: self.wallet.did().clone() }, tokens, nonce)).await
+    }
+
+    pub async fn permits(&self, tokens: u128) -> bool {
+        let amount = Amount::new(tokens * UNIT);
+        self.rail.permits(&self.method, &self.currency, self.wallet.did(), amount).await.expect("answers")
+    }
+
+    /// What a stake holds and what was revoked, in whole tokens.
+    pub async fn staked(&self, subject: &str) -> (u128, u128) {
+        let stake = self.rail.staked(&self.method, &self.currency, self.wallet.did(), subject).await;
+        let StakeState { held, revoked } = stake.expect("answers");
+        (held.base_units() / UNIT, revoked.base_units() / UNIT)
+    }
+
+    /// Sends a transaction that the customer's wallet makes by itself; answers the code and the hash.
+    pub async fn wallet_sends(&self, nonce: u64, itx: impl Into<Itx>) -> (String, String) {
+        let bytes = self.wallet.send(CHAIN_ID, nonce, itx.into());
+        (self.send_bytes(&bytes).await.0, transaction_hash(&bytes))
+    }
+
+    /// Sends any bytes; answers the code and the message with which they were refused.
+    pub async fn send_bytes(&self, bytes: &[u8]) -> (String, String) {
+        let tx = URL_SAFE_NO_PAD.encode(bytes);
+        let answer = self.query(&format!("mutation{{sendTx(tx: \"{tx}\"){{code hash}}}}")).await;
+        let error = &answer["errors"][0];
+        let code = error["code"].as_str().or(answer["data"]["sendTx"]["code"].as_str()).expect("a code");
+        (code.to_owned(), error["message"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Lets the customer live at another time.
+    pub async fn live_at(&self, now: Timestamp) {
+        let body = json!({"address": self.wallet.did().as_str(), "now": now.seconds()});
+        assert_eq!(self.post("/time", &body).await.0, 204);
+    }
+
+    /// What the store has, in whole tokens.
+    pub async fn earned(&self) -> u128 {
+        let balance = self.rail.balance(&self.method, &self.currency, self.app.did()).await.expect("answers");
+        balance.base_units() / UNIT
     }
 
     pub async fn send(&self, signed: &SignedTransfer) -> Outcome {

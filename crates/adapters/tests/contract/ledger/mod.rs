@@ -2,6 +2,8 @@
 
 mod bench;
 mod hostile;
+mod mandates;
 mod payments;
 mod recorded;
+mod stakes;
 mod wire;

@@ -4,7 +4,7 @@ use super::bench::{Bench, UNIT};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
-use souk_adapters::arcblock::{Format, Itx, StakeTx, TokenInput, Transaction, TransactionInput, TransferV2Tx, TransferV3Tx};
+use souk_adapters::arcblock::{AcquireAssetV2Tx, Format, Itx, TokenInput, Transaction, TransactionInput, TransferV2Tx, TransferV3Tx};
 use souk_adapters::identity::AppKey;
 use souk_adapters::on_both;
 use souk_adapters::sandbox::ledger::{CHAIN_ID, TOKEN_NAME, TOKEN_SYMBOL, token};
@@ -105,7 +105,7 @@ on_both! {
             ("INVALID_TX", |tx| v3(tx).inputs[0].tokens[0].value = "-1".to_owned()),
             ("INVALID_TOKEN", |tx| v3(tx).inputs[0].tokens[0].address = "z35n".to_owned()),
             ("INVALID_MULTISIG", |tx| v3(tx).inputs[0].owner = AppKey::from_seed(&[9; 32]).did().to_string()),
-            ("UNSUPPORTED_TX", |tx| tx.itx = Some(StakeTx::default().into())),
+            ("UNSUPPORTED_TX", |tx| tx.itx = Some(AcquireAssetV2Tx::default().into())),
         ] {
             let mut tx = transfer(&bench);
             change(&mut tx);

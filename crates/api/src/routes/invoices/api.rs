@@ -8,7 +8,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
 use souk_domain::billing::{ExpandedInvoice, InvoiceFilter, InvoiceStatus, expand_invoice};
 use souk_domain::customer::Customer;
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Page};
+use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Page, SubscriptionId};
 use std::sync::Arc;
 
 pub struct InvoicesApi;
@@ -27,6 +27,9 @@ impl InvoicesApi {
         status: Query<Option<String>>,
         customer_id: Query<Option<String>>,
         currency_id: Query<Option<String>>,
+        subscription_id: Query<Option<String>>,
+        include_staking: Query<Option<String>>,
+        include_return_staking: Query<Option<String>>,
         starting_after: Query<Option<String>>,
         ignore_zero: Query<Option<String>>,
     ) -> Result<Json<InvoiceListModel>, Problem> {
@@ -44,7 +47,10 @@ impl InvoicesApi {
             statuses,
             customer_id: customer_id.0,
             currency_id: currency_id.0.as_deref().and_then(|id| CurrencyId::parse(id).ok()),
-            ignore_zero: ignore_zero.0.as_deref() == Some("true"),
+            subscription_id: subscription_id.0.as_deref().and_then(|id| SubscriptionId::parse(id).ok()),
+            include_staking: is_true(&include_staking),
+            include_return_staking: is_true(&include_return_staking),
+            ignore_zero: is_true(&ignore_zero),
         };
         let page = Page { starting_after: starting_after.0, ..Page::new(page.0, page_size.0) };
         let mode = reader.mode();
@@ -102,6 +108,10 @@ async fn print(app: Arc<App>, invoice: ExpandedInvoice, language: Language) -> R
 
 /// Whose invoices are listed: `Some(None)` all of the store, `None` nobody's.
 struct Whose(Option<CustomerId>);
+
+fn is_true(value: &Query<Option<String>>) -> bool {
+    value.0.as_deref() == Some("true")
+}
 
 async fn whose(app: &App, reader: &Reader<resources::Invoices>, named: Option<&str>) -> Result<Option<Whose>, Problem> {
     let named = named.filter(|named| !named.is_empty());

@@ -57,8 +57,13 @@ impl TestApp {
         let store = SqlStore::new(souk_adapters::persistence::Database::clone(&database), Arc::new(SecretBox::new(&[7; 32])));
         let network = Arc::new(Network);
         let networks = Networks::default().with_wallet(MethodKind::Arcblock, network.clone()).with_card(MethodKind::Stripe, network);
-        let ctx =
-            Context { store: Arc::new(store), clock: Arc::new(FixedClock::default()), random: Arc::new(SeededRandom::new(1)), networks };
+        let ctx = Context {
+            store: Arc::new(store),
+            clock: Arc::new(FixedClock::default()),
+            random: Arc::new(SeededRandom::new(1)),
+            networks,
+            policy: souk_domain::billing::BillingPolicy::default(),
+        };
         let printer = PdfPrinter {
             seller: Party { name: "Souk".to_owned(), details: Vec::new() },
             public_url: "https://store.example".to_owned(),
@@ -233,6 +238,34 @@ impl WalletRail for Network {
 
     fn check(&self, _: &Method, _: &Currency, _: &TransferAsk, _: &str) -> Result<SignedTransfer, CheckError> {
         Err(CheckError::Malformed)
+    }
+
+    fn prepare_mandate(&self, _: &Method, _: &MandateAsk) -> Result<PreparedTransfer, RailError> {
+        Err(nothing_moves())
+    }
+
+    fn check_mandate(&self, _: &Method, _: &MandateAsk, _: &str) -> Result<SignedTransfer, CheckError> {
+        Err(CheckError::Malformed)
+    }
+
+    fn prepare_stake(&self, _: &Method, _: &Currency, _: &StakeAsk) -> Result<PreparedTransfer, RailError> {
+        Err(nothing_moves())
+    }
+
+    fn check_stake(&self, _: &Method, _: &Currency, _: &StakeAsk, _: &str) -> Result<SignedTransfer, CheckError> {
+        Err(CheckError::Malformed)
+    }
+
+    async fn permits(&self, _: &Method, _: &Currency, _: &Did, _: Amount) -> Result<bool, RailError> {
+        Err(nothing_moves())
+    }
+
+    async fn staked(&self, _: &Method, _: &Currency, _: &Did, _: &str) -> Result<StakeState, RailError> {
+        Err(nothing_moves())
+    }
+
+    fn sign(&self, _: &Method, _: &Currency, _: &ErrandAsk) -> Result<SignedTransfer, RailError> {
+        Err(nothing_moves())
     }
 
     async fn send(&self, _: &Method, _: &Currency, _: &SignedTransfer) -> Outcome {

@@ -1,0 +1,78 @@
+//! What this store signs by itself: pulls by mandate (chains.md 3.6), refunds, and what becomes of deposits (3.7).
+
+use super::any::{Itx, Payload};
+use super::ask::{NO_FEE, share};
+use super::messages::{ReturnStakeTx, SlashStakeTx, TokenInput, Transaction, TransferV2Tx};
+use super::transaction::transaction_hash;
+use super::wire::Format;
+use crate::identity::{AppKey, stake_address};
+use serde_json::json;
+use souk_domain::access::Did;
+use souk_domain::payment::{Currency, Errand, ErrandAsk, RailError, SignedTransfer};
+
+/// Chains want a message with what leaves a stake.
+const RETURNED: &str = "deposit returned";
+const SLASHED: &str = "deposit taken for what is owed";
+
+/// The same ask gives the same bytes: ed25519 signatures are deterministic.
+pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, ask: &ErrandAsk) -> Result<SignedTransfer, RailError> {
+    if ask.amount.is_zero() {
+        return Err(RailError::Rejected("there is nothing to move".to_owned()));
+    }
+    let (from, delegator) = match &ask.errand {
+        // The chain's `delegator` is who acts, not who permitted it.
+        Errand::Pull { payer } => (payer, app.did().to_string()),
+        _ => (app.did(), String::new()),
+    };
+    let other = match &ask.errand {
+        Errand::Pull { payer } | Errand::ReturnStake { payer, .. } | Errand::Slash { payer, .. } => payer,
+        Errand::PayOut { to } => to,
+    };
+    if other == app.did() {
+        return Err(RailError::Rejected("a store cannot pay itself".to_owned()));
+    }
+    let mut transaction = Transaction {
+        from: from.to_string(),
+        nonce: ask.nonce,
+        chain_id: chain_id.to_owned(),
+        pk: app.public_key().as_bytes().to_vec(),
+        delegator,
+        itx: Some(inner(app.did(), currency, ask)),
+        service_fee: NO_FEE.to_owned(),
+        ..Transaction::default()
+    };
+    transaction.signature = app.sign(&transaction.signing_bytes(Format::Protobuf)).to_vec();
+    let bytes = transaction.encode(Format::Protobuf);
+    Ok(SignedTransfer { hash: transaction_hash(&bytes), bytes })
+}
+
+fn inner(app: &Did, currency: &Currency, ask: &ErrandAsk) -> Itx {
+    let data = Some(Payload::new(&json!({"reference": ask.reference})));
+    match &ask.errand {
+        Errand::Pull { .. } => transfer(app, currency, ask, data).into(),
+        Errand::PayOut { to } => transfer(to, currency, ask, data).into(),
+        Errand::ReturnStake { payer, subject } => ReturnStakeTx {
+            address: stake_address(payer, app, subject).to_string(),
+            outputs: vec![share(payer, currency, ask.amount)],
+            message: RETURNED.to_owned(),
+            data,
+        }
+        .into(),
+        Errand::Slash { payer, subject } => SlashStakeTx {
+            address: stake_address(payer, app, subject).to_string(),
+            outputs: vec![share(app, currency, ask.amount)],
+            message: SLASHED.to_owned(),
+            data,
+        }
+        .into(),
+    }
+}
+
+fn transfer(to: &Did, currency: &Currency, ask: &ErrandAsk, data: Option<Payload>) -> TransferV2Tx {
+    TransferV2Tx {
+        to: to.to_string(),
+        tokens: vec![TokenInput { address: currency.contract.clone(), value: ask.amount.to_string() }],
+        data,
+        ..TransferV2Tx::default()
+    }
+}

@@ -1,0 +1,66 @@
+//! What a chain says about a transaction, as an outcome.
+
+use serde_json::Value;
+use souk_domain::access::Did;
+use souk_domain::payment::{Currency, Outcome, Refusal, Settlement};
+use souk_domain::shared::Amount;
+
+pub const OK: &str = "OK";
+/// What a chain takes for its trouble is no part of what was moved.
+const COSTS: [&str; 2] = ["gas", "fee"];
+
+/// What [`read`] needs to know of a transaction.
+pub const FIELDS: &str = "code info{code hash sender tx{from itxJson} receipts{address changes{target action value}}}";
+
+/// A transaction that the chain knows has not moved anything unless its own code says OK.
+pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outcome {
+    if !answer.is_object() {
+        return Outcome::Unknown("the network answered without a result".to_owned());
+    }
+    let info = &answer["info"];
+    if info.is_null() {
+        return Outcome::Absent;
+    }
+    if info["hash"].as_str().is_none_or(|found| !found.eq_ignore_ascii_case(hash)) {
+        return Outcome::Unknown("the network answered about another transaction".to_owned());
+    }
+    match info["code"].as_str() {
+        Some(OK) => {}
+        Some(code) => {
+            return Outcome::Refused(Refusal { code: code.to_owned(), message: format!("The network refused the payment ({code}).") });
+        }
+        None => return Outcome::Unknown("the network answered without a code".to_owned()),
+    }
+    let payer = info["tx"]["from"].as_str().or(info["sender"].as_str()).unwrap_or_default();
+    let Some(amount) = moved(info, payer == app.as_str(), app, currency) else {
+        return Outcome::Unknown("the network's receipts are not amounts".to_owned());
+    };
+    Outcome::Settled(Settlement { reference: hash.to_owned(), payer: payer.to_owned(), amount, card: None })
+}
+
+/// Inner transactions with an address are about what is kept there: a stake holds money, a delegation none. Others are about this store.
+fn moved(info: &Value, by_app: bool, app: &Did, currency: &Currency) -> Option<Amount> {
+    let place = info["tx"]["itxJson"]["address"].as_str().filter(|address| !address.is_empty()).unwrap_or(app.as_str());
+    let (gained, lost) = changes_of(place, &info["receipts"], currency)?;
+    let net = if by_app { lost.minus(gained) } else { gained.minus(lost) };
+    Some(net.unwrap_or(Amount::ZERO))
+}
+
+/// What the receipts say that an address gained and lost of a token, costs apart. `None` when they cannot be read.
+fn changes_of(address: &str, receipts: &Value, currency: &Currency) -> Option<(Amount, Amount)> {
+    let (mut gained, mut lost) = (Amount::ZERO, Amount::ZERO);
+    for receipt in receipts.as_array()?.iter().filter(|receipt| receipt["address"] == address) {
+        for change in receipt["changes"].as_array()?.iter().filter(|change| change["target"] == currency.contract.as_str()) {
+            if change["action"].as_str().is_some_and(|action| COSTS.contains(&action)) {
+                continue;
+            }
+            let value = change["value"].as_str()?;
+            let (sum, digits) = match value.strip_prefix('-') {
+                Some(digits) => (&mut lost, digits),
+                None => (&mut gained, value.strip_prefix('+').unwrap_or(value)),
+            };
+            *sum = sum.plus(Amount::parse_base_units(digits).ok()?).ok()?;
+        }
+    }
+    Some((gained, lost))
+}

@@ -1,0 +1,93 @@
+//! What a chain keeps about payers: accounts, permissions, stakes. Questions, and how their answers are read.
+
+use super::graphql::quoted;
+use super::mandate::PULL_TYPE;
+use serde_json::Value;
+use souk_domain::access::Did;
+use souk_domain::payment::{Currency, RailError, StakeState};
+use souk_domain::shared::{Amount, Timestamp};
+
+pub fn balance_query(payer: &Did, currency: &Currency) -> String {
+    let (address, token) = (quoted(payer.as_str()), quoted(&currency.contract));
+    format!("{{getAccountTokens(address: {address}, token: {token}){{code tokens{{address balance}}}}}}")
+}
+
+pub fn read_balance(answer: &Value, currency: &Currency) -> Result<Amount, RailError> {
+    let tokens = answer["getAccountTokens"]["tokens"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(token) = tokens.iter().find(|token| token["address"] == currency.contract.as_str()) else { return Ok(Amount::ZERO) };
+    amount(&token["balance"])
+}
+
+pub fn delegation_query(address: &Did) -> String {
+    format!(
+        "{{getDelegateState(address: {}){{code state{{deny validUntil ops{{key value{{limit{{tokens{{address to txCount txAllowance \
+         totalAllowance validUntil rate{{interval}} txSent spentAllowance lastTx}} assets{{address}}}}}}}}}}}}}}",
+        quoted(address.as_str())
+    )
+}
+
+/// The questions of chains.md 3.5, in the order in which a chain asks them.
+pub fn permits(answer: &Value, app: &Did, currency: &Currency, charge: Amount, now: Timestamp) -> Result<bool, RailError> {
+    let state = &answer["getDelegateState"]["state"];
+    let over = |until: &Value| number(until).is_some_and(|until| until > 0 && until < now.seconds());
+    let denied = list(&state["deny"]).iter().filter_map(Value::as_str).any(|pattern| matches(PULL_TYPE, pattern));
+    let Some(op) = list(&state["ops"]).iter().find(|op| op["key"] == PULL_TYPE) else { return Ok(false) };
+    if over(&state["validUntil"]) || denied {
+        return Ok(false);
+    }
+    let limit = &op["value"]["limit"];
+    let (tokens, assets) = (list(&limit["tokens"]), list(&limit["assets"]));
+    if tokens.is_empty() && assets.is_empty() {
+        return Ok(true);
+    }
+    let Some(limit) = tokens.iter().find(|limit| limit["address"] == currency.contract.as_str()) else { return Ok(false) };
+    let receivers = list(&limit["to"]);
+    let counted = |field: &str| number(&limit[field]).unwrap_or(0);
+    let (interval, last) = (number(&limit["rate"]["interval"]).unwrap_or(0), counted("lastTx"));
+    let (allowance, total, spent) = (amount(&limit["txAllowance"])?, amount(&limit["totalAllowance"])?, amount(&limit["spentAllowance"])?);
+    let forbidden = (!receivers.is_empty() && !receivers.iter().any(|receiver| receiver == app.as_str()))
+        || (counted("txCount") > 0 && counted("txSent") >= counted("txCount"))
+        || over(&limit["validUntil"])
+        || (interval > 0 && last > 0 && last + interval > now.seconds())
+        || (!allowance.is_zero() && charge > allowance)
+        || (!total.is_zero() && spent.plus(charge).is_ok_and(|sum| sum > total));
+    Ok(!forbidden)
+}
+
+pub fn stake_query(address: &Did) -> String {
+    let address = quoted(address.as_str());
+    format!("{{getStakeState(address: {address}){{code state{{tokens{{address value}} revokedTokens{{address value}}}}}}}}")
+}
+
+pub fn read_stake(answer: &Value, currency: &Currency) -> Result<StakeState, RailError> {
+    let state = &answer["getStakeState"]["state"];
+    let held = |tokens: &Value| {
+        let token = list(tokens).iter().find(|token| token["address"] == currency.contract.as_str());
+        token.map_or(Ok(Amount::ZERO), |token| amount(&token["value"]))
+    };
+    Ok(StakeState { held: held(&state["tokens"])?, revoked: held(&state["revokedTokens"])? })
+}
+
+/// Whether a pattern of a delegation covers a type: the type itself, all below a prefix, or all that begins with it.
+pub fn matches(type_url: &str, pattern: &str) -> bool {
+    let below = match pattern.strip_suffix('*') {
+        Some(prefix) if prefix.ends_with(':') => type_url.starts_with(prefix),
+        _ => type_url.strip_prefix(pattern).is_some_and(|rest| rest.starts_with(':')),
+    };
+    type_url == pattern || below
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Numbers arrive as such or as text, depending on the chain's version.
+fn number(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// An amount; nothing where it is missing.
+fn amount(value: &Value) -> Result<Amount, RailError> {
+    let text = value.as_str().filter(|text| !text.is_empty()).unwrap_or("0");
+    Amount::parse_base_units(text).map_err(|_| RailError::Rejected("the network's amount is not an amount".to_owned()))
+}

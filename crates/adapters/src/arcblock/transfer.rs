@@ -1,0 +1,31 @@
+//! A payment: the transfer that is asked for, and the comparison with what the wallet signed.
+
+use super::any::{Itx, Payload};
+use super::ask::{Given, Parties, is_signed_by_payer_alone, share};
+use super::messages::{Transaction, TransferV3Tx};
+use serde_json::json;
+use souk_domain::access::Did;
+use souk_domain::payment::{CheckError, Currency, RailError, SignedTransfer, TransferAsk};
+
+pub fn prepare(app: &Did, chain_id: &str, currency: &Currency, ask: &TransferAsk) -> Result<Transaction, RailError> {
+    let transfer = TransferV3Tx {
+        inputs: Vec::new(),
+        outputs: vec![share(app, currency, ask.amount)],
+        data: Some(Payload::new(&json!({"reference": ask.reference}))),
+    };
+    Parties { app, chain_id, payer: &ask.payer, payer_key: &ask.payer_key }.frame(ask.nonce, transfer.into())
+}
+
+pub fn check(expected: &Transaction, currency: &Currency, ask: &TransferAsk, signed: &str) -> Result<SignedTransfer, CheckError> {
+    let given = Given::read(signed)?;
+    let (Some(Itx::TransferV3Tx(asked)), Some(Itx::TransferV3Tx(transfer))) = (&expected.itx, &given.transaction.itx) else {
+        return Err(CheckError::Differs("type"));
+    };
+    let inner = [
+        (transfer.outputs == asked.outputs, "recipient or amount"),
+        (Payload::says_same(transfer.data.as_ref(), asked.data.as_ref()), "data"),
+        (transfer.inputs == [share(&ask.payer, currency, ask.amount)], "inputs"),
+        (is_signed_by_payer_alone(&given.transaction, expected), "signatures"),
+    ];
+    given.accept(expected, &inner)
+}

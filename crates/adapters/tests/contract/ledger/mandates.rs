@@ -1,0 +1,250 @@
+//! What a customer permitted is taken, nothing more, and only as long as it is permitted.
+
+use super::bench::{Bench, UNIT, said};
+use futures_util::future::join_all;
+use souk_adapters::arcblock::{DelegateLimit, DelegateOp, DelegateTx, RateLimit, RevokeDelegateTx, TokenLimit};
+use souk_adapters::identity::{AppKey, delegation_address};
+use souk_adapters::on_both;
+use souk_adapters::sandbox::ledger::token;
+use souk_domain::payment::{Errand, Outcome, Settlement, WalletRail};
+use souk_domain::shared::{Amount, Clock};
+use std::time::Duration;
+
+const PULL: &str = "fg:t:transfer_v2";
+
+fn limit(bench: &Bench) -> TokenLimit {
+    TokenLimit { address: token().to_string(), to: vec![bench.app.did().to_string()], ..TokenLimit::default() }
+}
+
+/// A permission as a wallet could give it by itself, with limits that this store never asks for.
+fn permission(bench: &Bench, tokens: Vec<TokenLimit>) -> DelegateTx {
+    DelegateTx {
+        address: delegation_address(bench.wallet.did(), bench.app.did()).to_string(),
+        to: bench.app.did().to_string(),
+        ops: vec![DelegateOp { type_url: PULL.to_owned(), rules: Vec::new(), limit: Some(DelegateLimit { tokens, assets: Vec::new() }) }],
+        ..DelegateTx::default()
+    }
+}
+
+fn revoke(bench: &Bench) -> RevokeDelegateTx {
+    let DelegateTx { address, to, .. } = permission(bench, Vec::new());
+    RevokeDelegateTx { address, to, type_urls: vec![PULL.to_owned()], data: None }
+}
+
+/// What the ledger answers to a charge: the code, and the reason in its own words.
+async fn refusal(bench: &Bench, tokens: u128, nonce: u64) -> (String, String) {
+    let signed = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, tokens, nonce);
+    let (code, message) = bench.send_bytes(&signed.bytes).await;
+    (code, message.rsplit(": ").next().unwrap_or_default().to_owned())
+}
+
+on_both! {
+    async fn a_charge_within_the_mandate_settles_without_asking(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        assert_eq!(said(&bench.permit(10, 1).await), ("settled", 0));
+        assert!(bench.permits(10).await && !bench.permits(11).await);
+        let signed = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        assert_eq!(bench.find(&signed).await, Outcome::Absent);
+        let settled = Outcome::Settled(Settlement {
+            reference: signed.hash.clone(),
+            payer: bench.wallet.did().to_string(),
+            amount: Amount::new(10 * UNIT),
+        });
+        assert_eq!(bench.send(&signed).await, settled);
+        assert_eq!(bench.find(&signed).await, settled);
+        assert_eq!(said(&bench.pull(3, 3).await), ("settled", 3));
+        assert_eq!((bench.balance().await, bench.earned().await), (987, 13));
+        assert_eq!(bench.transfers().await.len(), 2);
+    }
+
+    async fn the_same_charge_sent_ten_times_at_once_moves_money_once(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.permit(10, 1).await;
+        let signed = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        assert_eq!(signed, bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 10, 2));
+        let outcomes = join_all((0..10).map(|_| bench.send(&signed))).await;
+        assert!(outcomes.iter().all(|outcome| said(outcome) == ("settled", 10)), "{outcomes:?}");
+        assert_eq!((bench.balance().await, bench.transfers().await.len()), (990, 1));
+    }
+
+    async fn a_charge_over_the_mandate_is_refused_for_ever(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.permit(10, 1).await;
+        let outcome = bench.pull(11, 2).await;
+        let Outcome::Refused(refused) = &outcome else { panic!("{outcome:?}") };
+        assert!(refused.is_for_mandate() && !refused.is_for_funds());
+        assert_eq!(refused.code, "INSUFFICIENT_DELEGATION");
+        bench.permit(20, 3).await;
+        assert_eq!(bench.pull(11, 2).await, outcome);
+        assert_eq!(said(&bench.pull(11, 4).await), ("settled", 11));
+        assert_eq!(bench.balance().await, 989);
+    }
+
+    async fn a_charge_without_a_mandate_is_refused_as_such(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        assert!(!bench.permits(1).await);
+        let outcome = bench.pull(1, 1).await;
+        assert!(matches!(&outcome, Outcome::Refused(refused) if refused.is_for_mandate()), "{outcome:?}");
+        assert_eq!(said(&outcome).0, "INVALID_DELEGATION");
+    }
+
+    async fn a_revoked_mandate_permits_nothing_until_it_is_given_again(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.permit(10, 1).await;
+        assert_eq!(bench.wallet_sends(2, revoke(&bench)).await.0, "OK");
+        assert!(!bench.permits(1).await);
+        let outcome = bench.pull(1, 3).await;
+        assert!(matches!(&outcome, Outcome::Refused(refused) if refused.is_for_mandate()), "{outcome:?}");
+        assert_eq!(said(&outcome).0, "INVALID_DELEGATION_TYPE_URL");
+        bench.permit(10, 4).await;
+        assert!(bench.permits(10).await);
+        assert_eq!(said(&bench.pull(1, 5).await), ("settled", 1));
+    }
+
+    async fn too_little_money_is_told_from_a_missing_mandate(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.permit(10, 1).await;
+        let outcome = bench.pull(10, 2).await;
+        assert!(matches!(&outcome, Outcome::Refused(refused) if refused.is_for_funds() && !refused.is_for_mandate()), "{outcome:?}");
+        bench.faucet().await;
+        assert_eq!(bench.pull(10, 2).await, outcome);
+        assert_eq!(said(&bench.pull(10, 3).await), ("settled", 10));
+    }
+
+    async fn each_limit_is_tripped_by_its_name(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        let now = u64::try_from(bench.clock.now().seconds()).expect("after 1970");
+        let elsewhere = AppKey::from_seed(&[9; 32]).did().to_string();
+        let unit = |tokens: u128| (tokens * UNIT).to_string();
+        let cases = [
+            ("token address is not allowed", TokenLimit { address: elsewhere.clone(), ..limit(&bench) }, 0),
+            ("token receiver is not allowed", TokenLimit { to: vec![elsewhere.clone()], ..limit(&bench) }, 0),
+            ("tx count exceeds threshold", TokenLimit { tx_count: 2, ..limit(&bench) }, 2),
+            ("delegation expired", TokenLimit { valid_until: now - 1, ..limit(&bench) }, 0),
+            ("delegation rate limit exceeded", TokenLimit { rate: Some(RateLimit { interval: 60, anchor: now - 60 }), ..limit(&bench) }, 1),
+            ("token amount exceeds tx allowance", TokenLimit { tx_allowance: (UNIT - 1).to_string(), ..limit(&bench) }, 0),
+            ("token amount exceeds total allowance", TokenLimit { total_allowance: unit(3), ..limit(&bench) }, 3),
+        ];
+        let mut nonce = 10;
+        for (reason, limit, passing) in cases {
+            nonce += 10;
+            assert_eq!(bench.wallet_sends(nonce, permission(&bench, vec![limit])).await.0, "OK", "{reason}");
+            for charge in 1..=passing {
+                assert!(bench.permits(1).await, "{reason}: charge {charge}");
+                assert_eq!(said(&bench.pull(1, nonce + charge).await), ("settled", 1), "{reason}: charge {charge}");
+            }
+            assert!(!bench.permits(1).await, "{reason}");
+            let refused = refusal(&bench, 1, nonce + 9).await;
+            assert_eq!(refused, ("INSUFFICIENT_DELEGATION".to_owned(), reason.to_owned()));
+        }
+        for (code, permission) in [
+            ("DELEGATION_EXPIRED", DelegateTx { valid_until: now - 1, ..permission(&bench, Vec::new()) }),
+            ("DELEGATION_DENIED", DelegateTx { deny: vec!["fg:t:*".to_owned()], ..permission(&bench, Vec::new()) }),
+        ] {
+            nonce += 10;
+            assert_eq!(bench.wallet_sends(nonce, permission).await.0, "OK", "{code}");
+            assert!(!bench.permits(1).await, "{code}");
+            assert_eq!(refusal(&bench, 1, nonce + 1).await.0, code);
+        }
+        nonce += 10;
+        assert_eq!(bench.wallet_sends(nonce, permission(&bench, Vec::new())).await.0, "OK");
+        assert!(bench.permits(900).await);
+        assert_eq!(said(&bench.pull(900, nonce + 1).await), ("settled", 900));
+    }
+
+    async fn a_permission_that_runs_out_follows_the_customers_own_time(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        let now = bench.clock.now();
+        let day = Duration::from_secs(86_400);
+        let until = u64::try_from(now.plus(day).seconds()).expect("after 1970");
+        let limits = vec![TokenLimit { valid_until: until, rate: Some(RateLimit { interval: 3_600, anchor: 0 }), ..limit(&bench) }];
+        bench.wallet_sends(1, permission(&bench, limits)).await;
+        assert_eq!(said(&bench.pull(1, 2).await), ("settled", 1));
+        assert_eq!(refusal(&bench, 1, 3).await.1, "delegation rate limit exceeded");
+        bench.live_at(now.plus(Duration::from_secs(3_600))).await;
+        assert_eq!(said(&bench.pull(1, 4).await), ("settled", 1));
+        bench.live_at(now.plus(day).plus(Duration::from_secs(1))).await;
+        assert_eq!(refusal(&bench, 1, 5).await.1, "delegation expired");
+        bench.live_at(now).await;
+        assert_eq!(refusal(&bench, 1, 6).await.1, "delegation expired");
+    }
+
+    async fn a_permission_out_of_order_is_refused_by_name(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let elsewhere = AppKey::from_seed(&[9; 32]).did().to_string();
+        for (code, change) in [
+            ("INVALID_TX", (|tx: &mut DelegateTx| tx.address.clone_from(&tx.to)) as fn(&mut DelegateTx)),
+            ("INVALID_TX", |tx| tx.ops.clear()),
+            ("INVALID_TX", |tx| tx.ops.push(tx.ops[0].clone())),
+            ("INVALID_TX", |tx| tx.deny = vec!["transfer".to_owned()]),
+            ("INVALID_TX", |tx| tx.ops[0].limit.as_mut().expect("a limit").tokens[0].tx_allowance = "-1".to_owned()),
+            ("INVALID_TX", |tx| tx.ops[0].limit.as_mut().expect("a limit").tokens[0].to = vec!["alice".to_owned()]),
+            ("INVALID_TX", |tx| tx.ops[0].limit.as_mut().expect("a limit").tokens[0].rate = Some(RateLimit::default())),
+            ("INVALID_DELEGATION_TYPE_URL", |tx| tx.ops[0].type_url = "transfer".to_owned()),
+        ] {
+            let mut delegate = permission(&bench, vec![limit(&bench)]);
+            change(&mut delegate);
+            assert_eq!(bench.wallet_sends(1, delegate.clone()).await.0, code, "{delegate:?}");
+        }
+        let too_many = permission(&bench, vec![TokenLimit { to: vec![elsewhere; 33], ..limit(&bench) }]);
+        assert_eq!(bench.wallet_sends(1, too_many).await.0, "INVALID_TX");
+        assert_eq!(bench.wallet_sends(1, revoke(&bench)).await.0, "INVALID_DELEGATION");
+    }
+
+    async fn charges_at_once_never_exceed_the_total(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        let total = TokenLimit { total_allowance: (50 * UNIT).to_string(), ..limit(&bench) };
+        bench.wallet_sends(1, permission(&bench, vec![total])).await;
+        let outcomes = join_all((2..12).map(|nonce| bench.pull(10, nonce))).await;
+        let settled = outcomes.iter().filter(|outcome| said(outcome).0 == "settled").count();
+        assert_eq!((settled, bench.balance().await, bench.earned().await), (5, 950, 50), "{outcomes:?}");
+    }
+
+    async fn a_refund_goes_back_once(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.send(&bench.signed("cs_1", 10, 1)).await;
+        let refund = bench.signed_errand(Errand::PayOut { to: bench.wallet.did().clone() }, 4, 1);
+        for _ in 0..2 {
+            assert_eq!(said(&bench.send(&refund).await), ("settled", 4));
+        }
+        assert_eq!((bench.balance().await, bench.earned().await), (994, 6));
+        let more = bench.signed_errand(Errand::PayOut { to: bench.wallet.did().clone() }, 7, 2);
+        assert_eq!(said(&bench.send(&more).await), ("INSUFFICIENT_FUND", 0));
+    }
+
+    async fn only_tests_may_move_an_accounts_time(db: &TestDatabase) {
+        let bench = Bench::with(db, false).await;
+        let body = serde_json::json!({"address": bench.wallet.did().as_str(), "now": 1});
+        assert_eq!(bench.post("/time", &body).await.0, 404);
+        let bench = Bench::with(db, true).await;
+        assert_eq!(bench.post("/time", &serde_json::json!({"address": "alice", "now": 1})).await.0, 400);
+        assert_eq!(bench.post("/time", &body).await.0, 204);
+    }
+
+    async fn the_published_clients_questions_about_permissions_are_answered(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.permit(10, 1).await;
+        bench.pull(4, 2).await;
+        let address = delegation_address(bench.wallet.did(), bench.app.did());
+        let answer = bench.query(&format!(
+            "{{getDelegateState(address: \"{address}\"){{code state{{address from to deny validUntil ops{{key value{{limit{{tokens{{address to \
+             txAllowance totalAllowance txSent spentAllowance lastTx}}}}}}}}}}}}}}"
+        )).await;
+        let state = &answer["data"]["getDelegateState"]["state"];
+        assert_eq!((&state["from"], &state["to"]), (&bench.wallet.did().as_str().into(), &bench.app.did().as_str().into()));
+        let limit = &state["ops"][0]["value"]["limit"]["tokens"][0];
+        assert_eq!((&state["ops"][0]["key"], &limit["txSent"]), (&PULL.into(), &1.into()));
+        assert_eq!((&limit["txAllowance"], &limit["spentAllowance"]), (&(10 * UNIT).to_string().into(), &(4 * UNIT).to_string().into()));
+        assert!(bench.rail.verify(&bench.method, std::slice::from_ref(&bench.currency)).await.is_ok());
+    }
+}

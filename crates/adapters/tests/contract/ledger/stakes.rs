@@ -1,0 +1,133 @@
+//! Deposits are held, taken for what is owed, and returned; the customer can also fetch them alone, after a while.
+
+use super::bench::{Bench, UNIT, WAITING, said};
+use souk_adapters::arcblock::{ClaimStakeTx, Evidence, ReturnStakeTx, RevokeStakeTx, SlashStakeTx, TokenInput, TransactionInput};
+use souk_adapters::identity::stake_address;
+use souk_adapters::on_both;
+use souk_adapters::sandbox::ledger::{CHAIN_ID, token};
+use souk_domain::payment::{Errand, Outcome, Settlement, SignedTransfer};
+use souk_domain::shared::{Amount, Clock};
+use std::time::Duration;
+
+fn address(bench: &Bench, subject: &str) -> String {
+    stake_address(bench.wallet.did(), bench.app.did(), subject).to_string()
+}
+
+fn back(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransfer {
+    bench.signed_errand(Errand::ReturnStake { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
+}
+
+fn taken(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransfer {
+    bench.signed_errand(Errand::Slash { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
+}
+
+fn revoke(bench: &Bench, subject: &str, tokens: u128) -> RevokeStakeTx {
+    let tokens = vec![TokenInput { address: token().to_string(), value: (tokens * UNIT).to_string() }];
+    let outputs = vec![TransactionInput { owner: bench.wallet.did().to_string(), tokens, assets: Vec::new() }];
+    RevokeStakeTx { address: address(bench, subject), outputs, data: None }
+}
+
+fn claim(bench: &Bench, subject: &str, evidence: &str) -> ClaimStakeTx {
+    ClaimStakeTx { address: address(bench, subject), evidence: Some(Evidence { hash: evidence.to_owned() }), data: None }
+}
+
+on_both! {
+    async fn a_deposit_is_held_slashed_in_part_and_the_rest_returned(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        assert_eq!(bench.staked("sub_1").await, (0, 0));
+        assert_eq!(said(&bench.stake("sub_1", 10, 1).await), ("settled", 10));
+        assert_eq!((bench.staked("sub_1").await, bench.balance().await), ((10, 0), 990));
+        let slash = taken(&bench, "sub_1", 3, 1);
+        let settled = Outcome::Settled(Settlement {
+            reference: slash.hash.clone(),
+            payer: bench.app.did().to_string(),
+            amount: Amount::new(3 * UNIT),
+        });
+        for _ in 0..2 {
+            assert_eq!(bench.send(&slash).await, settled);
+        }
+        assert_eq!((bench.staked("sub_1").await, bench.earned().await), ((7, 0), 3));
+        let rest = back(&bench, "sub_1", 7, 2);
+        for _ in 0..2 {
+            assert_eq!(said(&bench.send(&rest).await), ("settled", 7));
+        }
+        assert_eq!((bench.staked("sub_1").await, bench.balance().await, bench.earned().await), ((0, 0), 997, 3));
+        let kinds: Vec<String> = bench.transfers().await.iter().map(|moved| format!("{} {}", moved["type"], moved["amount"])).collect();
+        let expected = |kind: &str, tokens: u128| format!("\"fg:t:{kind}\" \"{}\"", tokens * UNIT);
+        assert_eq!(kinds.len(), 3, "{kinds:?}");
+        for moved in [expected("stake", 10), expected("slash_stake", 3), expected("return_stake", 7)] {
+            assert!(kinds.contains(&moved), "{moved} is not in {kinds:?}");
+        }
+    }
+
+    async fn each_subject_has_a_stake_of_its_own_and_more_can_be_added(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.stake("sub_1", 10, 1).await;
+        bench.stake("sub_2", 20, 2).await;
+        assert_eq!(said(&bench.stake("sub_1", 5, 3).await), ("settled", 5));
+        assert_eq!((bench.staked("sub_1").await, bench.staked("sub_2").await), ((15, 0), (20, 0)));
+        assert_eq!(said(&bench.send(&back(&bench, "sub_1", 16, 4)).await), ("INSUFFICIENT_FUND", 0));
+        assert_eq!(said(&bench.send(&back(&bench, "sub_3", 1, 5)).await), ("INVALID_STAKE_STATE", 0));
+    }
+
+    async fn a_deposit_that_the_customer_cannot_pay_is_refused(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        assert_eq!(said(&bench.stake("sub_1", 1_001, 1).await), ("INSUFFICIENT_FUND", 0));
+        assert_eq!((bench.staked("sub_1").await, bench.balance().await), ((0, 0), 1_000));
+    }
+
+    async fn a_customer_fetches_a_deposit_when_the_waiting_period_is_over(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.stake("sub_1", 10, 1).await;
+        let now = bench.clock.now();
+        bench.live_at(now).await;
+        let (code, evidence) = bench.wallet_sends(2, revoke(&bench, "sub_1", 10)).await;
+        assert_eq!((code.as_str(), bench.staked("sub_1").await), ("OK", (0, 10)));
+        assert_eq!(said(&bench.send(&back(&bench, "sub_1", 1, 1)).await).0, "INSUFFICIENT_FUND");
+        assert_eq!(said(&bench.send(&taken(&bench, "sub_1", 4, 2)).await), ("settled", 4));
+        assert_eq!(bench.staked("sub_1").await, (0, 6));
+        assert_eq!(bench.wallet_sends(3, claim(&bench, "sub_1", &evidence)).await.0, "WITHIN_WAITING_PERIOD");
+        bench.live_at(now.plus(WAITING)).await;
+        assert_eq!(bench.wallet_sends(3, claim(&bench, "sub_1", &evidence)).await.0, "WITHIN_WAITING_PERIOD");
+        bench.live_at(now.plus(WAITING).plus(Duration::from_secs(1))).await;
+        assert_eq!(bench.wallet_sends(4, claim(&bench, "sub_1", &evidence)).await.0, "INSUFFICIENT_FUND");
+        assert_eq!((bench.balance().await, bench.earned().await), (990, 4));
+    }
+
+    async fn what_was_revoked_is_claimed_once(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.stake("sub_1", 10, 1).await;
+        let (_, evidence) = bench.wallet_sends(2, revoke(&bench, "sub_1", 6)).await;
+        assert_eq!(bench.staked("sub_1").await, (4, 6));
+        bench.clock.advance(WAITING + Duration::from_secs(1));
+        assert_eq!(bench.wallet_sends(3, claim(&bench, "sub_1", &evidence)).await.0, "OK");
+        assert_eq!(bench.wallet_sends(4, claim(&bench, "sub_1", &evidence)).await.0, "ALREADY_CLAIMED");
+        assert_eq!((bench.staked("sub_1").await, bench.balance().await), ((4, 0), 996));
+        assert_eq!(bench.wallet_sends(5, claim(&bench, "sub_1", &"0".repeat(64))).await.0, "INVALID_TX");
+        assert_eq!(bench.wallet_sends(6, revoke(&bench, "sub_1", 5)).await.0, "INSUFFICIENT_FUND");
+    }
+
+    async fn only_the_parties_of_a_stake_move_it(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.stake("sub_1", 10, 1).await;
+        let share = |owner: &str| {
+            let tokens = vec![TokenInput { address: token().to_string(), value: UNIT.to_string() }];
+            vec![TransactionInput { owner: owner.to_owned(), tokens, assets: Vec::new() }]
+        };
+        let stake = address(&bench, "sub_1");
+        let (app, payer) = (bench.app.did().as_str(), bench.wallet.did().as_str());
+        let slash = SlashStakeTx { address: stake.clone(), outputs: share(app), message: "m".to_owned(), data: None };
+        let (code, message) = bench.send_bytes(&bench.wallet.send(CHAIN_ID, 2, slash.into())).await;
+        assert_eq!((code.as_str(), message.contains("You are not allowed to slash from this stake")), ("INVALID_TX", true), "{message}");
+        let returned = ReturnStakeTx { address: stake, outputs: share(payer), message: "m".to_owned(), data: None };
+        let (code, message) = bench.send_bytes(&bench.wallet.send(CHAIN_ID, 3, returned.into())).await;
+        assert_eq!((code.as_str(), message.contains("Can only return stake from receiver")), ("INVALID_TX", true), "{message}");
+        assert_eq!(bench.staked("sub_1").await, (10, 0));
+    }
+}

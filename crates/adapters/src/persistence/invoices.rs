@@ -18,21 +18,24 @@ pub struct SqlInvoices<'s>(pub &'s mut Session);
 #[async_trait]
 impl Invoices for SqlInvoices<'_> {
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<bool, StorageError> {
-        let upsert = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
+        let insert = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
                           session_id, intent_id, bill_to, total, amount_paid, created_at, finalized_at, paid_at, updated_at)
                       VALUES ($1, $2, NULL, 'draft', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, NULL, NULL, $14)
-                      ON CONFLICT (id) DO UPDATE SET
-                          description = excluded.description, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
-                          method_id = excluded.method_id, intent_id = excluded.intent_id, bill_to = excluded.bill_to,
-                          total = excluded.total, updated_at = excluded.updated_at
-                          WHERE invoices.status = 'draft'";
-        let query = self.0.query(upsert).bind(&invoice.id).bind(invoice.mode).bind(invoice.reason).bind(&invoice.description);
+                      ON CONFLICT (id) DO NOTHING";
+        let query = self.0.query(insert).bind(&invoice.id).bind(invoice.mode).bind(invoice.reason).bind(&invoice.description);
         let query = query.bind(&invoice.customer_id).bind(&invoice.currency_id).bind(&invoice.method_id).bind(&invoice.session_id);
         let query = query.bind(&invoice.intent_id).bind(&invoice.bill_to).bind(invoice.total).bind(invoice.amount_paid);
         if query.bind(invoice.created_at).bind(invoice.updated_at).execute().await? == 0 {
-            return Ok(false);
+            let update = "UPDATE invoices SET description = $2, customer_id = $3, currency_id = $4, method_id = $5, intent_id = $6,
+                              bill_to = $7, total = $8, updated_at = $9
+                          WHERE id = $1 AND status = 'draft'";
+            let query = self.0.query(update).bind(&invoice.id).bind(&invoice.description).bind(&invoice.customer_id);
+            let query = query.bind(&invoice.currency_id).bind(&invoice.method_id).bind(&invoice.intent_id).bind(&invoice.bill_to);
+            if query.bind(invoice.total).bind(invoice.updated_at).execute().await? == 0 {
+                return Ok(false);
+            }
+            self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).execute().await?;
         }
-        self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).execute().await?;
         let insert = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         for (position, item) in (0u32..).zip(items) {

@@ -50,6 +50,7 @@ on_both! {
             reference: signed.hash.clone(),
             payer: bench.wallet.did().to_string(),
             amount: Amount::new(10 * UNIT),
+            card: None,
         });
         assert_eq!(bench.send(&signed).await, settled);
         assert_eq!(bench.find(&signed).await, settled);

@@ -87,7 +87,8 @@ async function finalize(account: Account, claim: Claim): Promise<string> {
   const partial = decodeTx(claim.partialTx ?? '');
   const wallet = walletOf(account);
   const read = intentionOf(partial.itx.typeUrl, Buffer.from(partial.itx.value, 'base64'));
-  if (read.kind !== 'transfer' && read.kind !== 'stake') throw new Error(`cannot prepare ${partial.itx.typeUrl}`);
+  if (read.kind === 'delegate') return signAlone(wallet, partial);
+  if (read.kind === 'other') throw new Error(`cannot prepare ${partial.itx.typeUrl}`);
   const { kind: _, data, ...itx } = read;
   const tokens = claim.requirement?.tokens ?? [];
   const inputs = [{ owner: account.address, tokens, assets: [] }];
@@ -103,6 +104,13 @@ async function finalize(account: Account, claim: Claim): Promise<string> {
   const name = methodName(partial.itx.typeUrl);
   const signedInside = await client[`multiSign${name}`]?.({ tx, wallet });
   return client[`sign${name}`]?.({ tx: signedInside, wallet, encoding: 'base58' }) as Promise<string>;
+}
+
+/** Signs what nobody but the sender signs, leaving its inside as it came. */
+async function signAlone(wallet: WalletObject, { from, nonce, chainId, serviceFee, itx }: DecodedTx): Promise<string> {
+  const tx = { from, pk: wallet.publicKey, nonce, chainId, itx };
+  const sign = encoder({ from, nonce, chainId, serviceFee, itx })[`sign${methodName(itx.typeUrl)}`];
+  return sign?.({ tx, wallet, encoding: 'base58' }) as Promise<string>;
 }
 
 async function signature(account: Account, claim: Claim): Promise<string> {

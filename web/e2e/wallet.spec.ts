@@ -5,7 +5,7 @@ import { StoreSide, serveLedger, TOKEN } from './fixtures/connect';
 import { looks } from './fixtures/look';
 
 const load = createRequire(import.meta.url);
-const { fromBase58 } = load('@ocap/util');
+const { fromBase58, toBase58 } = load('@ocap/util');
 const { fromPublicKey } = load('@ocap/wallet');
 const { toTypeInfo } = load('@arcblock/did');
 const AUTH = 'http://127.0.0.1/api/did/payment/auth?_t_=t1';
@@ -245,6 +245,24 @@ test('keeps its accounts, and answers with the chosen one', async ({ page }) => 
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByText('You can go back')).toBeVisible();
   expect(store.answers).toHaveLength(1);
+});
+
+test('shows the permissions that were given, and takes one back', async ({ page }) => {
+  const ledger = await serveLedger(page);
+  const store = new StoreSide([]);
+  const limit = { tokens: [{ address: TOKEN, txAllowance: FIVE }] };
+  const ops = [{ key: 'fg:t:transfer_v2', value: { limit } }];
+  ledger.permitted.push({ address: 'z2b1', to: store.app.address, ops });
+  await open(page, null);
+  await createAccount(page);
+  await expect(page.getByText('At most 5 SKT per payment')).toBeVisible();
+  await expect(page.getByText(store.app.address)).toBeVisible();
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  await expect(page.getByText('Revoked. The store must ask you again.')).toBeVisible();
+  await expect(page.getByText('At most 5 SKT per payment')).toBeHidden();
+  const tx = store.client.decodeTx(toBase58(Buffer.from(ledger.sent[0] ?? '', 'base64url')));
+  expect(tx).toMatchObject({ chainId: 'souk-sandbox', itx: { typeUrl: 'fg:t:revoke_delegate' } });
+  expect(Buffer.from(tx.itx.value, 'base64').toString('latin1')).toContain('fg:t:transfer_v2');
 });
 
 for (const { locale: language, scheme } of looks) {

@@ -2,6 +2,7 @@
 
 mod cart;
 mod manage;
+mod rates;
 mod recurring;
 mod stake;
 mod tiers;
@@ -10,6 +11,7 @@ mod wording;
 
 pub use cart::*;
 pub use manage::*;
+pub use rates::*;
 pub use recurring::*;
 pub use stake::*;
 pub use tiers::*;

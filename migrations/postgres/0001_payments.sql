@@ -74,7 +74,7 @@ CREATE TABLE idempotency_keys (
     key         TEXT        NOT NULL,
     fingerprint TEXT        NOT NULL,
     status      BIGINT,
-    body        TEXT,
+    body        BYTEA, -- encrypted
     taken_at    TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (caller, key)
 );

@@ -75,7 +75,7 @@ CREATE TABLE idempotency_keys (
     key         TEXT    NOT NULL,
     fingerprint TEXT    NOT NULL,
     status      INTEGER,
-    body        TEXT,
+    body        BLOB, -- encrypted
     taken_at    INTEGER NOT NULL,
     PRIMARY KEY (caller, key)
 ) STRICT;

@@ -5,6 +5,7 @@ use poem::http::Method;
 use serde_json::{Value, json};
 use souk_adapters::arcblock::{Itx, Transaction, TransferV3Tx};
 use souk_adapters::on_both;
+use souk_domain::access::ConnectSession;
 use std::time::Duration;
 
 #[tokio::test]
@@ -212,6 +213,37 @@ async fn a_browser_that_gives_up_removes_its_session() {
     let connect = Connect::begin(&app, &browser, "login", "").await;
     browser.get(&format!("/api/did/login/timeout?_t_={}", connect.token)).await.ok();
     connect.status().await.refused(400);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_session_keeps_the_parameters_that_are_used_and_no_others() {
+    let app = TestApp::open().await;
+    let long = "x".repeat(400);
+    let connect = Connect::begin(&app, &app.browser(), "login", &format!("&a={long}&b={long}&checkoutSessionId=cs_1&mode=setup")).await;
+    let found = app.ctx.store.read().await.expect("reads").connect_sessions().find(&connect.token, app.ctx.now()).await;
+    let params = found.expect("reads").expect("is there").params;
+    assert_eq!(params.keys().collect::<Vec<_>>(), ["checkoutSessionId", "livemode", "locale", "mode"]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_thousand_expired_sessions_and_keys_are_gone_after_one_round() {
+    let app = TestApp::open().await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let now = app.ctx.now();
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let session = unit.connect_sessions().find(&connect.token, now).await.expect("reads").expect("is there");
+    for number in 0..1_000 {
+        let session = ConnectSession { token: format!("{number:032}"), ..session.clone() };
+        unit.connect_sessions().insert(&session).await.expect("inserts");
+        unit.idempotency().take("anna", &format!("k{number}"), "first", now, now).await.expect("takes");
+    }
+    unit.commit().await.expect("commits");
+    app.advance(Duration::from_secs(25 * 3_600));
+    souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
+    assert_eq!(app.count("SELECT count(*) AS n FROM connect_sessions").await, 0);
+    assert_eq!(app.count("SELECT count(*) AS n FROM idempotency_keys").await, 0);
     app.finish().await;
 }
 

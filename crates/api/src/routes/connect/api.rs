@@ -14,8 +14,22 @@ use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession,
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The most parameters a page may attach, and the most characters of each.
-const PARAMS_MAX: usize = 20;
+/// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
+const PARAMS: [&str; 12] = [
+    "checkoutSessionId",
+    "sessionUserDid",
+    "locale",
+    "subscriptionId",
+    "customerId",
+    "invoiceId",
+    "currencyId",
+    "autoRechargeConfigId",
+    "action",
+    "mode",
+    "livemode",
+    "visitorId",
+];
+/// The most characters of each.
 const PARAM_MAX: usize = 500;
 /// Largest answer of a wallet, in bytes.
 const ANSWER_MAX: usize = 128 * 1024;
@@ -47,8 +61,7 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
     app.limits.admit_connect(request)?;
     let query = request.uri().query().unwrap_or_default();
     let params: BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes())
-        .filter(|(name, value)| name.len() <= PARAM_MAX && value.len() <= PARAM_MAX)
-        .take(PARAMS_MAX)
+        .filter(|(name, value)| PARAMS.contains(&name.as_ref()) && value.len() <= PARAM_MAX)
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect();
     let user = guest.0.map(|caller| caller.user);

@@ -197,7 +197,10 @@ async fn wait(
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
-    unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
+    if !unit.attempts().postpone(&attempt.id, status, error, check_at, now).await? {
+        // It ended meanwhile, and the intent may be its successor's by now.
+        return Ok(());
+    }
     unit.intents().mark(intent, marked, error, now).await?;
     unit.commit().await?;
     Ok(())

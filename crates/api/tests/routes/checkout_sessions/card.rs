@@ -2,6 +2,9 @@
 
 use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp, form};
 use serde_json::{Value, json};
+use souk_domain::billing;
+use souk_domain::payment::{Outcome, Pursued};
+use souk_domain::shared::SessionId;
 use std::time::Duration;
 
 async fn polled(app: &TestApp, buyer: &Buyer, session: &str) -> Value {
@@ -131,5 +134,30 @@ async fn a_card_intent_that_the_provider_refuses_does_not_block_the_order() {
     alice.pay_by_wallet(&app, &session).await;
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
     app.drain().await;
+    app.finish().await;
+}
+
+/// A question to the network that was answered after the attempt had made room for another one.
+#[tokio::test]
+async fn a_late_answer_about_an_ended_attempt_leaves_the_intent_alone() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_card(&app, &session).await;
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let found = unit.sessions().find(&SessionId::parse(&session).expect("an id")).await.expect("reads").expect("is there");
+    let intent = found.intent_id.expect("an intent");
+    let attempt = unit.attempts().open_of_intent(&intent).await.expect("reads").expect("is there");
+    let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("is there");
+    let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("is there");
+    let late = Pursued { attempt, method, currency };
+    unit.commit().await.expect("commits");
+    alice.submit_for_wallet(&app, &session).await;
+    let status = alice.retrieve(&session).await["paymentIntent"]["status"].clone();
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    billing::note(&app.ctx, unit.as_mut(), &late, &Outcome::Unknown("late".to_owned())).await.expect("is noted");
+    unit.commit().await.expect("commits");
+    assert_eq!(status, "requires_payment_method");
+    assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], status);
     app.finish().await;
 }

@@ -3,8 +3,8 @@
 use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp, form};
 use serde_json::{Value, json};
 use souk_domain::billing;
-use souk_domain::payment::{Outcome, Pursued};
-use souk_domain::shared::SessionId;
+use souk_domain::payment::{MethodSettings, Outcome, Pursued, Secret};
+use souk_domain::shared::{Mode, SessionId};
 use std::time::Duration;
 
 async fn polled(app: &TestApp, buyer: &Buyer, session: &str) -> Value {
@@ -134,6 +134,26 @@ async fn a_card_intent_that_the_provider_refuses_does_not_block_the_order() {
     alice.pay_by_wallet(&app, &session).await;
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
     app.drain().await;
+    app.finish().await;
+}
+
+/// The provider does not know the store's key any more: that is the owner's to read, not the payer's.
+#[tokio::test]
+async fn a_wrong_key_of_the_store_is_not_told_to_the_payer() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let methods = unit.methods().list(Mode::Test).await.expect("reads");
+    let mut method = methods.into_iter().find(|method| method.kind.is_card()).expect("a card method");
+    let MethodSettings::Stripe { secret_key, .. } = &mut method.settings else { panic!("a card method") };
+    *secret_key = Secret::new("sk_test_of_another_store");
+    unit.methods().update(&method).await.expect("writes");
+    unit.commit().await.expect("commits");
+    let refused = alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(500);
+    assert_eq!(refused["error"], "Sorry, something went wrong.");
+    let error = &alice.retrieve(&session).await["paymentIntent"]["last_payment_error"];
+    assert_eq!(error["message"], "Sorry, something went wrong.");
     app.finish().await;
 }
 

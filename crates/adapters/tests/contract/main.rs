@@ -2,6 +2,7 @@
 
 mod apps;
 mod attempts;
+mod billing;
 mod cards;
 mod catalogue;
 mod checkout_sessions;

@@ -2,6 +2,7 @@
 
 mod apps;
 mod attempts;
+mod beancount;
 mod cards;
 mod catalogue;
 mod checkout_sessions;
@@ -24,3 +25,4 @@ mod queue_outage;
 mod queue_processes;
 mod till;
 mod users;
+mod verify;

@@ -61,6 +61,8 @@ pub enum SubmitError {
     MethodNotSupported,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
+    #[error("Multiple items with custom unit amount are not supported")]
+    SeveralCustomAmounts,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("Validate failed")]
@@ -80,6 +82,7 @@ impl From<CartError> for SubmitError {
     fn from(error: CartError) -> Self {
         match error {
             CartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
+            CartError::SeveralCustomAmounts => Self::SeveralCustomAmounts,
             CartError::Amount(error) => Self::Amount(error),
         }
     }
@@ -175,7 +178,12 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     let now = ctx.now();
     let Some(loaded) = load(ctx, submission, now).await? else { return Ok(Step::Complete) };
     let Loaded { session, method, currency, items, held, attempt, .. } = &loaded;
-    let cart: Vec<_> = session.items.iter().zip(items).map(|(item, (price, _))| CartItem { price, quantity: item.quantity }).collect();
+    let cart: Vec<_> = session
+        .items
+        .iter()
+        .zip(items)
+        .map(|(item, (price, _))| CartItem { price, quantity: item.quantity, custom_amount: None })
+        .collect();
     for item in &cart {
         if let Err(error) = check_quantity(item.price, item.quantity, held_of(held, &item.price.id)) {
             return Ok(Step::Short(error, session.version));

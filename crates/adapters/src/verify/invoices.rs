@@ -74,6 +74,9 @@ struct Open {
     said: Amount,
     /// What its rows sum to.
     sum: Amount,
+    /// What lessens the sum: credits of an invoice.
+    less: Amount,
+    /// What it may be at most.
     limit: Amount,
 }
 
@@ -86,8 +89,8 @@ async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let mut check = Check::new("lines equal their calculations and sum to the total");
     let mut open = Open::default();
     let close = |open: &Open, check: &mut Check| {
-        if open.sum != open.said {
-            check.breaches.push(format!("{} says {}, its lines {}", open.id, open.said, open.sum));
+        if open.sum.minus(open.less) != Ok(open.said) {
+            check.breaches.push(format!("{} says {}, its lines {} less {}", open.id, open.said, open.sum, open.less));
         }
     };
     let read = |row: &Row| -> Result<(), StorageError> {
@@ -101,7 +104,8 @@ async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
         else {
             return Ok(());
         };
-        open.sum = open.sum.plus(amount).map_err(overflow)?;
+        let sum = if calculation.is_credit() { &mut open.less } else { &mut open.sum };
+        *sum = sum.plus(amount).map_err(overflow)?;
         match calculation.amount() {
             Ok(reckoned) if reckoned == amount => {}
             reckoned => check.breaches.push(format!("{} has a line of {amount} that reckons to {reckoned:?}", open.id)),
@@ -127,7 +131,7 @@ async fn refunds(checks: &mut Checks<'_>) -> Result<(), StorageError> {
         let id: String = row.get("id")?;
         if id != open.id {
             close(&open, &mut check);
-            open = Open { id, said: row.get("amount_refunded")?, limit: row.get("amount_received")?, sum: Amount::ZERO };
+            open = Open { id, said: row.get("amount_refunded")?, limit: row.get("amount_received")?, ..Open::default() };
         }
         if let Some(amount) = row.get::<Option<Amount>>("amount")? {
             check.of += 1;

@@ -679,6 +679,23 @@ test.describe('the form', () => {
 });
 
 test.describe('paying by wallet', () => {
+  test('asks no wallet where nothing is to be paid', async ({ page }) => {
+    const free = { unit_amount: '0', currency_options: [{ currency_id: 'pc_skt', unit_amount: '0' }] };
+    const order = { line_items: [lineItem(1, {}, free)], amount_total: '0' };
+    const done = completed({}, { ...order, payment_status: 'no_payment_required' });
+    const { backend, seen } = await serve(page, { checkout: checkout({}, order) });
+    const connect = await serveConnect(page);
+    await go(page);
+    await submit(page).waitFor();
+    backend.submit = { status: 200, body: done };
+    backend.checkout = done;
+    await submit(page).click();
+    await expect(page.getByRole('heading', { level: 1, name: /thank|complete|order/i })).toBeVisible();
+    await expect(page.getByRole('dialog')).toHaveCount(0);
+    expect(connect.tokens).toHaveLength(0);
+    expect(seen.submits).toHaveLength(1);
+  });
+
   test('asks the wallet with the session and its user, traps focus, and gives it back', async ({ page }) => {
     await serve(page);
     const connect = await serveConnect(page);

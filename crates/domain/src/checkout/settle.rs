@@ -9,7 +9,7 @@ use crate::payment::{
     Asker, Attempt, AttemptKind, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, RailError, Refusal, Settlement, ask, card_ask,
     next_check, not_opened, setup_outcome,
 };
-use crate::shared::{AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, StorageError, Timestamp};
+use crate::shared::{Amount, AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use futures_util::FutureExt;
@@ -250,6 +250,9 @@ pub(super) async fn complete(
         let id = EntryId::new(now, random);
         let entry = Entry::of_movement(id, session.mode, Reason::Payment, attempt.id.as_str(), now, &movement)?;
         unit.journal().book(&entry).await?;
+    } else if let Some(intent) = &session.intent_id {
+        // Nothing was to be paid: the intent ends with that, and does not look unpaid for ever.
+        unit.intents().succeed(intent, Amount::ZERO, "", "", now).await?;
     }
     if let Some(invoice) = &session.invoice_id {
         unit.invoices().pay(invoice, session.amount_total, session.intent_id.as_ref(), now).await?;

@@ -180,6 +180,7 @@ export interface StripeContext {
 }
 
 export interface Submitted {
+  checkoutSession?: CheckoutSession;
   paymentIntent?: PaymentIntent | null;
   stripeContext?: StripeContext | null;
   customer?: Customer | null;

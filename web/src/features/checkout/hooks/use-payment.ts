@@ -166,6 +166,13 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     return {};
   };
 
+  /** It is complete: shows so, and looks again until the session can be read. */
+  const conclude = async () => {
+    const paid = await retrieve(session.id).catch(() => null);
+    if (paid && isComplete(paid.checkoutSession)) finish(paid);
+    else setPhase({ name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' });
+  };
+
   const confirmByWallet = () => {
     setPhase({ name: 'wallet' });
     openConnect({
@@ -198,7 +205,9 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       const key = idempotencyKey();
       const answer = await repeated(() => submit(session.id, body, key), LOST_SUBMITS);
       if (answer.customer) take({ ...checkout, customer: answer.customer });
-      if (isCard(option.method.type)) confirmByCard(answer.stripeContext);
+      // Nothing was to be paid, or it is paid already.
+      if (answer.checkoutSession && isComplete(answer.checkoutSession)) await conclude();
+      else if (isCard(option.method.type)) confirmByCard(answer.stripeContext);
       else if (answer.paymentIntent?.status === 'succeeded') setPhase({ name: 'paying', by: 'wallet' });
       else confirmByWallet();
       return {};

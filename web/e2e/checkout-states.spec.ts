@@ -403,6 +403,34 @@ test.describe('the order', () => {
   });
 });
 
+test.describe('cookies', () => {
+  test('are asked about once by itself, and the way to pay stays free', async ({ page }) => {
+    await serve(page, { banner: true });
+    await go(page);
+    const banner = page.getByRole('region', { name: 'Cookies' });
+    await expect(banner).toBeVisible();
+    await accessible(page);
+    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+    const top = (await banner.boundingBox())?.y ?? 0;
+    const last = page.locator('.checkout-cancel');
+    await expect.poll(async () => (await last.boundingBox())?.y ?? top).toBeLessThan(top - 40);
+    const pay = await submit(page).boundingBox();
+    expect((pay?.y ?? 0) + (pay?.height ?? 0)).toBeLessThanOrEqual(top);
+    await banner.getByRole('button', { name: 'Got it' }).click();
+    await expect(banner).toHaveCount(0);
+    await page.reload();
+    await expect(submit(page)).toBeVisible();
+    await expect(banner).toHaveCount(0);
+  });
+
+  test('are the business of the page around an inline checkout', async ({ page }) => {
+    await serve(page, { banner: true });
+    await go(page, '?mode=inline');
+    await expect(submit(page)).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Cookies' })).toHaveCount(0);
+  });
+});
+
 test.describe('the form', () => {
   test('has no fields while nobody is signed in, and connects first', async ({ page }) => {
     const { backend } = await serve(page, { user: null, checkout: checkout({ customer: null }) });

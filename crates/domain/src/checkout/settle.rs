@@ -13,14 +13,16 @@ use crate::shared::{Amount, AttemptId, EntitlementId, EntryId, EventId, PaymentI
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt};
 use std::time::Duration;
 
 /// How often an outcome that lost a race is applied again.
 const TRIES: u32 = 8;
 /// Attempts that one round asks about at the same time.
 const AT_ONCE: usize = 16;
-/// A round's attempts are nobody else's for this long: 200 of them, 16 at once and 10 s each, fit into it.
-const CLAIM: Duration = Duration::from_secs(180);
+/// A round's attempts are nobody else's for this long: 200 of them, 16 at once, fit into it when each asks its network three
+/// times and waits 10 s for every answer.
+const CLAIM: Duration = Duration::from_secs(420);
 /// A polling page may make us ask the network this often.
 pub const NUDGE_INTERVAL: Duration = Duration::from_secs(1);
 /// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.
@@ -120,12 +122,10 @@ pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> 
     let mut unit = ctx.store.begin().await?;
     let due = unit.attempts().claim_due(now, now.plus(CLAIM), limit).await?;
     unit.commit().await?;
-    let mut failure = None;
-    for chunk in due.chunks(AT_ONCE) {
-        let asked: Vec<_> = chunk.iter().map(|id| settle(ctx, id).boxed()).collect();
-        failure = failure.or(futures_util::future::join_all(asked).await.into_iter().find_map(Result::err));
-    }
-    match failure {
+    // Where one waits for long, the next take the places of those that are done.
+    let asked = stream::iter(&due).map(|id| settle(ctx, id).boxed()).buffer_unordered(AT_ONCE);
+    let failures: Vec<_> = asked.filter_map(async |done| done.err()).collect().await;
+    match failures.into_iter().next() {
         Some(error) => Err(error),
         None => Ok(due.len()),
     }

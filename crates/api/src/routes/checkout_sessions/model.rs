@@ -4,11 +4,11 @@ use crate::routes::payments::{AddressModel, CustomerModel, IntentModel, MethodMo
 use crate::routes::prices::PriceModel;
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink};
+use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink, SessionStatus};
 use souk_domain::customer::{ContactForm, PageInfo};
 use souk_domain::payment::Method;
-use souk_domain::pricing::{Metadata, Price, Product};
-use souk_domain::shared::Text;
+use souk_domain::pricing::{CartItem, Metadata, Price, Product, cart_total};
+use souk_domain::shared::{Amount, Text};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Default, Object)]
@@ -233,7 +233,7 @@ pub struct SessionModel {
     pub url: String,
     pub currency_id: String,
     pub line_items: Vec<LineItemModel>,
-    /// Base units; 0 until submitted.
+    /// Base units of `currency_id`: while the session is open, what its items cost now.
     pub amount_subtotal: String,
     pub amount_total: String,
     pub submit_type: String,
@@ -257,12 +257,23 @@ pub struct SessionModel {
     pub updated_at: String,
 }
 
+/// Quantities and prices may have changed since the last submit, or there was none.
+fn amount_of(expanded: &Expanded) -> Amount {
+    let session = &expanded.session;
+    let price_of = |item: &LineItem| expanded.items.iter().map(|(price, _)| price).find(|price| price.id == item.price_id);
+    let cart = session.items.iter().map(|item| Some(CartItem { price: price_of(item)?, quantity: item.quantity, custom_amount: None }));
+    let cart = cart.collect::<Option<Vec<_>>>().filter(|_| session.status == SessionStatus::Open);
+    let total = cart.and_then(|cart| cart_total(&cart, &session.currency_id).ok());
+    total.unwrap_or(session.amount_total)
+}
+
 impl SessionModel {
     /// `private`: whether the reader may see whose it is.
     #[must_use]
     pub fn new(expanded: &Expanded, site: &Site, private: bool) -> Self {
         let session = &expanded.session;
         let find = |item: &LineItem| expanded.items.iter().find(|(price, _)| price.id == item.price_id);
+        let amount = amount_of(expanded).to_string();
         let contact = session.contact.as_ref().filter(|_| private).map(|contact| ContactModel {
             name: contact.name.clone(),
             email: contact.email.clone(),
@@ -289,8 +300,8 @@ impl SessionModel {
             url: site.address(&format!("/checkout/pay/{}", session.id)),
             currency_id: session.currency_id.to_string(),
             line_items: session.items.iter().map(|item| LineItemModel::new(item, find(item))).collect(),
-            amount_subtotal: session.amount_total.to_string(),
-            amount_total: session.amount_total.to_string(),
+            amount_subtotal: amount.clone(),
+            amount_total: amount,
             submit_type: "pay".to_owned(),
             phone_number_collection: PhoneCollectionModel { enabled: session.form.collect_phone },
             billing_address_collection: address_collection(&session.form),

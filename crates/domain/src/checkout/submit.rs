@@ -59,6 +59,8 @@ pub enum SubmitError {
     MethodNotSupported,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
+    #[error("Multiple items with custom unit amount are not supported")]
+    SeveralCustomAmounts,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("Validate failed")]
@@ -78,6 +80,7 @@ impl From<CartError> for SubmitError {
     fn from(error: CartError) -> Self {
         match error {
             CartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
+            CartError::SeveralCustomAmounts => Self::SeveralCustomAmounts,
             CartError::Amount(error) => Self::Amount(error),
         }
     }
@@ -135,7 +138,8 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     }
     let (method, currency) = find_method(ctx, unit.as_mut(), &session, submission).await?;
     let (prices, products) = load_items(unit.as_mut(), &session).await?;
-    let cart: Vec<_> = session.items.iter().zip(&prices).map(|(item, price)| CartItem { price, quantity: item.quantity }).collect();
+    let cart: Vec<_> =
+        session.items.iter().zip(&prices).map(|(item, price)| CartItem { price, quantity: item.quantity, custom_amount: None }).collect();
     let held = unit.prices().holds(&session.id).await?;
     for item in &cart {
         let own = held.iter().find(|hold| hold.price_id == item.price.id).map_or(0, |hold| hold.quantity);

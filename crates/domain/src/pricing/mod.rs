@@ -2,13 +2,21 @@
 
 mod cart;
 mod manage;
+mod rates;
 mod recurring;
+mod stake;
 mod tiers;
+mod upsell;
+mod wording;
 
 pub use cart::*;
 pub use manage::*;
+pub use rates::*;
 pub use recurring::*;
+pub use stake::*;
 pub use tiers::*;
+pub use upsell::*;
+pub use wording::*;
 
 use crate::access::Did;
 use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};

@@ -4,7 +4,7 @@ use crate::config::Common;
 use crate::keys;
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::files::FileStore;
-use souk_adapters::identity::AppKey;
+use souk_adapters::identity::{AppKey, HmacSeals};
 use souk_adapters::mail::{Mailbox, ReceiptMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
@@ -12,6 +12,7 @@ use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::system::{SystemClock, SystemRandom};
+use souk_domain::access::PageTokens;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
@@ -42,6 +43,8 @@ pub struct Parts {
     pub redis: Option<Arc<RedisRealtime>>,
     pub jobs: Arc<Jobs>,
     pub seed: crate::config::SecretSeed,
+    /// What the links in mails open.
+    pub tokens: PageTokens,
 }
 
 /// Opens the database alone: for commands that need no more.
@@ -114,6 +117,7 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
         }
         None => (Arc::new(LocalRealtime::default()), None),
     };
+    let tokens = PageTokens::new(Arc::new(HmacSeals::new(&keys::derive(&seed, "pages"))));
     let printer = PdfPrinter {
         seller: Party { name: common.name.clone(), details: vec![public_url.to_string()] },
         public_url: public_url.to_string(),
@@ -126,7 +130,7 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
     let receipts = ReceiptMails { mailbox: mailbox.map_err(|error| format!("mail: {error}"))?, printer: printer.clone() };
     let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: Arc::new(receipts) });
     let files = FileStore::open(common.data.join("files")).await?;
-    Ok(Parts { ctx, clock, random, database, queue, queue_config, app_key, public_url, files, printer, realtime, redis, jobs, seed })
+    Ok(Parts { ctx, clock, random, database, queue, queue_config, app_key, public_url, files, printer, realtime, redis, jobs, seed, tokens })
 }
 
 impl Parts {

@@ -5,7 +5,8 @@ use super::{BillingError, IllegalChange, Subscription};
 use crate::context::Context;
 use crate::ledger::LedgerError;
 use crate::payment::{CheckError, RailError};
-use crate::shared::{AmountError, InputError, Mode, StorageError, SubscriptionId};
+use crate::pricing::Metadata;
+use crate::shared::{AmountError, DESCRIPTION_MAX, InputError, Mode, StorageError, SubscriptionId, check_metadata, check_text};
 use crate::storage::UnitOfWork;
 
 /// Who asks for a change. What each may do is the use case's to say; whose subscription it is has been seen to before.
@@ -99,6 +100,26 @@ impl From<BillingError> for ManageError {
 pub async fn find_subscription(unit: &mut dyn UnitOfWork, mode: Mode, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let found = unit.subscriptions().find(id).await?;
     found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)
+}
+
+/// Writes description and metadata; what is absent stays.
+pub async fn describe_subscription(
+    ctx: &Context,
+    mode: Mode,
+    id: &SubscriptionId,
+    description: Option<&str>,
+    metadata: Option<Metadata>,
+) -> Result<(), ManageError> {
+    let description = description.map(|text| check_text("description", text, DESCRIPTION_MAX)).transpose()?;
+    if let Some(metadata) = &metadata {
+        check_metadata(metadata)?;
+    }
+    let mut unit = ctx.store.begin().await?;
+    let found = find_subscription(unit.as_mut(), mode, id).await?;
+    let (description, metadata) = (description.unwrap_or(found.description), metadata.unwrap_or(found.metadata));
+    save(unit.as_mut(), &Subscription { description, metadata, updated_at: ctx.now(), ..found }).await?;
+    unit.commit().await?;
+    Ok(())
 }
 
 pub(super) async fn load(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Subscription, ManageError> {

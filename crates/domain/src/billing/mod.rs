@@ -37,7 +37,7 @@ pub use debt::{retry_due, time_of};
 pub use errors::BillingError;
 pub use give_back::{RefundOrder, refund_payment};
 pub use invoice::*;
-pub use manage::{ManageError, Requester, find_subscription};
+pub use manage::{ManageError, Requester, describe_subscription, find_subscription};
 pub use paper::*;
 pub use pause::*;
 pub use period::*;

@@ -13,7 +13,7 @@ pub use buyer::{Buyer, form};
 pub use connect::{Connect, altered, claim_of, profile_of};
 pub use networks::{ACCEPTED, DECLINED, INSUFFICIENT, Networks, SECOND_STEP};
 pub use shop::{Shop, Sold};
-pub use subscriber::{MONTH, Subscriber, TOKEN, Terms};
+pub use subscriber::{WEEK, Subscriber, TOKEN, Terms};
 
 use async_trait::async_trait;
 use poem::endpoint::BoxEndpoint;

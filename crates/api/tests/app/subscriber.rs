@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// One token of the sandbox, in base units.
 pub const TOKEN: u128 = 1_000_000_000_000_000_000;
-pub const MONTH: Duration = Duration::from_secs(30 * 86_400);
+pub const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
 pub struct Subscriber {
     pub buyer: Buyer,
@@ -26,7 +26,7 @@ pub struct Subscriber {
 
 /// What is subscribed to, and where it stands.
 pub struct Terms {
-    /// Whole tokens for a month, and cents for the card.
+    /// Whole tokens for a week, and dollars for the card.
     pub tokens: u128,
     /// Charged by what is reported.
     pub metered: bool,
@@ -106,7 +106,7 @@ impl TestApp {
             created_at: now,
             updated_at: now,
         };
-        let price = price_of(self, &product.id, terms.tokens, cycle(Interval::Month), terms.metered);
+        let price = price_of(self, &product.id, terms.tokens, cycle(Interval::Week), terms.metered);
         let trial = terms.trial.map(|long| Period { start: now, end: now.plus(long) });
         let anchor = trial.map_or(now, |trial| trial.end);
         let subscription = Subscription {
@@ -120,10 +120,10 @@ impl TestApp {
             mandate_id: Some(mandate),
             session_id: None,
             items: vec![SubscriptionItem { id: SubscriptionItemId::new(now, random), price_id: price.id.clone(), quantity: 1 }],
-            cycle: cycle(Interval::Month),
+            cycle: cycle(Interval::Week),
             anchor,
             index: trial.is_none().then_some(0),
-            period: trial.unwrap_or_else(|| period(&cycle(Interval::Month), now, 0).expect("a period")),
+            period: trial.unwrap_or_else(|| period(&cycle(Interval::Week), now, 0).expect("a period")),
             trial,
             cancel_at_period_end: false,
             cancel_at: None,

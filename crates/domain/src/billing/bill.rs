@@ -8,10 +8,12 @@ use crate::payment::Refusal;
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What is billed. The lines need not know their invoice yet.
+/// What is billed.
 pub(super) struct Bill {
+    pub id: InvoiceId,
     pub reason: BillingReason,
     pub period: Period,
+    /// Of this invoice.
     pub lines: Vec<InvoiceItem>,
     pub total: Amount,
 }
@@ -26,14 +28,13 @@ pub(super) async fn issue(
     bill: Bill,
     nonce: u64,
     now: Timestamp,
-) -> Result<(InvoiceId, Option<AttemptId>), ManageError> {
-    let written = book.invoice(ctx, subscription, bill.reason, bill.period, bill.total, now);
+) -> Result<Option<AttemptId>, ManageError> {
+    let written = book.invoice(bill.id, subscription, bill.reason, bill.period, bill.total, now);
     let mut invoice = written.map_err(ManageError::Unbillable)?;
     let charge = if bill.total.is_zero() { None } else { book.charge(ctx, subscription, &invoice, nonce)? };
     invoice.number = Some(unit.invoices().take_numbers(invoice.mode, 1).await?);
     invoice.intent_id = charge.as_ref().map(|charge| charge.intent.id.clone());
-    let lines: Vec<_> = bill.lines.into_iter().map(|line| InvoiceItem { invoice_id: invoice.id.clone(), ..line }).collect();
-    match unit.invoices().insert_final(&invoice, &lines).await {
+    match unit.invoices().insert_final(&invoice, &bill.lines).await {
         Err(StorageError::Duplicate(_)) => return Err(ManageError::Contended),
         written => written?,
     }
@@ -43,9 +44,9 @@ pub(super) async fn issue(
             let refusal = Refusal { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };
             refuse(ctx, unit, &invoice, subscription, &refusal, now).await?;
         }
-        return Ok((invoice.id, None));
+        return Ok(None);
     };
     unit.intents().put(&intent).await?;
     unit.attempts().insert(&attempt, &intent.invoices).await.map_err(BillingError::from)?;
-    Ok((invoice.id, Some(attempt.id)))
+    Ok(Some(attempt.id))
 }

@@ -7,8 +7,9 @@ use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Currency, Mandate, Method};
 use crate::pricing::{Price, Product};
-use crate::shared::{Amount, SubscriptionId, Timestamp};
+use crate::shared::{Amount, InvoiceId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 
 /// What comes next, as the engine would write it now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub async fn expand_subscriptions(
 fn next_invoice(
     ctx: &Context,
     book: &Book,
-    used: &std::collections::HashMap<crate::shared::SubscriptionItemId, u64>,
+    used: &HashMap<SubscriptionItemId, u64>,
     subscription: &Subscription,
 ) -> Option<NextInvoice> {
     let runs = matches!(subscription.status, SubscriptionStatus::Trialing | SubscriptionStatus::Active | SubscriptionStatus::PastDue);
@@ -95,7 +96,8 @@ fn next_invoice(
     let index = subscription.index.map_or(0, |index| index.saturating_add(1));
     let next = period(&subscription.cycle, subscription.anchor, index).ok()?;
     let behind = subscription.index.map(|_| subscription.period);
-    let lines = lines(ctx, book, used, subscription, next, behind).ok()?;
+    let unwritten = InvoiceId::new(at, ctx.random.as_ref());
+    let lines = lines(ctx, book, used, subscription, &unwritten, next, behind).ok()?;
     let total = Amount::sum(lines.iter().map(|line| line.amount)).ok()?;
     Some(NextInvoice { amount: total, at })
 }

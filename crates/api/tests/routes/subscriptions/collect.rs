@@ -1,10 +1,10 @@
-use crate::app::{Connect, MONTH, Subscriber, TOKEN, Terms, TestApp, claim_of, page_tokens, wallet};
+use crate::app::{Connect, WEEK, Subscriber, TOKEN, Terms, TestApp, claim_of, page_tokens, wallet};
 use serde_json::{Value, json};
 
-/// Somebody whose permission is too small: two periods stand unpaid.
+/// Somebody whose permission is too small: a period stands unpaid.
 async fn in_debt(app: &TestApp, name: &str) -> Subscriber {
     let one = app.subscribe(name, Terms { limit: 1, ..Terms::default() }).await;
-    app.live_on(MONTH).await;
+    app.live_on(WEEK).await;
     one
 }
 

@@ -1,4 +1,4 @@
-use crate::app::{Buyer, MONTH, Subscriber, TOKEN, Terms, TestApp};
+use crate::app::{Buyer, WEEK, Subscriber, TOKEN, Terms, TestApp};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn a_customer_cancels_at_the_end_of_the_period_and_may_take_it_back_until_
     assert_eq!((status, &body["subscription"]["cancel_at_period_end"]), (200, &json!(false)));
     assert_eq!(put(&alice.buyer, &alice, "recover", json!({})).await.0, 400, "there is nothing to take back");
     put(&alice.buyer, &alice, "cancel", json!({})).await;
-    app.live_on(MONTH).await;
+    app.live_on(WEEK).await;
     let ended = seen(&alice).await;
     assert_eq!((&ended["status"], &ended["ended_at"]), (&json!("canceled"), &ended["current_period_end"]));
     let (status, body) = put(&alice.buyer, &alice, "recover", json!({})).await;
@@ -76,17 +76,17 @@ async fn the_store_ends_at_once_and_gives_the_rest_of_the_period_back() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;
-    app.live_on(MONTH).await;
-    app.advance(10 * DAY);
+    app.live_on(WEEK).await;
+    app.advance(2 * DAY);
     let (status, body) = put(&owner, &alice, "cancel", json!({ "at": "now", "refund": "proration" })).await;
     assert_eq!((status, &body["status"]), (200, &json!("canceled")), "{body}");
     app.drain().await;
     let refunds = app.count("SELECT count(*) AS n FROM refunds WHERE status = 'succeeded'").await;
     assert_eq!(refunds, 1);
     let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await;
-    let two_thirds = (10 * TOKEN * 2 / 3).to_string();
+    let five_sevenths = (10 * TOKEN * 5 / 7).to_string();
     assert_eq!(back.len(), 1);
-    assert_eq!(back[0]["amount"], two_thirds, "{back:?}");
+    assert_eq!(back[0]["amount"], five_sevenths, "{back:?}");
     app.finish().await;
 }
 
@@ -114,7 +114,7 @@ async fn a_paused_subscription_charges_nothing_and_a_new_period_begins_when_it_g
     let owner = app.owner().await;
     assert_eq!(put(&owner, &alice, "resume", json!({})).await.0, 400);
     assert_eq!(put(&owner, &alice, "pause", json!({})).await.1["status"], "paused");
-    app.live_on(MONTH + MONTH).await;
+    app.live_on(WEEK + WEEK).await;
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 0);
     let (status, body) = put(&owner, &alice, "resume", json!({})).await;
     assert_eq!((status, &body["status"]), (200, &json!("active")), "{body}");
@@ -126,7 +126,7 @@ async fn a_paused_subscription_charges_nothing_and_a_new_period_begins_when_it_g
     let (_, body) = put(&owner, &alice, "resume", json!({})).await;
     assert_eq!(body["status"], "active", "within the period nothing is charged again");
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 1);
-    app.live_on(MONTH).await;
+    app.live_on(WEEK).await;
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices WHERE status = 'paid'").await, 2);
     app.finish().await;
 }

@@ -35,7 +35,7 @@ async fn the_next_invoice_is_what_the_renewal_writes() {
     assert_eq!(before["next_invoice"]["at"], before["current_period_end"]);
     assert_eq!(before["mandate"]["type"], "delegation");
     assert_eq!(before["items"][0]["price"]["product"]["name"], "Monthly");
-    app.live_on(crate::app::MONTH).await;
+    app.live_on(crate::app::WEEK).await;
     let after = alice.buyer.browser.get(&path).await.ok();
     assert_eq!(after["current_period_start"], before["current_period_end"]);
     let invoice = format!("/api/invoices/{}", after["latest_invoice_id"].as_str().expect("an id"));

@@ -2862,6 +2862,9 @@ export interface paths {
                     status?: string;
                     customer_id?: string;
                     currency_id?: string;
+                    subscription_id?: string;
+                    include_staking?: string;
+                    include_return_staking?: string;
                     starting_after?: string;
                     ignore_zero?: string;
                 };
@@ -3554,8 +3557,11 @@ export interface components {
             currency_id: string;
             customer_id: string;
             payment_method_id: string;
-            invoice_id: string;
-            checkout_session_id: string;
+            /** @description The first of those that it pays. */
+            invoice_id?: string;
+            checkout_session_id?: string;
+            subscription_id?: string;
+            amount_refunded: string;
             last_payment_error?: components["schemas"]["PaymentError"];
             payment_details: {
                 [key: string]: components["schemas"]["PaymentDetail"];

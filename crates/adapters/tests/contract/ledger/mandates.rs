@@ -50,6 +50,7 @@ on_both! {
             reference: signed.hash.clone(),
             payer: bench.wallet.did().to_string(),
             amount: Amount::new(10 * UNIT),
+            card: None,
         });
         assert_eq!(bench.send(&signed).await, settled);
         assert_eq!(bench.find(&signed).await, settled);
@@ -245,6 +246,12 @@ on_both! {
         let limit = &state["ops"][0]["value"]["limit"]["tokens"][0];
         assert_eq!((&state["ops"][0]["key"], &limit["txSent"]), (&PULL.into(), &1.into()));
         assert_eq!((&limit["txAllowance"], &limit["spentAllowance"]), (&(10 * UNIT).to_string().into(), &(4 * UNIT).to_string().into()));
+        let list = |from: &str, to: &str| format!("{{listDelegations(from: \"{from}\", to: \"{to}\"){{code delegations{{address to}} page{{total}}}}}}");
+        let (payer, app) = (bench.wallet.did().as_str(), bench.app.did().as_str());
+        for (from, to, total) in [(payer, "", 1), (payer, app, 1), (payer, payer, 0), (app, "", 0)] {
+            let answer = bench.query(&list(from, to)).await;
+            assert_eq!(answer["data"]["listDelegations"]["page"]["total"], total, "{from} {to}: {answer}");
+        }
         assert!(bench.rail.verify(&bench.method, std::slice::from_ref(&bench.currency)).await.is_ok());
     }
 }

@@ -53,6 +53,7 @@ impl From<&ProrationLine> for Calculation {
 }
 
 impl Calculation {
+    /// Of a price that asks in this manner; a custom amount: its preset.
     #[must_use]
     pub fn of(rate: &Rate<'_>, quantity: u64) -> Self {
         match rate {
@@ -193,6 +194,7 @@ fn counted(count: u64, unit: &str) -> String {
 mod tests {
     use super::*;
     use crate::billing::{Period, PlanLine, charges};
+    use crate::pricing::CustomAmount;
     use crate::shared::{PriceId, Timestamp};
     use proptest::prelude::*;
 
@@ -242,6 +244,15 @@ mod tests {
         assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "The stake the store asks for: 5 TBA"));
         let own = Calculation::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
         assert_eq!((own.amount(), &both(&own)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
+    }
+
+    #[test]
+    fn each_manner_of_asking_has_its_formula() {
+        let custom = CustomAmount { preset: Some(Amount::new(5)), ..CustomAmount::default() };
+        let tiers = tiers();
+        for rate in [Rate::PerUnit(Amount::new(7)), Rate::Tiered { mode: TiersMode::Graduated, tiers: &tiers }, Rate::Custom(&custom)] {
+            assert_eq!(Calculation::of(&rate, 9).amount(), rate.charge(9));
+        }
     }
 
     #[test]

@@ -14,6 +14,21 @@ pub enum Prorated {
     Charge,
 }
 
+impl Prorated {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Credit => "credit",
+            Self::Charge => "charge",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Credit, Self::Charge].into_iter().find(|what| what.name() == name)
+    }
+}
+
 /// What one price of the plan before has been paid, and for which time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaidLine {

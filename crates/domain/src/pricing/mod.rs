@@ -1,6 +1,7 @@
 //! Products, prices, what a cart costs and how much of it there is.
 
 mod cart;
+mod custom;
 mod manage;
 mod rates;
 mod recurring;
@@ -10,6 +11,7 @@ mod upsell;
 mod wording;
 
 pub use cart::*;
+pub use custom::*;
 pub use manage::*;
 pub use rates::*;
 pub use recurring::*;

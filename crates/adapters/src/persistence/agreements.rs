@@ -172,7 +172,7 @@ pub(super) enum CalculationForm {
     PerUnit { unit: String, quantity: u64 },
     Tiered { mode: String, tiers: Vec<TierForm>, quantity: u64 },
     Custom { amount: String },
-    Prorated { credit: bool, whole: String, seconds: u64, of_seconds: u64, quantity: u64, rounded_up: bool },
+    Prorated { what: String, whole: String, seconds: u64, of_seconds: u64, quantity: u64, rounded_up: bool },
     Stake { threshold: String, minimum: String, recurring: String },
     Flat { amount: String },
 }
@@ -187,7 +187,7 @@ impl Formed for Calculation {
             }
             Self::Custom { amount } => CalculationForm::Custom { amount: amount.to_string() },
             Self::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => CalculationForm::Prorated {
-                credit: what == Prorated::Credit,
+                what: what.name().to_owned(),
                 whole: whole.to_string(),
                 seconds,
                 of_seconds,
@@ -201,25 +201,20 @@ impl Formed for Calculation {
         }
     }
     fn of(form: CalculationForm) -> Option<Self> {
-        let amount_of = |text: &str| Amount::parse_base_units(text).ok();
+        let amount = |text: &str| Amount::parse_base_units(text).ok();
         Some(match form {
-            CalculationForm::PerUnit { unit, quantity } => Self::PerUnit { unit: amount_of(&unit)?, quantity },
+            CalculationForm::PerUnit { unit, quantity } => Self::PerUnit { unit: amount(&unit)?, quantity },
             CalculationForm::Tiered { mode, tiers, quantity } => {
                 Self::Tiered { mode: TiersMode::from_name(&mode)?, tiers: Vec::<Tier>::of(tiers)?, quantity }
             }
-            CalculationForm::Custom { amount } => Self::Custom { amount: amount_of(&amount)? },
-            CalculationForm::Prorated { credit, whole, seconds, of_seconds, quantity, rounded_up } => Self::Prorated {
-                what: if credit { Prorated::Credit } else { Prorated::Charge },
-                whole: amount_of(&whole)?,
-                seconds,
-                of_seconds,
-                quantity,
-                rounded_up,
-            },
-            CalculationForm::Stake { threshold, minimum, recurring } => {
-                Self::Stake { threshold: amount_of(&threshold)?, minimum: amount_of(&minimum)?, recurring: amount_of(&recurring)? }
+            CalculationForm::Custom { amount: named } => Self::Custom { amount: amount(&named)? },
+            CalculationForm::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => {
+                Self::Prorated { what: Prorated::from_name(&what)?, whole: amount(&whole)?, seconds, of_seconds, quantity, rounded_up }
             }
-            CalculationForm::Flat { amount } => Self::Flat { amount: amount_of(&amount)? },
+            CalculationForm::Stake { threshold, minimum, recurring } => {
+                Self::Stake { threshold: amount(&threshold)?, minimum: amount(&minimum)?, recurring: amount(&recurring)? }
+            }
+            CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
         })
     }
 }

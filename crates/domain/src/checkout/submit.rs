@@ -178,7 +178,12 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     let now = ctx.now();
     let Some(loaded) = load(ctx, submission, now).await? else { return Ok(Step::Complete) };
     let Loaded { session, method, currency, items, held, attempt, .. } = &loaded;
-    let cart: Vec<_> = session.items.iter().zip(items).map(|(item, (price, _))| CartItem { price, quantity: item.quantity, custom_amount: None }).collect();
+    let cart: Vec<_> = session
+        .items
+        .iter()
+        .zip(items)
+        .map(|(item, (price, _))| CartItem { price, quantity: item.quantity, custom_amount: None })
+        .collect();
     for item in &cart {
         if let Err(error) = check_quantity(item.price, item.quantity, held_of(held, &item.price.id)) {
             return Ok(Step::Short(error, session.version));

@@ -16,6 +16,8 @@ pub const CONNECT_LIFETIME: Duration = Duration::from_secs(300);
 pub enum ConnectAction {
     Login,
     Payment,
+    Subscription,
+    Setup,
 }
 
 impl ConnectAction {
@@ -24,6 +26,8 @@ impl ConnectAction {
         match self {
             Self::Login => "login",
             Self::Payment => "payment",
+            Self::Subscription => "subscription",
+            Self::Setup => "setup",
         }
     }
 
@@ -33,6 +37,8 @@ impl ConnectAction {
         match name {
             "login" => Some(Self::Login),
             "payment" | "checkout" => Some(Self::Payment),
+            "subscription" => Some(Self::Subscription),
+            "setup" => Some(Self::Setup),
             _ => None,
         }
     }
@@ -84,10 +90,14 @@ pub enum ConnectStep {
     Profile,
     /// Sign this payment.
     Transfer,
+    /// Permit this store to charge later.
+    Mandate,
+    /// Stake for a subscription.
+    Stake,
 }
 
 impl ConnectStep {
-    pub const ALL: [Self; 3] = [Self::Principal, Self::Profile, Self::Transfer];
+    pub const ALL: [Self; 5] = [Self::Principal, Self::Profile, Self::Transfer, Self::Mandate, Self::Stake];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -95,6 +105,8 @@ impl ConnectStep {
             Self::Principal => "principal",
             Self::Profile => "profile",
             Self::Transfer => "transfer",
+            Self::Mandate => "mandate",
+            Self::Stake => "stake",
         }
     }
 

@@ -8,4 +8,5 @@ mod races;
 mod start;
 mod stock;
 mod submit;
+mod subscription;
 mod unknown;

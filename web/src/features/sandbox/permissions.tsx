@@ -61,7 +61,7 @@ function Given({ permission, ready, onRevoke }: GivenProps) {
     setBusy(false);
   };
   return (
-    <div>
+    <div className="wallet-fields">
       <p>{permission.allowances.length > 0 ? t('permissionLimit', { amount }) : t('permissionNoLimit')}</p>
       <p className="wallet-code">{permission.to}</p>
       <Button busy={busy || !ready} onClick={revoke}>

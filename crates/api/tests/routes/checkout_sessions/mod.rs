@@ -3,6 +3,8 @@
 mod card;
 mod fields;
 mod free;
+mod interrupted;
+mod offers;
 mod purchase;
 mod races;
 mod start;

@@ -1,11 +1,11 @@
 //! Subscribing, from the link to the first invoice.
 
-use crate::app::plans::{SKT, no_stake, week};
+use crate::app::plans::{SKT, week};
 use crate::app::{ACCEPTED, Buyer, Plans, TestApp};
 use serde_json::Value;
 use souk_adapters::on_both;
 use souk_domain::billing::{InvoiceFilter, InvoiceStatus, StakeStatus, Subscription, SubscriptionStatus};
-use souk_domain::checkout::{SubscriptionTerms, check_due};
+use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::payment::{Grant, MandateStatus};
 use souk_domain::shared::{Amount, Mode, Page, SubscriptionId};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The endpoints. They are plain routes: wallets and published clients fix their shape.
 
-use super::step::{self, advance, challenge};
+use super::step::{self, challenge};
 use super::{claims, collect};
 use crate::auth::{BROWSER_COOKIE, Call, Guest, LOGIN_COOKIE, Opener, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
@@ -69,16 +69,24 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
             let opener = Opener::of(request).await?;
             collect::open(&app, action, params, call.mode, &opener, guest.0.as_ref()).await?.params
         }
-        ConnectAction::Login | ConnectAction::Payment => params,
+        ConnectAction::Login | ConnectAction::Payment | ConnectAction::Subscription | ConnectAction::Setup => params,
     };
     let user = guest.0.map(|caller| caller.user);
     let (step, wallet) = match (action, &user) {
         (ConnectAction::Collect | ConnectAction::CollectBatch, None) => (ConnectStep::Principal, None),
         (ConnectAction::Login, _) => (ConnectStep::Principal, None),
-        (ConnectAction::Payment | ConnectAction::Collect | ConnectAction::CollectBatch, Some(user)) => {
+        (
+            ConnectAction::Payment
+            | ConnectAction::Subscription
+            | ConnectAction::Setup
+            | ConnectAction::Collect
+            | ConnectAction::CollectBatch,
+            Some(user),
+        ) => {
+            // What is to be signed is known when the wallet asks.
             (ConnectStep::Transfer, Some(Wallet { did: user.did.clone(), public_key: user.public_key.clone() }))
         }
-        (ConnectAction::Payment, None) => return Err(Problem::signed_out()),
+        (ConnectAction::Payment | ConnectAction::Subscription | ConnectAction::Setup, None) => return Err(Problem::signed_out()),
     };
     let known = cookie(request, BROWSER_COOKIE).filter(|value| value.len() == 32).map(ToOwned::to_owned);
     let browser = known.unwrap_or_else(|| hex::encode(app.ctx.random.bytes::<16>()));
@@ -185,8 +193,7 @@ async fn wallet_reads(app: Data<&Arc<App>>, action: Path<String>, query: Query<T
     };
     if session.status == ConnectStatus::Created {
         let scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };
-        advance(&app, &session, &scanned).await?;
-        return Ok(Json(step::ask(&app, &scanned).await?));
+        return Ok(Json(step::scan(&app, &session, scanned).await?));
     }
     Ok(Json(step::ask(&app, &session).await?))
 }

@@ -6,7 +6,7 @@ use super::mailbox::one_line;
 use super::wording::{marked, refusal, say, test_notice, written_day};
 use crate::pdf::{money, written_time};
 use souk_domain::access::PageTokens;
-use souk_domain::billing::{CancelReason, Invoice, InvoiceStatus, Letter, News, Subscribed, Subscription};
+use souk_domain::billing::{CancelReason, Invoice, InvoiceStatus, Letter, News, StakeStatus, Subscribed, Subscription};
 use souk_domain::payment::{Refund, RefundType};
 use souk_domain::pricing::CycleForm;
 use souk_domain::shared::{Amount, InvoiceId, Language, SubscriptionId, Timestamp};
@@ -353,8 +353,16 @@ impl Pen<'_> {
             }
         };
         let mut body = vec![first];
+        let is_slashed = subscription.stake.as_ref().is_some_and(|stake| stake.status == StakeStatus::Slashing);
         if owed.is_empty() {
             body.push(self.paragraph("Nothing more is charged.", "不会再扣款。"));
+        } else if is_slashed {
+            let (rows, sum) = self.owed(owed);
+            body.push(self.paragraph(
+                format!("What is still owed, {sum}, is taken from your stake as far as it goes."),
+                format!("仍欠的 {sum} 将从您的质押中扣除，以质押金额为限。"),
+            ));
+            body.push(rows);
         } else {
             let (rows, sum) = self.owed(owed);
             body.push(self.paragraph(format!("{sum} is still to be paid."), format!("仍有 {sum} 待支付。")));

@@ -15,7 +15,7 @@ use souk_domain::shared::{Amount, CurrencyId, PriceId, SessionId};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "Upsell")]
+#[oai(rename = "UpsellChoice")]
 pub struct UpsellInputModel {
     /// The price of an item.
     pub from: String,
@@ -24,7 +24,7 @@ pub struct UpsellInputModel {
 }
 
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "Downsell")]
+#[oai(rename = "DownsellChoice")]
 pub struct DownsellInputModel {
     /// The price that was chosen, or the one it was chosen instead of.
     pub from: String,

@@ -89,6 +89,23 @@ impl Networks {
         list.into_iter().filter(|transfer| transfer["to"] == account).collect()
     }
 
+    /// How often an account paid or was paid on the ledger: transfers, deposits and the faucet apart.
+    pub async fn transfers_of(&self, account: &str) -> usize {
+        let answer = self.http.get(self.at("sandbox/arcblock/debug/transfers")).send().await.expect("an answer");
+        let list: Vec<Value> = serde_json::from_str(&answer.text().await.expect("a body")).expect("a list");
+        let is_ours = |transfer: &&Value| transfer["to"] == account || transfer["from"] == account;
+        list.iter()
+            .filter(is_ours)
+            .filter(|transfer| transfer["type"].as_str().is_some_and(|kind| kind.starts_with("fg:t:transfer")))
+            .count()
+    }
+
+    /// How often the card processor gave money back.
+    pub async fn card_refunds(&self) -> usize {
+        let charges = self.charges().await;
+        charges.iter().filter_map(|charge| charge["refunds"].as_array()).map(Vec::len).sum()
+    }
+
     /// What was paid to an account on the ledger: transfers, stakes apart.
     pub async fn payments_to(&self, account: &str) -> Vec<Value> {
         let moved = self.transfers_to(account).await;

@@ -18,6 +18,10 @@ pub enum ConnectAction {
     Payment,
     Subscription,
     Setup,
+    /// Pays one overdue invoice.
+    Collect,
+    /// Pays all that is overdue in a currency.
+    CollectBatch,
 }
 
 impl ConnectAction {
@@ -28,6 +32,8 @@ impl ConnectAction {
             Self::Payment => "payment",
             Self::Subscription => "subscription",
             Self::Setup => "setup",
+            Self::Collect => "collect",
+            Self::CollectBatch => "collect-batch",
         }
     }
 
@@ -39,6 +45,8 @@ impl ConnectAction {
             "payment" | "checkout" => Some(Self::Payment),
             "subscription" => Some(Self::Subscription),
             "setup" => Some(Self::Setup),
+            "collect" => Some(Self::Collect),
+            "collect-batch" => Some(Self::CollectBatch),
             _ => None,
         }
     }

@@ -6,7 +6,6 @@ use poem_openapi::Object;
 use serde_json::{Number, Value};
 use souk_domain::billing::{Subscription, TrialTerms};
 use souk_domain::checkout::{self, Expanded, SessionMode, SubscriptionTerms};
-use souk_domain::pricing::Metadata;
 use souk_domain::shared::{CurrencyId, Timestamp};
 use std::collections::BTreeMap;
 
@@ -44,7 +43,7 @@ impl SubscriptionDataInputModel {
             billing_threshold_amount: self.billing_threshold_amount.map(|amount| amount.0),
             description: self.description.unwrap_or_default(),
             days_until_cancel: self.days_until_cancel,
-            metadata: self.metadata.map(Metadata::from).unwrap_or_default(),
+            metadata: self.metadata.unwrap_or_default(),
         })
     }
 }

@@ -1,9 +1,11 @@
 //! One step of a connect session: the wallet's answer, and what it leads to.
 
 use super::claims::{self, Answer};
+use super::collect;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{self, ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet};
+use souk_domain::billing::{self, ManageError};
 use souk_domain::checkout::{self, TransferError, Wanted};
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
@@ -24,6 +26,12 @@ pub fn challenge(app: &App) -> String {
 pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let language = claims::language_of(session);
+    if let (ConnectStep::Transfer, Some(debt), Some(wallet)) = (session.step, collect::debt_of(session), &session.wallet) {
+        return match collect::ask(app, session, &debt, wallet).await {
+            Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
+            Err(error) => not_collected(app, session, error, now).await,
+        };
+    }
     if matches!(session.step, ConnectStep::Principal) {
         return Ok(claims::request(app, session, claims::principal_claim(language), claims::no_chain(), now));
     }
@@ -137,6 +145,7 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
     let Some(wallet) = session.wallet.clone() else { return Ok(claims::refused(app, GONE, now)) };
     match session.step {
         ConnectStep::Principal if session.action == ConnectAction::Login => go_on(app, session, ConnectStep::Profile).await,
+        ConnectStep::Principal if collect::debt_of(&session).is_some() => go_on(app, session, ConnectStep::Transfer).await,
         ConnectStep::Principal => match checkout_of(&session) {
             Some(id) => next(app, session, &id, &wallet, json!({}), now).await,
             None => Ok(claims::refused(app, GONE, now)),
@@ -149,6 +158,16 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             });
             access::welcome(&app.ctx, &wallet, &told.unwrap_or_default(), claims::language_of(&session)).await?;
             succeed(app, session, json!({}), now).await
+        }
+        ConnectStep::Transfer if collect::debt_of(&session).is_some() => {
+            let (Some(debt), Some(claim)) = (collect::debt_of(&session), answer.claim("prepareTx")) else {
+                fail(app, &session, ConnectStatus::Error, NO_CLAIM).await?;
+                return Ok(claims::refused(app, NO_CLAIM, now));
+            };
+            match billing::take_collection(&app.ctx, &debt, &wallet, session.nonce, &claim.final_tx).await {
+                Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
+                Err(error) => not_collected(app, &session, error, now).await,
+            }
         }
         ConnectStep::Transfer | ConnectStep::Mandate | ConnectStep::Stake => {
             let (Some(id), Some(signed)) = (checkout_of(&session), answer.signed()) else {
@@ -168,6 +187,14 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             }
         }
     }
+}
+
+async fn not_collected(app: &App, session: &ConnectSession, error: ManageError, now: Timestamp) -> Result<Value, StorageError> {
+    if let ManageError::Storage(error) = error {
+        return Err(error);
+    }
+    fail(app, session, ConnectStatus::Error, &error.to_string()).await?;
+    Ok(claims::refused(app, &error.to_string(), now))
 }
 
 /// What is left to sign, or the end.

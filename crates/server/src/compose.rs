@@ -83,6 +83,16 @@ async fn open_database(common: &Common) -> Result<Database, Failure> {
     Ok(database)
 }
 
+/// Opens a database that is there, and changes nothing in it: for commands that only read.
+pub async fn existing_database(common: &Common) -> Result<Database, Failure> {
+    let file = common.data.join("souk.db");
+    match &common.database_url {
+        Some(address) => Database::open(address).await.map_err(|error| format!("DATABASE_URL: {error}").into()),
+        None if !file.exists() => Err(format!("there is no database at {}", file.display()).into()),
+        None => Database::open_file(&file).await.map_err(|error| format!("the database: {error}").into()),
+    }
+}
+
 /// `own_address`: where this process reaches the store's own sandbox.
 pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Result<Parts, Failure> {
     let seed = prepare_folder(common)?;

@@ -12,16 +12,17 @@ import { useNow } from './hooks/use-now';
 import { useOnline } from './hooks/use-online';
 import { paysByCard, useOrder } from './hooks/use-order';
 import { usePayment } from './hooks/use-payment';
+import { usePart } from './part';
 import { Boundary } from './parts/boundary';
-import { Completed } from './parts/completed';
 import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
 import { Loading } from './parts/loading';
 import { Notice, Oops } from './parts/notice';
 import { Paying, PayingTimeout } from './parts/paying';
 import { Summary } from './parts/summary';
+import { completedPart, extrasPart } from './parts-later';
 import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
-import { t } from './text';
+import { say, t } from './text';
 import type { Checkout } from './wire';
 import './checkout.css';
 
@@ -96,6 +97,7 @@ function Ready(props: ReadyProps) {
   const seen = useRef(view);
   const fresh = view === 'completed' && seen.current === 'form';
   const back = safeUrl(checkout.checkoutSession.cancel_url, window.location.origin);
+  const completed = usePart(completedPart, view === 'completed');
   const again = back && (
     <ButtonLink look="primary" href={back}>
       {t('state.startAgain')}
@@ -107,7 +109,7 @@ function Ready(props: ReadyProps) {
       return (
         <>
           <Title text={t('title.completed', { name: storeName })} />
-          <Completed checkout={checkout} storeName={storeName} fresh={fresh} />
+          {completed && <completed.Completed checkout={checkout} storeName={storeName} fresh={fresh} now={now} />}
         </>
       );
     case 'expired':
@@ -133,6 +135,7 @@ function Buying({
   checkout,
   user,
   store,
+  crossSell,
   minimal,
   standalone,
   reload,
@@ -145,17 +148,19 @@ function Buying({
   const bought = useOrder({ checkout, user, storeName, now, take });
   const card = paysByCard(bought.option);
   const form = useForm({ session, customer: checkout.customer, user, card, locale });
-  const walletTitle = t('connect.payTitle', { amount: bought.totalText });
+  const walletTitle = bought.recurring ? say(bought.headline) : t('connect.payTitle', { amount: bought.totalText });
   const payment = usePayment({ checkout, user, appPid: store?.appPid, option: bought.option, form, walletTitle, take });
   const { phase } = payment;
   const order = { ...bought, locked: phase.name !== 'idle', shakes: payment.shakes };
   const left = session.expires_at - now;
   const settings = bought.option?.method.settings.stripe;
+  const extras = usePart(extrasPart, phase.name === 'fast' || payment.problem?.kind === 'limited');
 
   useEffect(() => {
     if (card) loadCardDialog().catch(() => undefined);
   }, [card]);
 
+  const required = session.cross_sell_behavior === 'required';
   if (bought.options.length === 0) {
     return <Notice title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
   }
@@ -165,7 +170,7 @@ function Buying({
       {!minimal && (
         <div className="checkout-left">
           {standalone && <BackArrow cancelUrl={session.cancel_url} storeName={storeName} />}
-          <Summary order={order} />
+          <Summary order={order} sessionId={session.id} crossSell={crossSell} required={required} />
         </div>
       )}
       <div className="checkout-form">
@@ -193,6 +198,17 @@ function Buying({
           )}
         </div>
       </div>
+      {extras && phase.name === 'fast' && bought.currency && (
+        <extras.FastPay info={phase.info} currency={bought.currency} order={order} payment={payment} />
+      )}
+      {extras && payment.limited && (
+        <extras.OverdueDialog
+          owner={checkout.customer?.id ?? user?.did ?? ''}
+          appPid={store?.appPid}
+          onPaid={payment.payAgain}
+          onClose={payment.leaveLimited}
+        />
+      )}
       {phase.name === 'card' && settings && (
         <Suspense fallback={null}>
           <CardDialog

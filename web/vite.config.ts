@@ -47,7 +47,7 @@ const LISTINGS = new Set(['/', '/search', '/category/$category']);
 const BASE =
   /preload-helper|rolldown.runtime|\/src\/(api\/|lib\/(locale|livemode|storage)\b|app\/tracking|theme\.css|kit\/kit\.css|app\/opening\.css)/;
 const REACT =
-  /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/|i18n\/light|i18n\/\w+\/common|lib\/(amount|theme)\b)/;
+  /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/(?!dialog)|i18n\/light|i18n\/\w+\/common|lib\/(amount|theme)\b)/;
 /** What the checkout shows first; its later parts import from it. */
 const CHECKOUT =
   /\/src\/(features\/checkout\/(?!boot|calls|rules\/(view|custom|upsell|card)\b|card-|completed-|extras\/|parts\/(card|completed|stripe))|i18n\/\w+\/checkout)/;

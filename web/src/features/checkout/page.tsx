@@ -160,13 +160,16 @@ function Buying({
     if (card) loadCardDialog().catch(() => undefined);
   }, [card]);
 
+  const title = bought.recurring
+    ? `${say(bought.headline)} · ${bought.large ?? bought.totalText}`
+    : t('title.pay', { name: bought.payee, amount: bought.totalText });
   const required = session.cross_sell_behavior === 'required';
   if (bought.options.length === 0) {
     return <Notice title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
   }
   return (
     <div className="checkout-columns">
-      <Title text={t('title.pay', { name: bought.payee, amount: bought.totalText })} />
+      <Title text={title} />
       {!minimal && (
         <div className="checkout-left">
           {standalone && <BackArrow cancelUrl={session.cancel_url} storeName={storeName} />}
@@ -175,7 +178,7 @@ function Buying({
       )}
       <div className="checkout-form">
         <div className="checkout-form-inner">
-          {minimal && <h1 className="unseen">{t('headline.pay', { payee: bought.payee })}</h1>}
+          {minimal && <h1 className="unseen">{say(bought.headline)}</h1>}
           {left <= EXPIRY_WARNING_S && phase.name === 'idle' && (
             <div role="status">
               <Alert tone="warn">{t('state.expiresSoon', { count: Math.max(1, Math.ceil(left / 60)) })}</Alert>

@@ -1,13 +1,10 @@
 import { type ReactNode, useState } from 'react';
 import { useLocale } from '@/i18n/light';
-import { formatMoney } from '@/lib/amount';
 import type { Order } from '../hooks/use-order';
 import { customOf } from '../rules/custom';
-import { knowsCurrency, unitAmount } from '../rules/price';
-import { recurringPhrase } from '../rules/recurring';
+import { knowsCurrency, renewalText, unitAmount } from '../rules/price';
 import { upsellPercent } from '../rules/upsell';
-import { say } from '../text';
-import type { Currency, LineItem } from '../wire';
+import type { CheckoutSession, Currency, LineItem } from '../wire';
 import { downsell, removeCrossSell, upsell } from './calls';
 import { CustomAmount } from './custom-amount';
 import { t } from './text';
@@ -39,7 +36,7 @@ export function ItemExtras(props: ItemExtrasProps) {
 
 interface ChangeProps {
   order: Order;
-  send: () => Promise<never> | ReturnType<typeof removeCrossSell>;
+  send: () => Promise<CheckoutSession>;
   className: string;
   label?: string;
   children: ReactNode;
@@ -81,7 +78,7 @@ function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
     { amount: unitAmount(item.price, currency.id), recurring },
     { amount, recurring: target.recurring },
   );
-  const price = `${formatMoney(amount, currency, locale)} ${say(recurringPhrase(target.recurring))}`;
+  const price = renewalText({ rhythm: target.recurring, amount, metered: false }, currency, locale);
   const toggle = async () =>
     setRefusal(
       await order.amend(() => (on ? downsell(sessionId, target.id) : upsell(sessionId, item.price_id, target.id))),

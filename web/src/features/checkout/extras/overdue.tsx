@@ -67,7 +67,8 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
                   <div>
                     <p className="checkout-item-name money">{money}</p>
                     <p className="checkout-detail">
-                      {method.name} · {t('overdue.count', { count: countOf(state.overdue, id) })}
+                      {isCard(method.type) ? t('overdue.byCard') : method.name} ·{' '}
+                      {t('overdue.count', { count: countOf(state.overdue, id) })}
                     </p>
                   </div>
                   {isCard(method.type) ? (

@@ -176,7 +176,7 @@ export function renewals(items: LineItem[], currencyId: string): Renewal[] {
 export function renewalText({ rhythm, amount, metered }: Renewal, currency: Currency, locale: string): string {
   const interval = say(recurringPhrase(rhythm));
   if (amount === '0' && metered) return t('price.byUsage', { interval });
-  const text = `${formatMoney(amount, currency, locale)} ${interval}`;
+  const text = t('price.renewal', { amount: formatMoney(amount, currency, locale), interval });
   return metered ? t('price.plusUsage', { amount: text }) : text;
 }
 

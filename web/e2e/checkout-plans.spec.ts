@@ -395,6 +395,7 @@ test.describe('past-due invoices', () => {
     });
     await go(page);
     await pay(page);
+    await expect(page.getByText('Your invoices could not be loaded')).toBeVisible();
     backend.overdue = overdue();
     await page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
     await expect(page.getByRole('button', { name: 'Pay 3.5 SKT' })).toBeVisible();

@@ -6,7 +6,7 @@ use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
-use souk_domain::billing::PrintError;
+use souk_domain::billing::{BillingError, ManageError, PrintError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, SettleError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
 use souk_domain::payment::{MethodError, RailError};
@@ -194,6 +194,8 @@ impl From<SubmitError> for Problem {
             SubmitError::Forbidden => Self::forbidden(),
             SubmitError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
             SubmitError::Fields(refusals) => Self::fields(&refusals, Language::default()),
+            SubmitError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
+            SubmitError::RequireCrossSell => Self::bad(error.to_string()).code("REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),
             SubmitError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
             SubmitError::Rail(error) => error.into(),
@@ -202,6 +204,7 @@ impl From<SubmitError> for Problem {
             | SubmitError::MethodNotSupported
             | SubmitError::CurrencyNotConfigured
             | SubmitError::SeveralCustomAmounts
+            | SubmitError::CustomAmount(_)
             | SubmitError::Amount(_) => Self::bad(error.to_string()),
         }
     }
@@ -212,7 +215,13 @@ impl From<AmendError> for Problem {
         match error {
             AmendError::NotFound => Self::not_found(),
             AmendError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
-            AmendError::Fixed | AmendError::NotAdjustable => Self::bad(error.to_string()),
+            AmendError::Fixed
+            | AmendError::NotAdjustable
+            | AmendError::NotOffered
+            | AmendError::NotCustom
+            | AmendError::SeveralCustomAmounts
+            | AmendError::CustomAmount(_)
+            | AmendError::CurrencyNotConfigured => Self::bad(error.to_string()),
             AmendError::Quantity(error) => error.into(),
             AmendError::Storage(error) => error.into(),
         }
@@ -250,6 +259,35 @@ impl From<TransferError> for Problem {
             TransferError::NotFound => Self::not_found(),
             other => Self::bad(other.to_string()),
         }
+    }
+}
+
+impl From<ManageError> for Problem {
+    fn from(error: ManageError) -> Self {
+        let conflict = |error: &ManageError, code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
+        match error {
+            ManageError::NotFound => Self::not_found(),
+            ManageError::Forbidden => Self::forbidden(),
+            ManageError::PreviewChanged => conflict(&error, "PREVIEW_CHANGED"),
+            ManageError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
+            ManageError::Contended => conflict(&error, "CONTENDED"),
+            ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
+            ManageError::OverRefund => Self::bad(error.to_string()).code("OVER_REFUND"),
+            ManageError::Input(error) => error.into(),
+            ManageError::Rail(error) => error.into(),
+            ManageError::Storage(error) => error.into(),
+            ManageError::Ledger(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+            }
+            other => Self::bad(other.to_string()),
+        }
+    }
+}
+
+impl From<BillingError> for Problem {
+    fn from(error: BillingError) -> Self {
+        ManageError::from(error).into()
     }
 }
 

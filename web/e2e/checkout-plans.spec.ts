@@ -146,7 +146,7 @@ test.describe('the price of a subscription', () => {
 
   test('is what the server reckons, until the order changes', async ({ page }) => {
     const due = { now: '4000000000000000000', renew: '5000000000000000000', stake: '0' };
-    await serve(page, { checkout: subscription({ line_items: [upsells()] }, { due }) });
+    await serve(page, { checkout: subscription({ line_items: [upsells()], due }) });
     await go(page);
     await expect(submit(page)).toHaveText('Subscribe for 4 SKT');
     await page.getByRole('switch').click();
@@ -244,7 +244,7 @@ test.describe('a change of the order', () => {
     await expect(submit(page)).toBeEnabled();
     expect(seen.changes.at(-1)).toEqual([
       'PUT amount',
-      { priceId: 'price_1', amount: '2500000000000000000', currency_id: 'pc_skt' },
+      { priceId: 'price_1', amount: '2500000000000000000', currencyId: 'pc_skt' },
     ]);
   });
 });

@@ -266,6 +266,8 @@ test.describe('submitting', () => {
       expect(connect.tokens[0]?.get('checkoutSessionId')).toBe('cs_1');
       connect.status = 'scanned';
       await expect(page.getByText(/Your wallet is connected/).first()).toBeVisible();
+      connect.step = 1;
+      await expect(page.getByText(/^Confirm each request in your wallet/).first()).toBeVisible();
       connect.status = 'succeed';
       await expect(page.getByTestId('paying')).toBeVisible();
       backend.checkout = completed({}, { mode, line_items: [planItem()], subscription_id: 'sub_1' });

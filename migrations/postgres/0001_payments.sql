@@ -62,6 +62,7 @@ CREATE TABLE connect_sessions (
     wallet_key TEXT,
     nonce      BIGINT      NOT NULL, -- 64 bits, of which the highest is the sign here
     error      TEXT        NOT NULL,
+    login      BYTEA, -- hash of the login that it was used for
     created_at TIMESTAMPTZ NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL
 );
@@ -73,7 +74,7 @@ CREATE TABLE idempotency_keys (
     key         TEXT        NOT NULL,
     fingerprint TEXT        NOT NULL,
     status      BIGINT,
-    body        TEXT,
+    body        BYTEA, -- encrypted
     taken_at    TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (caller, key)
 );

@@ -63,6 +63,7 @@ CREATE TABLE connect_sessions (
     wallet_key TEXT,
     nonce      INTEGER NOT NULL, -- 64 bits, of which the highest is the sign here
     error      TEXT    NOT NULL,
+    login      BLOB, -- hash of the login that it was used for
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) STRICT;
@@ -74,7 +75,7 @@ CREATE TABLE idempotency_keys (
     key         TEXT    NOT NULL,
     fingerprint TEXT    NOT NULL,
     status      INTEGER,
-    body        TEXT,
+    body        BLOB, -- encrypted
     taken_at    INTEGER NOT NULL,
     PRIMARY KEY (caller, key)
 ) STRICT;

@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test';
 import { type Backend, cardSubmit, checkout, completed, lineItem, serve } from './fixtures/checkout';
-import { go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
+import { accessible, go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
 
 /** Every state of the checkout against answers of our own: what is shown, in both languages, and that it is accessible. */
 
@@ -338,6 +338,34 @@ test.describe('the order', () => {
   });
 });
 
+test.describe('cookies', () => {
+  test('are asked about once by itself, and the way to pay stays free', async ({ page }) => {
+    await serve(page, { banner: true });
+    await go(page);
+    const banner = page.getByRole('region', { name: 'Cookies' });
+    await expect(banner).toBeVisible();
+    await accessible(page);
+    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+    const top = (await banner.boundingBox())?.y ?? 0;
+    const last = page.locator('.checkout-cancel');
+    await expect.poll(async () => (await last.boundingBox())?.y ?? top).toBeLessThan(top - 40);
+    const pay = await submit(page).boundingBox();
+    expect((pay?.y ?? 0) + (pay?.height ?? 0)).toBeLessThanOrEqual(top);
+    await banner.getByRole('button', { name: 'Got it' }).click();
+    await expect(banner).toHaveCount(0);
+    await page.reload();
+    await expect(submit(page)).toBeVisible();
+    await expect(banner).toHaveCount(0);
+  });
+
+  test('are the business of the page around an inline checkout', async ({ page }) => {
+    await serve(page, { banner: true });
+    await go(page, '?mode=inline');
+    await expect(submit(page)).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Cookies' })).toHaveCount(0);
+  });
+});
+
 test.describe('the form', () => {
   test('has no fields while nobody is signed in, and connects first', async ({ page }) => {
     const { backend } = await serve(page, { user: null, checkout: checkout({ customer: null }) });
@@ -614,6 +642,23 @@ test.describe('the form', () => {
 });
 
 test.describe('paying by wallet', () => {
+  test('asks no wallet where nothing is to be paid', async ({ page }) => {
+    const free = { unit_amount: '0', currency_options: [{ currency_id: 'pc_skt', unit_amount: '0' }] };
+    const order = { line_items: [lineItem(1, {}, free)], amount_total: '0' };
+    const done = completed({}, { ...order, payment_status: 'no_payment_required' });
+    const { backend, seen } = await serve(page, { checkout: checkout({}, order) });
+    const connect = await serveConnect(page);
+    await go(page);
+    await submit(page).waitFor();
+    backend.submit = { status: 200, body: done };
+    backend.checkout = done;
+    await submit(page).click();
+    await expect(page.getByRole('heading', { level: 1, name: /thank|complete|order/i })).toBeVisible();
+    await expect(page.getByRole('dialog')).toHaveCount(0);
+    expect(connect.tokens).toHaveLength(0);
+    expect(seen.submits).toHaveLength(1);
+  });
+
   test('asks the wallet with the session and its user, traps focus, and gives it back', async ({ page }) => {
     await serve(page);
     const connect = await serveConnect(page);

@@ -69,6 +69,10 @@ test('the cookie banner is shown once, and its answer is kept for a year', async
   const banner = page.getByRole('region', { name: 'Cookies' });
   await expect(banner).toBeVisible();
   await expectAccessible(page);
+  await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+  const footer = await page.getByRole('contentinfo').boundingBox();
+  const edge = (await banner.boundingBox())?.y ?? 0;
+  expect((footer?.y ?? edge) + (footer?.height ?? 1), 'it hides nothing for good').toBeLessThanOrEqual(edge);
   await banner.getByRole('button', { name: 'Got it' }).click();
   await expect(banner).toHaveCount(0);
   const cookie = (await page.context().cookies()).find(({ name }) => name === 'CookieConsent');

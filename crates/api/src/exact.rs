@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A JSON body. Numbers that are not integers of 64 bits arrive as texts: only [`Decimal`] takes them.
+/// A JSON body. Numbers that are not integers of 64 bits arrive as texts, without an exponent: only [`Decimal`] takes them.
 #[derive(Debug, Clone)]
 pub struct ExactJson<T>(pub T);
 
@@ -92,14 +92,15 @@ fn exact(raw: &RawValue) -> Result<Value, serde_json::Error> {
             Value::Array(items.into_iter().map(exact).collect::<Result<_, _>>()?)
         }
         Some(b'-' | b'0'..=b'9') => match serde_json::from_str(text)? {
-            Value::Number(number) if number.is_f64() => Value::String(text.to_owned()),
+            Value::Number(number) if number.is_f64() => Value::String(without_exponent(text)),
             number => number,
         },
         _ => serde_json::from_str(text)?,
     })
 }
 
-/// `1e-7` as `0.0000001`; other texts as they are. JavaScript writes small numbers with an exponent.
+/// `1e-7` as `0.0000001`; what is not such a number as it is. JavaScript writes small numbers with an exponent; a text of
+/// digits is to have none.
 fn without_exponent(text: &str) -> String {
     let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return text.to_owned() };
     let Ok(exponent) = exponent.parse::<i32>() else { return text.to_owned() };
@@ -142,8 +143,8 @@ impl Type for Decimal {
 impl ParseFromJSON for Decimal {
     fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
         match value.unwrap_or_default() {
-            Value::String(text) => Ok(Self(without_exponent(&text))),
-            Value::Number(number) => Ok(Self(without_exponent(&number.to_string()))),
+            Value::String(text) => Ok(Self(text)),
+            Value::Number(number) => Ok(Self(number.to_string())),
             other => Err(ParseError::expected_type(other)),
         }
     }
@@ -178,6 +179,7 @@ mod tests {
         assert_eq!(amount(r#"{"amount": 1e-7}"#).as_deref(), Ok("0.0000001"));
         assert_eq!(amount(r#"{"amount": 1.25E3}"#).as_deref(), Ok("1250"));
         assert_eq!(amount(r#"{"amount": 12.5e-1}"#).as_deref(), Ok("1.25"));
+        assert_eq!(amount(r#"{"amount": "1e3"}"#).as_deref(), Ok("1e3"), "a text is no number: no amount is read from this");
         assert_eq!(without_exponent("1e999999"), "1e999999");
         assert_eq!(without_exponent("ä1e2"), "ä1e2");
     }

@@ -65,12 +65,13 @@ fn replay(kept: KeptAnswer, fingerprint: &str) -> poem::Result<Response> {
     Ok(response.with_header(REPLAYED, HeaderValue::from_static("true")).into_response())
 }
 
-/// Keeps what is final. A failure of ours, a conflict, and an answer that broke off may be tried again under the same key.
+/// Keeps what is final. A failure of ours, a conflict, a call too many, and an answer that broke off may be tried again under the
+/// same key.
 async fn keep(app: &Arc<App>, caller: &str, key: &str, mut response: Response) -> poem::Result<Response> {
     let status = response.status();
     let body = response.take_body().into_bytes().await;
     let whole = body.as_ref().ok().and_then(|body| std::str::from_utf8(body).ok());
-    let text = whole.filter(|_| !status.is_server_error() && status != StatusCode::CONFLICT);
+    let text = whole.filter(|_| is_final(status));
     let mut unit = app.ctx.store.begin().await.map_err(Problem::from)?;
     match text {
         Some(text) => unit.idempotency().keep(caller, key, status.as_u16(), text).await,
@@ -81,6 +82,10 @@ async fn keep(app: &Arc<App>, caller: &str, key: &str, mut response: Response) -
     let body = body.map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED))?;
     response.set_body(Body::from(body));
     Ok(response)
+}
+
+fn is_final(status: StatusCode) -> bool {
+    !status.is_server_error() && !matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS)
 }
 
 /// The API key or login that a call is made with, as a hash; `None` for those that are not valid.
@@ -113,4 +118,19 @@ fn fingerprint(request: &Request, body: &[u8]) -> String {
         digest.update(part);
     }
     hex::encode(digest.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_passes_with_time_is_not_final() {
+        for passing in [409, 429, 500, 502, 503] {
+            assert!(!is_final(StatusCode::from_u16(passing).expect("a status")), "{passing}");
+        }
+        for lasting in [200, 201, 204, 400, 403, 404, 422] {
+            assert!(is_final(StatusCode::from_u16(lasting).expect("a status")), "{lasting}");
+        }
+    }
 }

@@ -81,6 +81,18 @@ impl Problem {
         problem
     }
 
+    /// What a payer is told of a failure at the network. A refusal is about the payment; how the store is configured or connected
+    /// is for its owner: it is logged.
+    fn of_payer(error: RailError) -> Self {
+        let status = match error {
+            RailError::Rejected(_) => return error.into(),
+            RailError::Unreachable(_) => StatusCode::BAD_GATEWAY,
+            RailError::Misconfigured(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        tracing::error!(%error, "a payment could not begin");
+        Self::new(status, FAILED)
+    }
+
     /// A submit's refusal. Field messages follow the caller's language.
     #[must_use]
     pub fn of_submit(error: SubmitError, language: Language) -> Self {
@@ -198,7 +210,7 @@ impl From<SubmitError> for Problem {
             SubmitError::RequireCrossSell => Self::bad(error.to_string()).code("REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),
             SubmitError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
-            SubmitError::Rail(error) => error.into(),
+            SubmitError::Rail(error) => Self::of_payer(error),
             SubmitError::Storage(error) => error.into(),
             SubmitError::Misconfigured
             | SubmitError::MethodNotSupported

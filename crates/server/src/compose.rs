@@ -5,7 +5,7 @@ use crate::{keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::files::FileStore;
 use souk_adapters::identity::{AppKey, HmacSeals};
-use souk_adapters::mail::{Mailbox, ReceiptMails};
+use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
 use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
@@ -144,8 +144,9 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
         Some(address) => Mailbox::smtp(address, &common.mail_from),
         None => Mailbox::folder(common.data.join("mail"), &common.mail_from),
     };
-    let receipts = ReceiptMails { mailbox: mailbox.map_err(|error| format!("mail: {error}"))?, printer: printer.clone() };
-    let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: Arc::new(receipts) });
+    let mailbox = mailbox.map_err(|error| format!("mail: {error}"))?;
+    let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: tokens.clone() });
+    let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), letters: mails });
     let files = FileStore::open(common.data.join("files")).await?;
     Ok(Parts {
         ctx,

@@ -4,13 +4,16 @@
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
-use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
+use souk_domain::shared::StorageError;
+use souk_domain::storage::{IDEMPOTENCY_LIFETIME_HOURS, UnitOfWork};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The most rows of one round; what is left is due again in the next.
+/// The most rows of one step; what is left is due again in the next round.
 const CHUNK: u32 = 200;
 
+/// The most chunks that one round removes from each table: what strangers can write in a minute is less.
+const PRUNED_CHUNKS: u32 = 500;
 /// Renewals of one commit.
 const RENEWALS: u32 = 200;
 
@@ -35,7 +38,7 @@ const TABLE: [(Round, Duration); 6] = [
     (Round::Renew, Duration::from_secs(1)),
     (Round::RetryDebts, Duration::from_secs(5)),
     (Round::AdvanceClocks, Duration::from_secs(5)),
-    (Round::Prune, Duration::from_secs(600)),
+    (Round::Prune, Duration::from_secs(60)),
 ];
 
 /// Runs every round at its period until `shutdown`. A round in hand is given up then: each of its steps is safe against a
@@ -88,12 +91,23 @@ async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {
     Ok(())
 }
 
-async fn prune(ctx: &Context) -> Result<(), souk_domain::shared::StorageError> {
+/// Removes what is over, in chunks of a commit each so that nobody waits for long, until nothing is left.
+pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
     let now = ctx.now();
     let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
-    let mut unit = ctx.store.begin().await?;
-    unit.logins().prune(now, CHUNK).await?;
-    unit.connect_sessions().prune(now, CHUNK).await?;
-    unit.idempotency().prune(old, CHUNK).await?;
-    unit.commit().await
+    chunks(ctx, async |unit| unit.logins().prune(now, CHUNK).await).await?;
+    chunks(ctx, async |unit| unit.connect_sessions().prune(now, CHUNK).await).await?;
+    chunks(ctx, async |unit| unit.idempotency().prune(old, CHUNK).await).await
+}
+
+async fn chunks(ctx: &Context, remove: impl AsyncFn(&mut dyn UnitOfWork) -> Result<u64, StorageError>) -> Result<(), StorageError> {
+    for _ in 0..PRUNED_CHUNKS {
+        let mut unit = ctx.store.begin().await?;
+        let removed = remove(unit.as_mut()).await?;
+        unit.commit().await?;
+        if removed < u64::from(CHUNK) {
+            break;
+        }
+    }
+    Ok(())
 }

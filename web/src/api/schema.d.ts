@@ -3253,7 +3253,7 @@ export interface components {
             url: string;
             currency_id: string;
             line_items: components["schemas"]["LineItem"][];
-            /** @description Base units; 0 until submitted. */
+            /** @description Base units of `currency_id`: while the session is open, what its items cost now. */
             amount_subtotal: string;
             amount_total: string;
             submit_type: string;

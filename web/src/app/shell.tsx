@@ -28,7 +28,7 @@ export function Shell() {
         <a href="/openapi.json">{t('footer.api')}</a>
       </footer>
       <RouteChange />
-      <CookieBanner />
+      <CookieBanner t={t} />
     </div>
   );
 }

@@ -114,6 +114,11 @@ struct PlanFile {
     name: Both,
     description: Both,
     unit_label: Option<String>,
+    #[serde(default)]
+    trial_days: u32,
+    #[serde(default)]
+    no_stake: bool,
+    min_stake: Option<String>,
     prices: Vec<PlanPriceFile>,
 }
 
@@ -228,6 +233,9 @@ fn plan(app: &str, file: PlanFile) -> DemoPlan {
         }
     };
     DemoPlan {
+        trial_days: file.trial_days,
+        no_stake: file.no_stake,
+        min_stake: file.min_stake,
         name: file.name.into(),
         description: file.description.into(),
         unit_label: file.unit_label,

@@ -108,6 +108,11 @@ pub struct DemoPlan {
     pub description: Text,
     /// What is counted, in English; at most 12 characters.
     pub unit_label: Option<String>,
+    /// `subscription_data` of the payment link.
+    pub trial_days: u32,
+    pub no_stake: bool,
+    /// Human decimal.
+    pub min_stake: Option<String>,
     /// At least one; the first is the default.
     pub prices: Vec<DemoPlanPrice>,
 }

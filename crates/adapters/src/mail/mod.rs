@@ -2,12 +2,14 @@
 
 mod letter;
 mod mailbox;
+mod news;
 mod receipt;
-mod receipts;
+mod store_mails;
+mod wording;
 
 pub use mailbox::Mailbox;
-pub use receipt::{Download, Receipt, ReceiptItem, receipt_mail};
-pub use receipts::ReceiptMails;
+pub use receipt::{Download, Receipt, ReceiptItem, ReceiptSubscription, receipt_mail};
+pub use store_mails::StoreMails;
 
 use souk_domain::shared::Timestamp;
 
@@ -57,5 +59,7 @@ impl MailError {
     }
 }
 
+#[cfg(test)]
+mod news_tests;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,10 @@
 
 use super::letter::{Block, as_html, as_text};
 use super::mailbox::one_line;
+use super::wording::{marked, say, test_notice, written_period};
 use super::{Attached, Outgoing};
 use crate::pdf::written_time;
+use souk_domain::billing::{BillingReason, Period};
 use souk_domain::shared::{Language, Timestamp};
 
 /// What was bought and paid, every amount as it shall be read, with its currency.
@@ -25,7 +27,18 @@ pub struct Receipt {
     pub method: String,
     pub paid_at: Timestamp,
     pub downloads: Vec<Download>,
+    /// The subscription that it was paid for.
+    pub subscription: Option<ReceiptSubscription>,
     pub live: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptSubscription {
+    pub title: String,
+    pub reason: BillingReason,
+    /// The time that was paid for.
+    pub period: Option<Period>,
+    pub url: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,28 +85,55 @@ fn on_single_lines(receipt: &Receipt) -> Receipt {
         items: receipt.items.iter().map(|item| ReceiptItem { title: one_line(&item.title), ..item.clone() }).collect(),
         method: one_line(&receipt.method),
         downloads: receipt.downloads.iter().map(|one| Download { title: one_line(&one.title), url: one_line(&one.url) }).collect(),
+        subscription: receipt.subscription.as_ref().map(|one| ReceiptSubscription { title: one_line(&one.title), ..one.clone() }),
         ..receipt.clone()
     }
 }
 
 fn subject(receipt: &Receipt, language: Language) -> String {
     let Receipt { store_name, invoice_number, live, .. } = receipt;
-    match (language, live) {
-        (Language::English, true) => format!("Your receipt from {store_name} ({invoice_number})"),
-        (Language::English, false) => format!("[Test] Your receipt from {store_name} ({invoice_number})"),
-        (Language::Chinese, true) => format!("{store_name} 付款收据（{invoice_number}）"),
-        (Language::Chinese, false) => format!("【测试】{store_name} 付款收据（{invoice_number}）"),
-    }
+    let subject = match &receipt.subscription {
+        Some(ReceiptSubscription { title, reason: BillingReason::SubscriptionCycle, .. }) => say(
+            language,
+            format!("{title} was renewed: your receipt from {store_name} ({invoice_number})"),
+            format!("{title} 已续订：{store_name} 付款收据（{invoice_number}）"),
+        ),
+        _ => say(
+            language,
+            format!("Your receipt from {store_name} ({invoice_number})"),
+            format!("{store_name} 付款收据（{invoice_number}）"),
+        ),
+    };
+    marked(&subject, *live, language)
+}
+
+/// What the payment means for the subscription.
+fn story(subscription: &ReceiptSubscription, language: Language) -> String {
+    let title = &subscription.title;
+    let (english, chinese) = match subscription.reason {
+        BillingReason::SubscriptionCycle => (format!("With it, {title} was renewed."), format!("{title} 已续订。")),
+        BillingReason::SubscriptionUpdate => (
+            format!("It is for the change of your plan of {title}: what is left of the old one was taken off."),
+            format!("这是 {title} 变更套餐的费用，原套餐未使用的部分已抵扣。"),
+        ),
+        BillingReason::SubscriptionRecover => (format!("With it, {title} goes on."), format!("{title} 已恢复。")),
+        BillingReason::SubscriptionThreshold => {
+            (format!("It is for what you used of {title} until now."), format!("这是 {title} 截至目前的用量费用。"))
+        }
+        BillingReason::SubscriptionCancel => (format!("It is for your last use of {title}."), format!("这是 {title} 最后的用量费用。")),
+        _ => (format!("It is for your subscription of {title}."), format!("这是 {title} 的订阅费用。")),
+    };
+    say(language, english, chinese)
 }
 
 fn letter(receipt: &Receipt, language: Language) -> Vec<Block> {
     let Receipt { store_name, store_url, customer_name, total, method, invoice_number, .. } = receipt;
     let paid_on = written_time(receipt.paid_at, language);
     let english = language == Language::English;
-    let say = |en: &str, zh: &str| if english { en.to_owned() } else { zh.to_owned() };
+    let say = |en: &str, zh: &str| say(language, en, zh);
     let mut blocks = Vec::new();
     if !receipt.live {
-        blocks.push(Block::Notice(say("Test mode: no real money was moved.", "测试模式：没有发生真实的资金往来。")));
+        blocks.push(Block::Notice(test_notice(language)));
     }
     blocks.push(Block::Heading(if english { format!("Thank you: {total} paid") } else { format!("感谢惠顾：已支付 {total}") }));
     let (greeting, thanks) = if english {
@@ -105,6 +145,9 @@ fn letter(receipt: &Receipt, language: Language) -> Vec<Block> {
         blocks.push(Block::Paragraph(greeting));
     }
     blocks.push(Block::Paragraph(thanks));
+    if let Some(subscription) = &receipt.subscription {
+        blocks.push(Block::Paragraph(story(subscription, language)));
+    }
 
     let item = |item: &ReceiptItem| {
         let label = if item.quantity > 1 { format!("{} × {}", item.title, item.quantity) } else { item.title.clone() };
@@ -118,15 +161,21 @@ fn letter(receipt: &Receipt, language: Language) -> Vec<Block> {
         let label = if english { format!("Download {}", download.title) } else { format!("下载 {}", download.title) };
         blocks.push(Block::Action { label, url: download.url.clone() });
     }
-    let facts = vec![
+    let mut facts = vec![
         (say("Invoice number", "账单编号"), invoice_number.clone()),
         (say("Payment method", "付款方式"), method.clone()),
         (say("Paid on", "支付时间"), paid_on),
     ];
+    if let Some(period) = receipt.subscription.as_ref().and_then(|one| one.period) {
+        facts.push((say("Period", "账期"), written_period(&period, language)));
+    }
     blocks.push(Block::Rows { rows: facts, sum: false });
     blocks.push(Block::Paragraph(say("The invoice is attached to this mail as PDF.", "账单已作为 PDF 附在本邮件中。")));
     if is_web_address(&receipt.invoice_url) {
         blocks.push(Block::Link { label: say("View the invoice online", "在线查看账单"), url: receipt.invoice_url.clone() });
+    }
+    if let Some(subscription) = receipt.subscription.as_ref().filter(|one| is_web_address(&one.url)) {
+        blocks.push(Block::Link { label: say("View your subscription", "查看订阅"), url: subscription.url.clone() });
     }
     blocks.push(Block::Foot(if english {
         format!("You receive this mail because of your purchase at {store_name}, {store_url}")

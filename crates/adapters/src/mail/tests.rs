@@ -3,7 +3,7 @@ use souk_domain::shared::Language;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 
-fn receipt() -> Receipt {
+pub(super) fn receipt() -> Receipt {
     Receipt {
         invoice_id: "in_01jd".to_owned(),
         invoice_number: "TEST-000042".to_owned(),
@@ -21,11 +21,12 @@ fn receipt() -> Receipt {
         method: "DID Wallet (ArcBlock)".to_owned(),
         paid_at: Timestamp::from_seconds(1_795_226_760),
         downloads: vec![Download { title: "Larder".to_owned(), url: "https://souk.example/apps/z1?a=1&b=2".to_owned() }],
+        subscription: None,
         live: false,
     }
 }
 
-fn snapshot(mail: &Outgoing) -> String {
+pub(super) fn snapshot(mail: &Outgoing) -> String {
     format!("Subject: {}\n\n{}\n=====\n{}", mail.subject, mail.text, mail.html)
 }
 

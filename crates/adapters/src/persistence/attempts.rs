@@ -136,11 +136,10 @@ impl Attempts for SqlAttempts<'_> {
         error: Option<&Refusal>,
         check_at: Option<Timestamp>,
         now: Timestamp,
-    ) -> Result<(), StorageError> {
+    ) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = $2, last_error = $3, checks = checks + CASE WHEN $4 IS NULL THEN 0 ELSE 1 END,
                       check_at = COALESCE($4, check_at), updated_at = $5 WHERE id = $1 AND status IN ('open', 'unknown')";
-        self.session.query(update).bind(id).bind(status).bind(error).bind(check_at).bind(now).execute().await?;
-        Ok(())
+        Ok(self.session.query(update).bind(id).bind(status).bind(error).bind(check_at).bind(now).execute().await? == 1)
     }
 
     async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {

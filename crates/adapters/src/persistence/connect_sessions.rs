@@ -2,7 +2,7 @@
 
 use super::{Query, Row, Session};
 use async_trait::async_trait;
-use souk_domain::access::{ConnectMove, ConnectSession, ConnectSessions, ConnectStatus, Wallet};
+use souk_domain::access::{ConnectMove, ConnectSession, ConnectSessions, ConnectStatus, TokenHash, Wallet};
 use souk_domain::shared::{StorageError, Timestamp};
 
 pub struct SqlConnectSessions<'s>(pub &'s mut Session);
@@ -11,9 +11,9 @@ pub struct SqlConnectSessions<'s>(pub &'s mut Session);
 impl ConnectSessions for SqlConnectSessions<'_> {
     async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError> {
         let insert = "INSERT INTO connect_sessions (token, action, status, step, challenge, params, wallet_did, wallet_key, nonce,
-                          error, expires_at, browser, created_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-        bind(self.0.query(insert), session).bind(session.browser).bind(session.created_at).execute().await?;
+                          error, expires_at, browser, login, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+        bind(self.0.query(insert), session).bind(session.browser).bind(session.login).bind(session.created_at).execute().await?;
         Ok(())
     }
 
@@ -29,6 +29,11 @@ impl ConnectSessions for SqlConnectSessions<'_> {
                       WHERE token = $1 AND status = $12 AND challenge = $13";
         let next = ConnectSession { token: step.token.to_owned(), ..step.next.clone() };
         Ok(bind(self.0.query(update), &next).bind(step.from).bind(step.challenge).execute().await? == 1)
+    }
+
+    async fn hand_out(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError> {
+        let update = "UPDATE connect_sessions SET login = $4 WHERE token = $1 AND status = $2 AND login IS NOT DISTINCT FROM $3";
+        Ok(self.0.query(update).bind(token).bind(ConnectStatus::Succeed).bind(before).bind(login).execute().await? == 1)
     }
 
     async fn abandon(&mut self, token: &str) -> Result<(), StorageError> {
@@ -65,6 +70,7 @@ fn connect_session(row: &Row) -> Result<ConnectSession, StorageError> {
         wallet: wallet.map(|(did, public_key)| Wallet { did, public_key }),
         nonce: row.get::<i64>("nonce")?.cast_unsigned(),
         error: row.get("error")?,
+        login: row.get("login")?,
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,
     })

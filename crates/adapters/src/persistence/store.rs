@@ -27,7 +27,8 @@ pub struct SqlStore {
 }
 
 impl SqlStore {
-    /// `secrets` seals what must not be read from the database: secrets of payment methods, client secrets of cards.
+    /// `secrets` seals what must not be read from the database: secrets of payment methods, client secrets of cards,
+    /// answers that were kept for repetition.
     #[must_use]
     pub const fn new(database: Database, secrets: Arc<SecretBox>) -> Self {
         Self { database, secrets }
@@ -84,7 +85,6 @@ impl UnitOfWork for SqlUnitOfWork {
         journal: Journal as SqlJournal;
         apps: Apps as SqlApps;
         entitlements: Entitlements as SqlEntitlements;
-        idempotency: IdempotencyKeys as SqlIdempotencyKeys;
         outbox: Outbox as SqlOutbox;
     }
 
@@ -94,6 +94,10 @@ impl UnitOfWork for SqlUnitOfWork {
 
     fn attempts(&mut self) -> Box<dyn Attempts + '_> {
         Box::new(SqlAttempts { session: &mut self.session, secrets: &self.secrets })
+    }
+
+    fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_> {
+        Box::new(SqlIdempotencyKeys { session: &mut self.session, secrets: &self.secrets })
     }
 
     async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError> {

@@ -74,7 +74,14 @@ const RULES: &[Rule] = &[
             names!("payment_intents", "subscription_id", "subscriptions"),
             attempts!("'payment'", "payment_intents"),
             attempts!("'mandate'", "mandates"),
-            attempts!("'stake', 'return_stake', 'slash'", "subscriptions"),
+            (
+                "SELECT a.id FROM attempts a LEFT JOIN subscriptions t ON t.id = a.subject
+                     LEFT JOIN checkout_sessions c ON c.id = a.session_id AND c.status <> 'complete'
+                     LEFT JOIN payment_methods m ON m.id = a.method_id
+                 WHERE a.purpose IN ('stake', 'return_stake', 'slash')
+                     AND (m.id IS NULL OR (t.id IS NULL AND c.id IS NULL) OR t.livemode <> m.livemode)",
+                "of attempts is for no subscription of its mode, begun or asked for",
+            ),
             attempts!("'refund'", "refunds"),
             (
                 "SELECT c.attempt_id AS id FROM attempt_invoices c LEFT JOIN attempts a ON a.id = c.attempt_id

@@ -97,12 +97,21 @@ on_both! {
         assert!(!stored.windows(6).any(|window| window == b"secret"));
     }
 
+    async fn an_ended_attempt_is_not_postponed(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
+        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Refused, Some(&refusal()), at(7)).await.expect("finishes"));
+        assert!(!unit.attempts().postpone(&id("att_1"), AttemptStatus::Open, None, Some(at(20)), at(8)).await.expect("answers"));
+    }
+
     async fn a_postponed_attempt_counts_its_checks(db: &TestDatabase) {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         for now in [6, 7] {
-            unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, Some(&refusal()), Some(at(20)), at(now)).await.expect("postpones");
+            let postponed = unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, Some(&refusal()), Some(at(20)), at(now)).await;
+            assert!(postponed.expect("postpones"));
         }
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         let wanted = Attempt {

@@ -16,6 +16,7 @@ fn session() -> ConnectSession {
         wallet: None,
         nonce: u64::MAX - 1,
         error: String::new(),
+        login: None,
         created_at: at(0),
         expires_at: at(300),
     }
@@ -69,6 +70,19 @@ on_both! {
             moved
         });
         assert_eq!(moved.await.into_iter().filter(|moved| *moved).count(), 1);
+    }
+
+    async fn a_login_is_handed_out_by_whoever_read_the_session_last(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&scanned()).await.expect("inserts");
+        assert!(!unit.connect_sessions().hand_out("00ff", None, &[1; 32]).await.expect("answers"), "it has not succeeded");
+        let done = ConnectSession { token: "11ff".to_owned(), status: ConnectStatus::Succeed, ..scanned() };
+        unit.connect_sessions().insert(&done).await.expect("inserts");
+        assert!(unit.connect_sessions().hand_out("11ff", None, &[1; 32]).await.expect("answers"));
+        assert!(!unit.connect_sessions().hand_out("11ff", None, &[2; 32]).await.expect("answers"));
+        assert!(unit.connect_sessions().hand_out("11ff", Some(&[1; 32]), &[3; 32]).await.expect("answers"));
+        let found = unit.connect_sessions().find("11ff", at(0)).await.expect("reads").expect("is there");
+        assert_eq!(found.login, Some([3; 32]));
     }
 
     async fn a_session_in_a_wallets_hand_is_not_abandoned(db: &TestDatabase) {

@@ -42,6 +42,28 @@ on_both! {
         assert_eq!(taken.await.into_iter().filter(|won| *won).count(), 1);
     }
 
+    async fn a_kept_answer_is_encrypted_for_its_caller_and_key(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let mut keys = unit.idempotency();
+        for key in ["k1", "k2"] {
+            keys.take("anna", key, "first", at(0), at(-60)).await.expect("takes");
+            keys.keep("anna", key, 200, "pi_1_secret_x of anna@shop.example").await.expect("keeps");
+        }
+        drop(keys);
+        unit.commit().await.expect("commits");
+        let mut session = db.begin().await.expect("begins");
+        for row in session.query("SELECT body FROM idempotency_keys").all().await.expect("reads") {
+            let body: Vec<u8> = row.get("body").expect("bytes");
+            assert!(!body.windows(6).any(|window| window == b"secret" || window == b"@shop."), "it can be read");
+        }
+        let swap = "UPDATE idempotency_keys SET body = (SELECT body FROM idempotency_keys WHERE key = 'k2') WHERE key = 'k1'";
+        session.query(swap).execute().await.expect("writes");
+        session.commit().await.expect("commits");
+        let mut unit = begin(db).await;
+        let found = unit.idempotency().take("anna", "k1", "first", at(1), at(0)).await;
+        assert!(found.is_err(), "one answer cannot be put in the place of another");
+    }
+
     async fn old_keys_are_pruned_some_at_a_time(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let mut keys = unit.idempotency();

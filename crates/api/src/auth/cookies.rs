@@ -3,10 +3,12 @@
 use poem::Request;
 use poem::http::header;
 use sha2::{Digest, Sha256};
-use souk_domain::access::{LOGIN_LIFETIME_DAYS, TokenHash};
+use souk_domain::access::{CONNECT_LIFETIME, LOGIN_LIFETIME_DAYS, TokenHash};
 
 /// The signed-in session.
 pub const LOGIN_COOKIE: &str = "login_token";
+/// The browser that began a connect session, for as long as that is open.
+pub const BROWSER_COOKIE: &str = "connect_browser";
 /// The browser, signed in or not: repeated starts are told apart by it.
 pub const VISITOR_COOKIE: &str = "vid";
 /// The longest cookie value we look at.
@@ -35,6 +37,14 @@ pub fn login_cookie(token: &str, secure: bool) -> String {
     let age = if token.is_empty() { 0 } else { LOGIN_LIFETIME_DAYS * 86_400 };
     let secure = if secure { "; Secure" } else { "" };
     format!("{LOGIN_COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age}{secure}")
+}
+
+/// `Set-Cookie` of the browser that began a connect session. An empty value ends it.
+#[must_use]
+pub fn browser_cookie(value: &str, secure: bool) -> String {
+    let age = if value.is_empty() { 0 } else { CONNECT_LIFETIME.as_secs() };
+    let secure = if secure { "; Secure" } else { "" };
+    format!("{BROWSER_COOKIE}={value}; Path=/api/did; HttpOnly; SameSite=Lax; Max-Age={age}{secure}")
 }
 
 #[cfg(test)]

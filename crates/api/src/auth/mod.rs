@@ -5,5 +5,5 @@ mod cookies;
 mod key;
 
 pub use call::{Actor, Call, Caller, Guest, Opener, Reader, Reads, Resource, SignedIn, Writes, bearer, resources};
-pub use cookies::{LOGIN_COOKIE, VISITOR_COOKIE, cookie, login_cookie, token_hash};
+pub use cookies::{BROWSER_COOKIE, LOGIN_COOKIE, VISITOR_COOKIE, browser_cookie, cookie, login_cookie, token_hash};
 pub use key::{NewKey, create_key};

@@ -1,10 +1,11 @@
 //! `/api/did/{action}`: signing in, and paying, with a wallet that may lie.
 
-use crate::app::{Connect, TestApp, altered, claim_of, profile_of, wallet};
+use crate::app::{Browser, Connect, TestApp, altered, claim_of, profile_of, wallet};
 use poem::http::Method;
 use serde_json::{Value, json};
 use souk_adapters::arcblock::{Itx, Transaction, TransferV3Tx};
 use souk_adapters::on_both;
+use souk_domain::access::ConnectSession;
 use std::time::Duration;
 
 #[tokio::test]
@@ -32,6 +33,52 @@ async fn a_login_gives_its_cookie_to_the_browser_that_began_it_and_to_no_other()
     }
     let user = &browser.get("/api/session").await.ok()["user"];
     assert_eq!((&user["did"], &user["fullName"]), (&alice.did().as_str().into(), &"alice Example".into()));
+    app.finish().await;
+}
+
+/// A login that has come so far that the next question for its status answers the cookie.
+async fn succeeded(app: &TestApp, browser: &Browser) -> Connect {
+    let connect = Connect::begin(app, browser, "login", "").await;
+    let alice = wallet("alice");
+    let asked = connect.scan().await;
+    let asked = connect.answer(&alice, &asked, json!([])).await;
+    connect.answer(&alice, &asked, json!([profile_of("alice")])).await;
+    connect
+}
+
+#[tokio::test]
+async fn a_used_connect_token_opens_no_login_after_leaving() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let (first, second) = (succeeded(&app, &browser).await, succeeded(&app, &browser).await);
+    let bound = browser.cookie("connect_browser").expect("a cookie");
+    assert!(first.status().await.header("set-cookie").is_some());
+    assert_eq!(second.status().await.header("set-cookie"), None, "signed in already");
+    let left = browser.post("/api/session/logout", &json!({})).await;
+    assert_eq!(left.status, 204);
+    assert_eq!(browser.cookie("connect_browser"), None);
+    browser.set_cookie("connect_browser", &bound);
+    for connect in [&first, &second] {
+        let seen = connect.status().await;
+        assert_eq!(seen.ok()["status"], "succeed");
+        assert_eq!(seen.header("set-cookie"), None);
+    }
+    assert_eq!(browser.get("/api/session").await.ok()["user"], Value::Null);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_login_cookie_that_got_lost_is_given_again_and_the_lost_one_ends() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let connect = succeeded(&app, &browser).await;
+    assert!(connect.status().await.header("set-cookie").is_some());
+    let lost = browser.cookie("login_token").expect("a cookie");
+    browser.set_cookie("login_token", "");
+    assert!(connect.status().await.header("set-cookie").is_some());
+    assert!(browser.get("/api/session").await.ok()["user"].is_object());
+    browser.set_cookie("login_token", &lost);
+    assert_eq!(browser.get("/api/session").await.ok()["user"], Value::Null);
     app.finish().await;
 }
 
@@ -166,6 +213,37 @@ async fn a_browser_that_gives_up_removes_its_session() {
     let connect = Connect::begin(&app, &browser, "login", "").await;
     browser.get(&format!("/api/did/login/timeout?_t_={}", connect.token)).await.ok();
     connect.status().await.refused(400);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_session_keeps_the_parameters_that_are_used_and_no_others() {
+    let app = TestApp::open().await;
+    let long = "x".repeat(400);
+    let connect = Connect::begin(&app, &app.browser(), "login", &format!("&a={long}&b={long}&checkoutSessionId=cs_1&mode=setup")).await;
+    let found = app.ctx.store.read().await.expect("reads").connect_sessions().find(&connect.token, app.ctx.now()).await;
+    let params = found.expect("reads").expect("is there").params;
+    assert_eq!(params.keys().collect::<Vec<_>>(), ["checkoutSessionId", "livemode", "locale", "mode"]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_thousand_expired_sessions_and_keys_are_gone_after_one_round() {
+    let app = TestApp::open().await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let now = app.ctx.now();
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let session = unit.connect_sessions().find(&connect.token, now).await.expect("reads").expect("is there");
+    for number in 0..1_000 {
+        let session = ConnectSession { token: format!("{number:032}"), ..session.clone() };
+        unit.connect_sessions().insert(&session).await.expect("inserts");
+        unit.idempotency().take("anna", &format!("k{number}"), "first", now, now).await.expect("takes");
+    }
+    unit.commit().await.expect("commits");
+    app.advance(Duration::from_secs(25 * 3_600));
+    souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
+    assert_eq!(app.count("SELECT count(*) AS n FROM connect_sessions").await, 0);
+    assert_eq!(app.count("SELECT count(*) AS n FROM idempotency_keys").await, 0);
     app.finish().await;
 }
 

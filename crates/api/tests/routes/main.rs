@@ -10,6 +10,7 @@ mod connect;
 mod customers;
 mod idempotency;
 mod invoices;
+mod mails;
 mod office;
 mod openapi;
 mod outer;

@@ -142,6 +142,8 @@ pub struct ConnectSession {
     /// For a transfer: the nonce of the transaction that was asked for.
     pub nonce: u64,
     pub error: String,
+    /// The login that was handed out for it: a session yields one, not one for each question.
+    pub login: Option<TokenHash>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
 }
@@ -169,6 +171,8 @@ pub trait ConnectSessions: Send {
     async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
     /// Compare-and-set on status and challenge. False: somebody else moved it first.
     async fn advance(&mut self, step: &ConnectMove<'_>) -> Result<bool, StorageError>;
+    /// Notes the login that a succeeded session was used for. False: it no longer stands at `before`.
+    async fn hand_out(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError>;
     /// Removes it unless a wallet has it in hand (`scanned` or `working`).
     async fn abandon(&mut self, token: &str) -> Result<(), StorageError>;
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;

@@ -1,6 +1,6 @@
 //! Logins: how a verified wallet becomes a session in one browser, and how a store gets its first owner.
 
-use super::{Did, LOGIN_LIFETIME_DAYS, Passport, Role, TokenHash, User, Wallet};
+use super::{ConnectSession, Did, LOGIN_LIFETIME_DAYS, Passport, Role, TokenHash, User, Wallet};
 use crate::context::Context;
 use crate::shared::{Language, PassportId, StorageError};
 use crate::storage::MANAGEMENT;
@@ -43,12 +43,26 @@ pub async fn welcome(ctx: &Context, wallet: &Wallet, profile: &Profile, language
     unit.commit().await
 }
 
-/// Opens a login for one browser. `token` is the hash of what its cookie holds.
-pub async fn open_login(ctx: &Context, user: &Did, token: &TokenHash) -> Result<(), StorageError> {
+/// Uses a succeeded connect session for a login of its browser. `token` is the hash of what the cookie is to hold, or holds already.
+/// An answer may get lost on its way: while the login that the session was used for lasts, another one takes its place. Once the
+/// user has left, the session opens nothing more, and this is false.
+pub async fn use_connect_session(ctx: &Context, session: &ConnectSession, user: &Did, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    unit.logins().insert(token, user, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
-    unit.commit().await
+    if let Some(before) = session.login.as_ref().filter(|before| *before != token) {
+        if unit.logins().find(before, now).await?.is_none() {
+            return Ok(false);
+        }
+        unit.logins().delete(before).await?;
+    }
+    if !unit.connect_sessions().hand_out(&session.token, session.login.as_ref(), token).await? {
+        return Ok(false);
+    }
+    if unit.logins().find(token, now).await?.is_none() {
+        unit.logins().insert(token, user, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
+    }
+    unit.commit().await?;
+    Ok(true)
 }
 
 const fn days(days: u64) -> Duration {

@@ -1,6 +1,7 @@
 //! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
 
-use super::{BillingError, ClockEvent, Scope, Tick, charge, renew_due, retry_due};
+use super::notice::passed;
+use super::{BillingError, ClockEvent, Notice, Scope, Subscription, Tick, announce, charge, renew_due, retry_due};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::Grant;
@@ -72,8 +73,10 @@ async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError>
         let next = [due, retry].into_iter().flatten().min().filter(|at| *at <= target);
         // What was due before goes first, at the time where the clock stands.
         let now = next.unwrap_or(target).max(clock.now);
-        let payers = payers(unit.as_mut(), &clock.customer_id).await?;
+        let live = unit.subscriptions().live_of(&clock.customer_id).await?;
+        let payers = payers(unit.as_mut(), &live).await?;
         drop(unit);
+        let notices: Vec<_> = live.iter().flat_map(|one| passed(one, clock.now, now)).collect();
         for payer in &payers {
             if let Some(time) = ctx.networks.sandbox_time() {
                 time.set(payer, now).await?;
@@ -83,7 +86,7 @@ async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError>
         let arrived = next.is_none();
         if !arrived {
             // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
-            tick(ctx, id, Tick { now, story: &[], arrived }).await?;
+            tick(ctx, id, &notices, Tick { now, story: &[], arrived }).await?;
             let renewed = renew_due(ctx, &scope, now, BATCH).await?;
             charge(ctx, &renewed.attempts).await?;
             let retried = retry_due(ctx, &scope, now, BATCH).await?;
@@ -91,7 +94,8 @@ async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError>
             story.extend(renewed.story);
             story.extend(retried.story);
         }
-        tick(ctx, id, Tick { now, story: &story, arrived }).await?;
+        let notices = if arrived { &notices[..] } else { &[] };
+        tick(ctx, id, notices, Tick { now, story: &story, arrived }).await?;
         if arrived {
             return Ok(true);
         }
@@ -100,20 +104,20 @@ async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError>
     Ok(false)
 }
 
-async fn tick(ctx: &Context, id: &ClockId, tick: Tick<'_>) -> Result<(), BillingError> {
+/// The clock stands at its new time, and the mails whose moments it passed are asked for: once, because they are written with it.
+async fn tick(ctx: &Context, id: &ClockId, passed: &[Notice], tick: Tick<'_>) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
+    for notice in passed {
+        announce(ctx, unit.as_mut(), notice, ctx.now()).await?;
+    }
     unit.clocks().tick(id, &tick, ctx.now()).await?;
     unit.commit().await?;
     Ok(())
 }
 
 /// The wallets by which the customer's subscriptions are charged: their network follows the clock.
-async fn payers(
-    unit: &mut dyn crate::storage::UnitOfWork,
-    customer: &crate::shared::CustomerId,
-) -> Result<Vec<crate::access::Did>, BillingError> {
-    let live = unit.subscriptions().live_of(customer).await?;
-    let ids: Vec<_> = live.into_iter().filter_map(|one| one.mandate_id).collect();
+async fn payers(unit: &mut dyn crate::storage::UnitOfWork, live: &[Subscription]) -> Result<Vec<crate::access::Did>, BillingError> {
+    let ids: Vec<_> = live.iter().filter_map(|one| one.mandate_id.clone()).collect();
     let mandates = unit.mandates().find_all(&ids).await?;
     let mut payers = Vec::new();
     for mandate in mandates {

@@ -139,8 +139,9 @@ async fn wait(
     error: Option<&Refusal>,
 ) -> Result<(), BillingError> {
     let (attempt, now) = (&pursued.attempt, ctx.now());
-    unit.attempts().postpone(&attempt.id, status, error, Some(next_check(now, attempt.checks)), now).await?;
-    if let Purpose::Payment(intent) = &attempt.purpose {
+    let is_open = unit.attempts().postpone(&attempt.id, status, error, Some(next_check(now, attempt.checks)), now).await?;
+    // Of one that ended meanwhile the intent may be its successor's by now.
+    if let (true, Purpose::Payment(intent)) = (is_open, &attempt.purpose) {
         unit.intents().mark(intent, IntentStatus::Processing, error, now).await?;
     }
     Ok(())

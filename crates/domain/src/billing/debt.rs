@@ -1,12 +1,12 @@
 //! Invoices that could not be collected: noted, tried again, given up, paid after all.
 
 use super::book::{Book, Charge};
+use super::notice::announce_debt;
 use super::renew::{nonces, publish_charges};
-use super::{BillingError, Change, ClockEvent, Invoice, InvoiceStatus, Round, Scope, Subscription};
+use super::{BillingError, Change, ClockEvent, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
 use crate::context::Context;
-use crate::events::{Message, Topic};
 use crate::payment::Refusal;
-use crate::shared::{ClockId, EventId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{ClockId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -33,11 +33,15 @@ pub(super) async fn refuse(
     unit.invoices().refuse(&invoice.id, retry_at, now).await?;
     if let Ok(status) = subscription.status.after(Change::PaymentRefused) {
         subscription.status = status;
-        subscription.past_due_since = subscription.past_due_since.or(Some(now));
         subscription.updated_at = now;
+        if subscription.past_due_since.is_none() {
+            subscription.past_due_since = Some(now);
+            announce_debt(ctx, unit, subscription).await?;
+        }
     }
-    let message = Message::new(Topic::BillingMail, ctx.now()).with("kind", "payment_failed").with("invoice", &invoice.id);
-    unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await?;
+    let (refusals, code) = (invoice.refusals.saturating_add(1), refusal.code.clone());
+    let notice = Notice::PaymentFailed { invoice: invoice.id.clone(), refusals, code };
+    announce(ctx, unit, &notice, ctx.now()).await?;
     Ok(())
 }
 

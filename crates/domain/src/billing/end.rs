@@ -4,13 +4,12 @@ use super::book::{Book, Charge};
 use super::renew::{lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Invoice, InvoiceItem, InvoiceStatus,
-    STAKE_WAITING, StakeStatus, Subscription,
+    Notice, STAKE_WAITING, StakeStatus, Subscription, announce,
 };
 use crate::context::Context;
-use crate::events::{Message, Topic};
 use crate::ledger::Reason;
 use crate::payment::{Attempt, AttemptKind, AttemptStatus, Errand, ErrandAsk, Grant, Purpose, next_check};
-use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AttemptId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -58,8 +57,7 @@ pub(super) async fn write(
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
     }
-    let message = Message::new(Topic::BillingMail, ctx.now()).with("kind", "canceled").with("subscription", &subscription.id);
-    unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await?;
+    announce(ctx, unit, &Notice::Canceled(subscription.id.clone()), ctx.now()).await?;
     Ok(Ended { attempts, event: ClockEvent { at: now, what: "canceled".to_owned(), subject: subscription.id.to_string() } })
 }
 

@@ -1,7 +1,7 @@
 //! What follows from money that moved, or did not, where no checkout waits for it. In one unit of work, for exactly one caller.
 
 use super::debt::{debt_paid, refuse, time_of};
-use super::{BillingError, InvoiceStatus, STAKE_WAITING, StakeStatus};
+use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, StakeStatus, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
@@ -182,8 +182,7 @@ async fn refunded(
     let refund = unit.refunds().find(id).await?.ok_or(BillingError::Orphan)?;
     unit.refunds().finish(id, RefundStatus::Succeeded, &settlement.reference, ctx.now()).await?;
     book(ctx, unit, attempt, refund.mode, Reason::Refund, ctx.now()).await?;
-    let message = Message::new(Topic::BillingMail, ctx.now()).with("kind", "refunded").with("refund", id);
-    unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await?;
+    announce(ctx, unit, &Notice::Refunded(id.clone()), ctx.now()).await?;
     Ok(())
 }
 

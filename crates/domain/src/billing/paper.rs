@@ -3,7 +3,7 @@
 use super::{Invoice, InvoiceItem, Subscription};
 use crate::customer::Customer;
 use crate::payment::{Currency, Intent, Method};
-use crate::shared::{InvoiceId, Language, StorageError};
+use crate::shared::{InvoiceId, Language, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
@@ -54,10 +54,13 @@ pub struct ReceiptOrder {
     /// Titles and paths within the store.
     pub downloads: Vec<(String, String)>,
     pub language: Language,
+    /// From when the days of its links count.
+    pub links_from: Timestamp,
 }
 
+/// Why a mail did not leave.
 #[derive(Debug, thiserror::Error)]
-pub enum ReceiptError {
+pub enum MailingError {
     /// The mail server does not answer now.
     #[error("{0}")]
     Unavailable(String),
@@ -69,5 +72,5 @@ pub enum ReceiptError {
 /// Sends receipts. Sending one twice hands over the same message under the same id.
 #[async_trait]
 pub trait ReceiptMailer: Send + Sync {
-    async fn send(&self, order: &ReceiptOrder) -> Result<(), ReceiptError>;
+    async fn send(&self, order: &ReceiptOrder) -> Result<(), MailingError>;
 }

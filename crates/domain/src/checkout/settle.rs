@@ -10,18 +10,20 @@ use crate::payment::{
     Asker, Attempt, AttemptKind, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, RailError, Refusal, Settlement, SetupAsk, ask,
     card_ask, next_check, not_opened, setup_outcome,
 };
-use crate::shared::{AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, SessionId, StorageError, Timestamp};
+use crate::shared::{Amount, AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt};
 use std::time::Duration;
 
 /// How often an outcome that lost a race is applied again.
 const TRIES: u32 = 8;
 /// Attempts that one round asks about at the same time.
 const AT_ONCE: usize = 16;
-/// A round's attempts are nobody else's for this long: 200 of them, 16 at once and 10 s each, fit into it.
-const CLAIM: Duration = Duration::from_secs(180);
+/// A round's attempts are nobody else's for this long: 200 of them, 16 at once, fit into it when each asks its network three
+/// times and waits 10 s for every answer.
+const CLAIM: Duration = Duration::from_secs(420);
 /// A polling page may make us ask the network this often.
 pub const NUDGE_INTERVAL: Duration = Duration::from_secs(1);
 /// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.
@@ -138,12 +140,10 @@ pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> 
     let mut unit = ctx.store.begin().await?;
     let due = unit.attempts().claim_due(now, now.plus(CLAIM), limit).await?;
     unit.commit().await?;
-    let mut failure = None;
-    for chunk in due.chunks(AT_ONCE) {
-        let asked: Vec<_> = chunk.iter().map(|id| settle(ctx, id).boxed()).collect();
-        failure = failure.or(futures_util::future::join_all(asked).await.into_iter().find_map(Result::err));
-    }
-    match failure {
+    // Where one waits for long, the next take the places of those that are done.
+    let asked = stream::iter(&due).map(|id| settle(ctx, id).boxed()).buffer_unordered(AT_ONCE);
+    let failures: Vec<_> = asked.filter_map(async |done| done.err()).collect().await;
+    match failures.into_iter().next() {
         Some(error) => Err(error),
         None => Ok(due.len()),
     }
@@ -235,8 +235,9 @@ async fn given(
                     _ => (AttemptStatus::Unknown, IntentStatus::Processing, None),
                 };
                 let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
-                unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
-                if let Some(intent) = &session.intent_id {
+                let is_open = unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
+                // Of one that ended meanwhile the intent may be its successor's by now.
+                if let (true, Some(intent)) = (is_open, &session.intent_id) {
                     unit.intents().mark(intent, marked, error, now).await?;
                 }
                 unit.commit().await?;
@@ -334,7 +335,10 @@ async fn wait(
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
-    unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
+    if !unit.attempts().postpone(&attempt.id, status, error, check_at, now).await? {
+        // It ended meanwhile, and the intent may be its successor's by now.
+        return Ok(());
+    }
     unit.intents().mark(intent, marked, error, now).await?;
     unit.commit().await?;
     Ok(())
@@ -390,6 +394,9 @@ pub(super) async fn complete(
     let random = ctx.random.as_ref();
     if let Some(attempt) = paid_by {
         book(ctx, unit, &session, attempt, Reason::Payment, now).await?;
+    } else if let Some(intent) = session.intent_id.as_ref().filter(|_| session.amount_total.is_zero()) {
+        // Nothing was to be paid: the intent ends with that, and does not look unpaid for ever.
+        unit.intents().succeed(intent, Amount::ZERO, "", "", now).await?;
     }
     match session.kind {
         SessionMode::Payment => {

@@ -312,7 +312,7 @@ async fn write_down(
         currency_id: currency.id.clone(),
         method_id: method.id.clone(),
         customer_id: customer.id.clone(),
-        subscription_id: session.subscription_ids.first().cloned(),
+        subscription_id: None,
         session_id: Some(session.id.clone()),
         invoices: invoice_ids.clone(),
         last_error: None,
@@ -331,7 +331,7 @@ async fn write_down(
         address: Some(contact.address.clone()),
     };
     let mut first = None;
-    for (place, (part, id)) in order.parts.iter().zip(&invoice_ids).enumerate() {
+    for (part, id) in order.parts.iter().zip(&invoice_ids) {
         let invoice = Invoice {
             id: id.clone(),
             mode: session.mode,
@@ -343,7 +343,8 @@ async fn write_down(
             currency_id: currency.id.clone(),
             method_id: method.id.clone(),
             session_id: Some(session.id.clone()),
-            subscription_id: session.subscription_ids.get(place).cloned(),
+            // Named when the subscription is there.
+            subscription_id: None,
             period: None,
             intent_id: Some(intent_id.clone()),
             bill_to: bill_to.clone(),
@@ -376,6 +377,10 @@ async fn write_down(
     let stake = deposit_of(session.deposit.clone(), order.stake, &method, &currency, &submission.payer.did);
     if let Some(left) = session.deposit.take().filter(|left| left.reference.is_some() && Some(left) != stake.as_ref()) {
         give_back(ctx, unit.as_mut(), &session, &left, now).await?;
+        // The next stake is for a subject of its own.
+        if let Some(first) = session.subscription_ids.first_mut() {
+            *first = SubscriptionId::new(now, ctx.random.as_ref());
+        }
     }
     session.deposit = stake;
     session.payer = Some(submission.payer.did.clone());

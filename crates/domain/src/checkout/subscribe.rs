@@ -10,6 +10,7 @@ use crate::billing::{
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::Reason;
+use crate::payment::IntentStatus;
 use crate::pricing::{Cycle, Price, Product};
 use crate::shared::{Amount, CurrencyId, EventId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -33,7 +34,7 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
     // A trial was promised at submit: it is not taken back because the day that it ends has come meanwhile.
     let trial_end = session.trial_end.map(|promised| order.trial_end.unwrap_or_else(|| promised.max(now.plus(Duration::from_secs(1)))));
     for (place, (id, part)) in session.subscription_ids.iter().zip(&order.parts).enumerate() {
-        let draft = drafts.iter().find(|draft| draft.subscription_id.as_ref() == Some(id)).ok_or(SettleError::Orphan)?;
+        let draft = drafts.iter().find(|draft| intent.invoices.get(place) == Some(&draft.id)).ok_or(SettleError::Orphan)?;
         let cycle = part.cycle.ok_or(SettleError::Orphan)?;
         let (span, index, anchor) = first_period(&cycle, trial_end, now)?;
         let deposit = session.deposit.as_ref().filter(|deposit| place == 0 && deposit.method_id == method.id);
@@ -80,7 +81,9 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         let items = unit.invoices().items(&draft.id).await?;
         let recurs = |item: &InvoiceItem| sold.iter().any(|(price, _)| item.price_id.as_ref() == Some(&price.id) && price.is_recurring());
         let items: Vec<_> = items.into_iter().map(|item| InvoiceItem { period: recurs(&item).then_some(span), ..item }).collect();
-        let dated = Invoice { period: Some(span), clock_id: clock_id.clone(), created_at: now, updated_at: now, ..draft.clone() };
+        let subscription_id = Some(id.clone());
+        let dated =
+            Invoice { subscription_id, period: Some(span), clock_id: clock_id.clone(), created_at: now, updated_at: now, ..draft.clone() };
         unit.invoices().put_draft(&dated, &items).await?;
         unit.invoices().pay(&draft.id, draft.total, Some(&intent.id), now).await?;
         if let Some(stake) = &subscription.stake {
@@ -89,6 +92,10 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         let wall = ctx.now();
         let message = Message::new(Topic::BillingMail, wall).with("kind", "started").with("subscription", id);
         unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
+    }
+    if intent.amount.is_zero() {
+        // Nobody will ever pay it.
+        unit.intents().mark(&intent.id, IntentStatus::Canceled, None, ctx.now()).await?;
     }
     Ok(())
 }

@@ -264,7 +264,8 @@ pub trait Attempts: Send {
         error: Option<&Refusal>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Stays open: notes that the answer was not final and when the janitor asks next; `None`: a page asked, the janitor's turn stays.
+    /// Stays open: notes that the answer was not final and when the janitor asks next; `None`: a page asked, the janitor's turn
+    /// stays. False: it has ended meanwhile, and what the answer says concerns nobody any more.
     async fn postpone(
         &mut self,
         id: &AttemptId,
@@ -272,7 +273,7 @@ pub trait Attempts: Send {
         error: Option<&Refusal>,
         check_at: Option<Timestamp>,
         now: Timestamp,
-    ) -> Result<(), StorageError>;
+    ) -> Result<bool, StorageError>;
     /// Takes the turn of a page to ask, if nobody has touched the attempt since `since`. True for one of several at once.
     async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
     /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now.

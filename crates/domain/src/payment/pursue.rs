@@ -129,8 +129,10 @@ pub fn setup_outcome(provider_id: &str, outcome: SetupOutcome) -> Outcome {
 pub fn not_opened(error: RailError) -> Outcome {
     match error {
         RailError::Unreachable(_) => Outcome::Unknown(error.to_string()),
-        RailError::Rejected(message) | RailError::Misconfigured(message) => {
-            Outcome::Refused(Refusal { code: "not_opened".to_owned(), message })
+        RailError::Rejected(message) => Outcome::Refused(Refusal { code: "not_opened".to_owned(), message }),
+        // The payer reads this; what the network said about the store's settings is its owner's.
+        RailError::Misconfigured(_) => {
+            Outcome::Refused(Refusal { code: "not_opened".to_owned(), message: "Sorry, something went wrong.".to_owned() })
         }
     }
 }

@@ -64,12 +64,11 @@ impl Amount {
     }
 
     /// Reads a human decimal (`"0.01"`) by string arithmetic against the currency's `decimals`.
-    /// At most `precision` digits may follow the point; trailing zeros do not count.
+    /// Digits stand on both sides of a point. At most `precision` may follow it; trailing zeros do not count.
     pub fn parse_decimal(text: &str, decimals: u32, precision: u32) -> Result<Self, AmountError> {
-        let text = text.trim();
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        if (whole.is_empty() && fraction.is_empty()) || !digits(whole) || !digits(fraction) {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(whole) || !is_number(fraction) {
             return Err(AmountError::NotANumber);
         }
         let fraction = fraction.trim_end_matches('0');
@@ -143,14 +142,14 @@ mod tests {
     fn human_decimals_are_read_exactly() {
         assert_eq!(Amount::parse_decimal("5", 18, 6), Ok(Amount::new(5_000_000_000_000_000_000)));
         assert_eq!(Amount::parse_decimal("0.01", 2, 6), Ok(Amount::new(1)));
-        assert_eq!(Amount::parse_decimal(".5", 2, 2), Ok(Amount::new(50)));
+        assert_eq!(Amount::parse_decimal("0.5", 2, 2), Ok(Amount::new(50)));
         assert_eq!(Amount::parse_decimal("1.500000000", 18, 6), Ok(Amount::new(1_500_000_000_000_000_000)));
         assert_eq!(Amount::parse_decimal("0", 0, 0), Ok(Amount::ZERO));
     }
 
     #[test]
     fn what_is_not_a_decimal_is_refused_by_name() {
-        for text in ["", ".", "-1", "+1", "1e3", "1,5", "0x1", "١", "1.2.3", "NaN"] {
+        for text in ["", ".", "-1", "+1", "1e3", "1,5", "0x1", "١", "1.2.3", "NaN", ".5", "5.", " 1", "1 "] {
             assert_eq!(Amount::parse_decimal(text, 18, 6), Err(AmountError::NotANumber), "{text}");
         }
         assert_eq!(Amount::parse_decimal("0.0000001", 18, 6), Err(AmountError::TooPrecise(6)));

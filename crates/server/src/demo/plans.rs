@@ -3,9 +3,11 @@
 use crate::compose::{Failure, Parts};
 use souk_adapters::demo::{DemoApp, DemoPlan, DemoPlanPrice};
 use souk_domain::access::Did;
+use souk_domain::billing::TrialTerms;
+use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, SubscriptionTerms};
 use souk_domain::payment::Currency;
 use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
-use souk_domain::shared::{Amount, AmountError, Mode, PriceId, ProductId, Timestamp};
+use souk_domain::shared::{Amount, AmountError, Mode, PaymentLinkId, PriceId, ProductId, Text, Timestamp};
 use souk_domain::storage::UnitOfWork;
 
 /// Puts the plans of an app on sale, in both currencies.
@@ -27,8 +29,36 @@ pub async fn offer(
             let price = Price { upsells_to, ..recurring(plan, price, &product_id, id, currencies, now)? };
             unit.prices().insert(&price).await?;
         }
+        if let Some(first) = ids.first() {
+            unit.links().insert(&link(parts, plan, first, did, currencies.0, now)).await?;
+        }
     }
     Ok(())
+}
+
+/// Where the plan's first price is subscribed to.
+fn link(parts: &Parts, plan: &DemoPlan, price: &PriceId, did: &Did, token: &Currency, now: Timestamp) -> PaymentLink {
+    PaymentLink {
+        id: PaymentLinkId::new(now, parts.random.as_ref()),
+        mode: Mode::Test,
+        active: true,
+        name: plan.name.en.clone(),
+        items: vec![LineItem::new(price.clone(), 1)],
+        currency_id: token.id.clone(),
+        form: FormOptions::default(),
+        terms: SubscriptionTerms {
+            trial: TrialTerms { days: plan.trial_days, ..TrialTerms::default() },
+            no_stake: plan.no_stake,
+            min_stake_amount: plan.min_stake.clone(),
+            ..SubscriptionTerms::default()
+        },
+        requires_cross_sell: false,
+        custom_message: Text::default(),
+        redirect_url: None,
+        metadata: [("app".to_owned(), did.to_string())].into(),
+        created_at: now,
+        updated_at: now,
+    }
 }
 
 fn product(plan: &DemoPlan, id: &ProductId, default: Option<&PriceId>, did: &Did, now: Timestamp) -> Product {

@@ -341,7 +341,8 @@ impl<'a> Books<'a> {
 
     /// Invariant 6: what was committed was delivered; nothing was given up.
     async fn outbox(&self) -> Count {
-        let left = rows(self.database, "SELECT id, topic, attempts, last_error FROM outbox").await;
+        let left =
+            rows(self.database, "SELECT id, topic, attempts, last_error FROM outbox WHERE run_at = created_at OR attempts > 0").await;
         let told = |row: &Row| {
             let (topic, error) = (text(row, "topic"), optional(row, "last_error").unwrap_or_default());
             format!("{topic} after {} attempts: {error}", number(row, "attempts"))

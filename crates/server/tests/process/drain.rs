@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(90);
 const GLANCE: Duration = Duration::from_millis(250);
 
-/// What must come to an end, each told in a line.
+/// What must come to an end, each told in a line. A row of the outbox for later that nobody has tried is an appointment.
 const OPEN: [&str; 3] = [
     "SELECT 'session ' || id || ', intent ' || coalesce(intent_id, 'none') AS told FROM checkout_sessions WHERE status = 'open'",
     "SELECT 'attempt ' || id || ' of ' || subject || ', ' || status || ' after ' || checks || ' checks, ' ||
      coalesce('at ' || provider_id, 'hash ' || hash, 'not opened') AS told FROM attempts WHERE status IN ('open', 'unknown')",
     "SELECT 'outbox row ' || id || ', ' || topic || ' after ' || attempts || ' attempts, held by ' || coalesce(claim, 'nobody') AS told
-     FROM outbox WHERE dead_at IS NULL",
+     FROM outbox WHERE dead_at IS NULL AND (run_at = created_at OR attempts > 0)",
 ];
 
 /// Lets the time of all open sessions be over, lets the janitor's next question be due now, and waits until nothing is

@@ -2,12 +2,13 @@
 
 mod advance;
 mod charge;
+mod letter;
 mod publish;
 mod receipt;
 mod settle;
 
 use async_trait::async_trait;
-use souk_domain::billing::ReceiptMailer;
+use souk_domain::billing::{BillingMailer, ReceiptMailer};
 use souk_domain::context::Context;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub struct Jobs {
     pub ctx: Context,
     pub realtime: Arc<dyn Realtime>,
     pub receipts: Arc<dyn ReceiptMailer>,
+    pub letters: Arc<dyn BillingMailer>,
 }
 
 #[async_trait]
@@ -26,7 +28,7 @@ impl Handler for Jobs {
             Topic::SettleAttempt => settle::run(self, &job).await,
             Topic::ReceiptMail => receipt::run(self, &job).await,
             Topic::Charge => charge::run(self, &job).await,
-            Topic::BillingMail => Ok(()),
+            Topic::BillingMail => letter::run(self, &job).await,
             Topic::AdvanceClock => advance::run(self, &job).await,
             Topic::Realtime => publish::run(self, &job).await,
         }

@@ -1,7 +1,8 @@
 //! Mails the receipt of a paid invoice. Payload: `invoice`.
 
 use super::Jobs;
-use souk_domain::billing::{InvoiceStatus, ReceiptError, ReceiptOrder, expand_invoice};
+use super::letter::told;
+use souk_domain::billing::{InvoiceStatus, ReceiptOrder, expand_invoice};
 use souk_domain::events::{Job, JobError};
 use souk_domain::shared::InvoiceId;
 
@@ -10,6 +11,10 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let mut unit = jobs.ctx.store.read().await?;
     let Some(invoice) = expand_invoice(unit.as_mut(), &id).await? else { return Ok(()) };
     if invoice.invoice.status != InvoiceStatus::Paid {
+        return Ok(());
+    }
+    // The mail that a subscription has begun says that nothing was due.
+    if invoice.invoice.total.is_zero() && invoice.invoice.subscription_id.is_some() {
         return Ok(());
     }
     let granted = match &invoice.invoice.session_id {
@@ -21,9 +26,6 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     drop(unit);
     let language = invoice.customer.language;
     let downloads = apps.iter().map(|app| (app.title.in_language(language).to_owned(), format!("/apps/{}", app.did)));
-    let order = ReceiptOrder { downloads: downloads.collect(), language, invoice };
-    jobs.receipts.send(&order).await.map_err(|error| match error {
-        ReceiptError::Unavailable(reason) => JobError::Retry(reason),
-        ReceiptError::Refused(reason) => JobError::Fail(reason),
-    })
+    let order = ReceiptOrder { downloads: downloads.collect(), language, invoice, links_from: jobs.ctx.now() };
+    jobs.receipts.send(&order).await.map_err(told)
 }

@@ -30,6 +30,9 @@ import './checkout.css';
 const loadCardDialog = () => import('./parts/card-dialog');
 const CardDialog = lazy(loadCardDialog);
 
+/** Few see it, and it must not keep anybody waiting. */
+const Cookies = lazy(() => import('./parts/cookies'));
+
 const EXPIRY_TICK_MS = 1000;
 /** From here on the page says how long it still holds. */
 const EXPIRY_WARNING_S = 300;
@@ -71,6 +74,11 @@ export function CheckoutPage() {
         )}
       </main>
       <Toasts />
+      {standalone && (
+        <Suspense fallback={null}>
+          <Cookies />
+        </Suspense>
+      )}
     </div>
   );
 }

@@ -5,7 +5,7 @@ use crate::routes::payments::{AddressModel, CustomerModel, IntentModel, MethodMo
 use crate::routes::prices::PriceModel;
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink};
+use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink, SessionStatus};
 use souk_domain::customer::{ContactForm, PageInfo};
 use souk_domain::payment::Method;
 use souk_domain::pricing::{Metadata, Price, Product};
@@ -269,7 +269,7 @@ pub struct SessionModel {
     pub url: String,
     pub currency_id: String,
     pub line_items: Vec<LineItemModel>,
-    /// Base units; 0 until submitted.
+    /// Base units of `currency_id`: while the session is open, what its items cost now.
     pub amount_subtotal: String,
     pub amount_total: String,
     pub submit_type: String,
@@ -307,6 +307,10 @@ impl SessionModel {
     pub fn new(expanded: &Expanded, site: &Site, private: bool) -> Self {
         let session = &expanded.session;
         let find = |item: &LineItem| expanded.items.iter().find(|(price, _)| price.id == item.price_id);
+        let due = DueModel::of(expanded);
+        // Quantities and prices may have changed since the last submit, or there was none.
+        let open = due.as_ref().filter(|_| session.status == SessionStatus::Open);
+        let amount = open.map_or_else(|| session.amount_total.to_string(), |due| due.now.clone());
         let contact = session.contact.as_ref().filter(|_| private).map(|contact| ContactModel {
             name: contact.name.clone(),
             email: contact.email.clone(),
@@ -334,14 +338,14 @@ impl SessionModel {
             url: site.address(&format!("/checkout/pay/{}", session.id)),
             currency_id: session.currency_id.to_string(),
             line_items: session.items.iter().map(|item| LineItemModel::new(item, find(item), &expanded.upsells)).collect(),
-            amount_subtotal: session.amount_total.to_string(),
-            amount_total: session.amount_total.to_string(),
+            amount_subtotal: amount.clone(),
+            amount_total: amount,
             submit_type: "pay".to_owned(),
             phone_number_collection: PhoneCollectionModel { enabled: session.form.collect_phone },
             billing_address_collection: address_collection(&session.form),
             subscription_data: SubscriptionDataModel::of(&session.terms),
             cross_sell_behavior: cross_sell_behavior(session.requires_cross_sell),
-            due: DueModel::of(expanded),
+            due,
             subscription_id: own(begun.first().map(|begun| begun.id.clone())),
             subscriptions: Some(begun).filter(|begun| private && begun.len() > 1),
             payment_link_id: session.link_id.as_ref().map(ToString::to_string),

@@ -9,13 +9,13 @@ use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
-use poem_openapi::{ApiResponse, Object, OpenApi};
+use poem_openapi::{Object, OpenApi, Union};
 use souk_domain::checkout;
 use souk_domain::shared::{Amount, CurrencyId, PriceId, SessionId};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "Upsell")]
+#[oai(rename = "UpsellChoice")]
 pub struct UpsellInputModel {
     /// The price of an item.
     pub from: String,
@@ -24,7 +24,7 @@ pub struct UpsellInputModel {
 }
 
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "Downsell")]
+#[oai(rename = "DownsellChoice")]
 pub struct DownsellInputModel {
     /// The price that was chosen, or the one it was chosen instead of.
     pub from: String,
@@ -60,14 +60,12 @@ pub struct NothingOfferedModel {
     pub error: String,
 }
 
-#[derive(ApiResponse)]
-pub enum OfferedResponse {
-    /// The price, with its product.
-    #[oai(status = 200)]
-    Price(Json<Box<PriceModel>>),
-    /// Nothing is offered, and that was to be no error.
-    #[oai(status = 200)]
-    Nothing(Json<NothingOfferedModel>),
+/// The price with its product; or, where that was to be no error, that nothing is offered.
+#[derive(Debug, Clone, Union)]
+#[oai(rename = "OfferedCrossSell")]
+pub enum OfferedModel {
+    Price(Box<PriceModel>),
+    Nothing(NothingOfferedModel),
 }
 
 const NOTHING: &str = "This is not offered with your order";
@@ -111,11 +109,11 @@ impl OffersApi {
         app: Data<&Arc<App>>,
         id: Path<String>,
         #[oai(name = "skipError")] skip_error: Query<Option<bool>>,
-    ) -> Result<OfferedResponse, Problem> {
+    ) -> Result<Json<OfferedModel>, Problem> {
         let offered = checkout::offered_cross_sell(&app.ctx, &SessionId::parse(&id)?).await?;
         match offered {
-            Some((price, product)) => Ok(OfferedResponse::Price(Json(Box::new(PriceModel::from(&price).with_product(Some(&product)))))),
-            None if skip_error.0 == Some(true) => Ok(OfferedResponse::Nothing(Json(NothingOfferedModel { error: NOTHING.to_owned() }))),
+            Some((price, product)) => Ok(Json(OfferedModel::Price(Box::new(PriceModel::from(&price).with_product(Some(&product)))))),
+            None if skip_error.0 == Some(true) => Ok(Json(OfferedModel::Nothing(NothingOfferedModel { error: NOTHING.to_owned() }))),
             None => Err(Problem::bad(NOTHING)),
         }
     }

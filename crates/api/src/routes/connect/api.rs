@@ -2,7 +2,7 @@
 
 use super::step::{self, challenge};
 use super::{claims, collect};
-use crate::auth::{Call, Guest, Opener, cookie, login_cookie, token_hash};
+use crate::auth::{BROWSER_COOKIE, Call, Guest, LOGIN_COOKIE, Opener, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::{StatusCode, header};
@@ -10,14 +10,26 @@ use poem::web::{Data, Json, Path, Query};
 use poem::{IntoResponse, Request, Response, Route, get, handler};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, TokenHash, Wallet};
+use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, Wallet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Names the browser that began a session, for as long as it is open.
-const BROWSER_COOKIE: &str = "connect_browser";
-/// The most parameters a page may attach, and the most characters of each.
-const PARAMS_MAX: usize = 20;
+/// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
+const PARAMS: [&str; 12] = [
+    "checkoutSessionId",
+    "sessionUserDid",
+    "locale",
+    "subscriptionId",
+    "customerId",
+    "invoiceId",
+    "currencyId",
+    "autoRechargeConfigId",
+    "action",
+    "mode",
+    "livemode",
+    "visitorId",
+];
+/// The most characters of each.
 const PARAM_MAX: usize = 500;
 /// Largest answer of a wallet, in bytes.
 const ANSWER_MAX: usize = 128 * 1024;
@@ -49,8 +61,7 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
     app.limits.admit_connect(request)?;
     let query = request.uri().query().unwrap_or_default();
     let params: BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes())
-        .filter(|(name, value)| name.len() <= PARAM_MAX && value.len() <= PARAM_MAX)
-        .take(PARAMS_MAX)
+        .filter(|(name, value)| PARAMS.contains(&name.as_ref()) && value.len() <= PARAM_MAX)
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect();
     let params = match action {
@@ -92,6 +103,7 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
         // Microseconds, so that each session's transaction is another one (chains.md 3.3), kept below 2^53.
         nonce: u64::try_from(now.micros()).unwrap_or_default(),
         error: String::new(),
+        login: None,
         created_at: now,
         expires_at: now.plus(CONNECT_LIFETIME),
     };
@@ -106,9 +118,7 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
         "memberAppInfo": null,
         "extra": user.map(|user| json!({ "connectedDid": user.did.as_str(), "saveConnect": false })).unwrap_or_else(|| json!({})),
     });
-    let secure = if app.site.public_url.scheme() == "https" { "; Secure" } else { "" };
-    let age = CONNECT_LIFETIME.as_secs();
-    let set = format!("{BROWSER_COOKIE}={browser}; Path=/api/did; HttpOnly; SameSite=Lax; Max-Age={age}{secure}");
+    let set = browser_cookie(&browser, app.site.public_url.scheme() == "https");
     Ok(Json(body).with_header(header::SET_COOKIE, set).into_response())
 }
 
@@ -136,21 +146,28 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
     }
     let response = Json(body).into_response();
     match (&session.wallet, action, session.status) {
-        (Some(wallet), ConnectAction::Login, ConnectStatus::Succeed) if is_own => Ok(sign_in(&app, request, wallet, response).await?),
+        (Some(wallet), ConnectAction::Login, ConnectStatus::Succeed) if is_own => {
+            Ok(sign_in(&app, request, &session, wallet, response).await?)
+        }
         _ => Ok(response),
     }
 }
 
-async fn sign_in(app: &App, request: &Request, wallet: &Wallet, response: Response) -> Result<Response, Problem> {
-    if let Some(token) = cookie(request, crate::auth::LOGIN_COOKIE) {
-        let known = access::caller_of(&app.ctx, &token_hash(token)).await?;
+async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet: &Wallet, response: Response) -> Result<Response, Problem> {
+    if let Some(hash) = cookie(request, LOGIN_COOKIE).map(token_hash) {
+        let known = access::caller_of(&app.ctx, &hash).await?;
         if known.is_some_and(|caller| caller.user.did == wallet.did) {
+            // The session is used up by the login that the browser has: else it would open another one after that has ended.
+            if session.login != Some(hash) {
+                access::use_connect_session(&app.ctx, session, &wallet.did, &hash).await?;
+            }
             return Ok(response);
         }
     }
     let token = hex::encode(app.ctx.random.bytes::<32>());
-    let hash: TokenHash = token_hash(&token);
-    access::open_login(&app.ctx, &wallet.did, &hash).await?;
+    if !access::use_connect_session(&app.ctx, session, &wallet.did, &token_hash(&token)).await? {
+        return Ok(response);
+    }
     let secure = app.site.public_url.scheme() == "https";
     Ok(response.with_header(header::SET_COOKIE, login_cookie(&token, secure)).into_response())
 }

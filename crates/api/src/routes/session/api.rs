@@ -1,4 +1,4 @@
-use crate::auth::{Guest, LOGIN_COOKIE, SignedIn, cookie, login_cookie, token_hash};
+use crate::auth::{Guest, LOGIN_COOKIE, SignedIn, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::routes::payments::AddressModel;
 use crate::state::App;
@@ -114,7 +114,7 @@ impl SessionApi {
             unit.commit().await?;
         }
         let secure = app.site.public_url.scheme() == "https";
-        Ok(Response::new(Done::Done).header("set-cookie", login_cookie("", secure)))
+        Ok(Response::new(Done::Done).header("set-cookie", login_cookie("", secure)).header("set-cookie", browser_cookie("", secure)))
     }
 
     /// Use the one-time link of a new store: whoever opens it first becomes the owner.

@@ -2,6 +2,9 @@
 
 use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp, form};
 use serde_json::{Value, json};
+use souk_domain::billing;
+use souk_domain::payment::{MethodSettings, Outcome, Pursued, Secret};
+use souk_domain::shared::{Mode, SessionId};
 use std::time::Duration;
 
 async fn polled(app: &TestApp, buyer: &Buyer, session: &str) -> Value {
@@ -131,5 +134,50 @@ async fn a_card_intent_that_the_provider_refuses_does_not_block_the_order() {
     alice.pay_by_wallet(&app, &session).await;
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
     app.drain().await;
+    app.finish().await;
+}
+
+/// The provider does not know the store's key any more: that is the owner's to read, not the payer's.
+#[tokio::test]
+async fn a_wrong_key_of_the_store_is_not_told_to_the_payer() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let methods = unit.methods().list(Mode::Test).await.expect("reads");
+    let mut method = methods.into_iter().find(|method| method.kind.is_card()).expect("a card method");
+    let MethodSettings::Stripe { secret_key, .. } = &mut method.settings else { panic!("a card method") };
+    *secret_key = Secret::new("sk_test_of_another_store");
+    unit.methods().update(&method).await.expect("writes");
+    unit.commit().await.expect("commits");
+    let refused = alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(500);
+    assert_eq!(refused["error"], "Sorry, something went wrong.");
+    let error = &alice.retrieve(&session).await["paymentIntent"]["last_payment_error"];
+    assert_eq!(error["message"], "Sorry, something went wrong.");
+    app.finish().await;
+}
+
+/// A question to the network that was answered after the attempt had made room for another one.
+#[tokio::test]
+async fn a_late_answer_about_an_ended_attempt_leaves_the_intent_alone() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_card(&app, &session).await;
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let found = unit.sessions().find(&SessionId::parse(&session).expect("an id")).await.expect("reads").expect("is there");
+    let intent = found.intent_id.expect("an intent");
+    let attempt = unit.attempts().open_of_intent(&intent).await.expect("reads").expect("is there");
+    let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("is there");
+    let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("is there");
+    let late = Pursued { attempt, method, currency };
+    unit.commit().await.expect("commits");
+    alice.submit_for_wallet(&app, &session).await;
+    let status = alice.retrieve(&session).await["paymentIntent"]["status"].clone();
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    billing::note(&app.ctx, unit.as_mut(), &late, &Outcome::Unknown("late".to_owned())).await.expect("is noted");
+    unit.commit().await.expect("commits");
+    assert_eq!(status, "requires_payment_method");
+    assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], status);
     app.finish().await;
 }

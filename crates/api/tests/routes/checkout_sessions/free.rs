@@ -10,6 +10,8 @@ async fn a_checkout_of_zero_completes_at_submit_without_a_payment() {
     let submitted = alice.submit(&session, &form(&app.shop, "alice", false)).await.ok();
     assert_eq!(submitted["checkoutSession"]["status"], "complete");
     assert_eq!(submitted["checkoutSession"]["payment_status"], "no_payment_required");
+    let intent = &submitted["paymentIntent"];
+    assert_eq!((&intent["status"], &intent["amount_received"]), (&"succeeded".into(), &"0".into()), "{intent}");
     app.drain().await;
     assert_eq!(alice.browser.get(&app.shop.gift.bundle_path()).await.status, 200);
     assert_eq!(alice.browser.get("/api/invoices").await.ok()["list"][0]["status"], "paid");

@@ -26,6 +26,12 @@ async fn inventory_is_named_before_the_purchase_limit() {
     assert_eq!((&refused["error"], &refused["code"]), (&"Exceed purchase limit".into(), &"EXCEED_PURCHASE_LIMIT".into()));
     let adjusted = adjust(&alice, &session, &app.shop.seats, 3).await.ok();
     assert_eq!(adjusted["line_items"][0]["quantity"], 3);
+    let unit: u128 = adjusted["line_items"][0]["price"]["unit_amount"].as_str().and_then(|unit| unit.parse().ok()).expect("an amount");
+    assert!(unit > 0);
+    for told in [&adjusted, &alice.retrieve(&session).await["checkoutSession"]] {
+        assert_eq!(told["amount_total"], (unit * 3).to_string(), "before anybody submits");
+        assert_eq!(told["amount_subtotal"], told["amount_total"]);
+    }
     app.finish().await;
 }
 

@@ -15,11 +15,12 @@ use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
 use souk_api::auth::{NewKey, create_key, token_hash};
 use souk_api::state::{App, Probe, Site};
 use souk_api::{Limits, service};
-use souk_domain::access::{self, Did, PageTokens, Passport, Role, Scope, User};
+use souk_domain::access::{Did, PageTokens, Passport, Role, Scope, User};
 use souk_domain::context::{Context, Networks};
 use souk_domain::payment::*;
 use souk_domain::shared::*;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The only host that the networks of these tests know. Whatever else is saved is misconfigured.
 pub const HOST: &str = "https://network.example/api/";
@@ -114,9 +115,9 @@ impl TestApp {
             let passport = Passport { id, holder: did.clone(), role, issued_at: now, revoked_at: None };
             unit.users().issue_passport(&passport).await.expect("writes");
         }
-        unit.commit().await.expect("commits");
         let token = format!("token-of-{did}");
-        access::open_login(&self.ctx, &did, &token_hash(&token)).await.expect("signs in");
+        unit.logins().insert(&token_hash(&token), &did, now, now.plus(Duration::from_secs(30 * 86_400))).await.expect("signs in");
+        unit.commit().await.expect("commits");
         Who::Cookie(token)
     }
 

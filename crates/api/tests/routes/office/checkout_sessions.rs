@@ -39,7 +39,7 @@ async fn what_breaks_a_rule_is_refused_with_a_sentence() {
     let price = app.price(&key, json!({"unit_amount": "1"})).await;
     let items = json!([{"price_id": price, "quantity": 1}]);
     for (body, error) in [
-        (json!({"line_items": items, "mode": "subscription"}), "mode must be payment"),
+        (json!({"line_items": items, "mode": "subscription"}), "mode does not fit the items"),
         (json!({"line_items": items, "expires_at": 1}), "expires_at must be between now and 30 days from now"),
         (json!({"line_items": items, "expires_at": i64::MAX}), "expires_at must be between now and 30 days from now"),
         (json!({"line_items": items, "success_url": "ftp://a"}), "success_url must be an address that begins with http:// or https://"),

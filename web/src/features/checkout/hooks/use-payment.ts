@@ -183,6 +183,13 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     return {};
   };
 
+  /** It is complete: shows so, and looks again until the session can be read. */
+  const conclude = async () => {
+    const paid = await retrieve(session.id).catch(() => null);
+    if (paid && isComplete(paid.checkoutSession)) finish(paid);
+    else setPhase({ name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' });
+  };
+
   const confirmByWallet = () => {
     setPhase({ name: 'wallet' });
     openConnect({
@@ -238,10 +245,11 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     confirmByWallet();
   };
 
-  const proceed = (answer: Submitted) => {
+  const proceed = async (answer: Submitted) => {
     const { checkoutSession, fastPayInfo } = answer;
     const enough = answer.balance?.sufficient || answer.delegation?.sufficient;
-    if (checkoutSession && isComplete(checkoutSession)) setPhase({ name: 'paying', by: 'wallet' });
+    // Nothing was to be paid, or it is paid already.
+    if (checkoutSession && isComplete(checkoutSession)) await conclude();
     else if (option && isCard(option.method.type)) confirmByCard(answer.stripeContext);
     else if (answer.paymentIntent?.status === 'succeeded') setPhase({ name: 'paying', by: 'wallet' });
     else if (fastPayInfo && enough && session.submit_type !== 'donate')
@@ -262,7 +270,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       const key = idempotencyKey();
       const answer = await repeated(() => submit(session.id, body, key), LOST_SUBMITS);
       if (answer.customer) take({ ...checkout, customer: answer.customer });
-      proceed(answer);
+      await proceed(answer);
       return {};
     } catch (error) {
       return refuse(error);

@@ -1,0 +1,335 @@
+//! The mails about subscriptions: when they leave, and when there is no reason for them any more.
+
+use crate::app::{TestApp, page_tokens};
+use souk_adapters::on_both;
+use souk_domain::access::Did;
+use souk_domain::billing::*;
+use souk_domain::customer::Customer;
+use souk_domain::payment::{Refund, RefundStatus, RefundType};
+use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Interval, Metadata, Price, Recurring, Usage};
+use souk_domain::shared::*;
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+fn id<T: Id>(text: &str) -> T {
+    T::parse(text).expect("an id")
+}
+
+fn customer(app: &TestApp) -> Customer {
+    Customer {
+        id: id("cus_1"),
+        mode: Mode::Test,
+        did: Did::from_verified("z1ada"),
+        name: "Ada Miller".to_owned(),
+        email: "ada@example.com".to_owned(),
+        phone: String::new(),
+        address: None,
+        language: Language::English,
+        created_at: app.ctx.now(),
+        updated_at: app.ctx.now(),
+    }
+}
+
+fn monthly() -> Cycle {
+    Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
+}
+
+/// A subscription of a customer who permits no charge, in its first period.
+fn running(app: &TestApp) -> Subscription {
+    let now = app.ctx.now();
+    Subscription {
+        id: id("sub_1"),
+        mode: Mode::Test,
+        status: SubscriptionStatus::Active,
+        description: "Atlas Pro".to_owned(),
+        customer_id: id("cus_1"),
+        method_id: app.shop.wallet.clone(),
+        currency_id: app.shop.token.clone(),
+        mandate_id: None,
+        session_id: None,
+        items: vec![SubscriptionItem { id: id("si_1"), price_id: id("price_monthly"), quantity: 1 }],
+        cycle: monthly(),
+        anchor: now,
+        index: Some(0),
+        period: Period { start: now, end: now.plus(DAY * 30) },
+        trial: None,
+        cancel_at_period_end: false,
+        cancel_at: None,
+        canceled_at: None,
+        ended_at: None,
+        cancellation: None,
+        past_due_since: None,
+        paused_at: None,
+        days_until_cancel: DAYS_UNTIL_CANCEL,
+        billing_threshold: None,
+        stake: None,
+        latest_invoice_id: Some(id("in_first")),
+        clock_id: None,
+        due_at: None,
+        parked: None,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+        version: 0,
+    }
+}
+
+fn on_trial(app: &TestApp, days: u32) -> Subscription {
+    let now = app.ctx.now();
+    let trial = Period { start: now, end: now.plus(DAY * days) };
+    Subscription { status: SubscriptionStatus::Trialing, trial: Some(trial), period: trial, index: None, anchor: trial.end, ..running(app) }
+}
+
+/// Writes the customer, the price and the subscription, and announces its trial, as the checkout does.
+async fn begin(app: &TestApp, subscription: &Subscription) {
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    unit.customers().upsert(&customer(app)).await.expect("inserts");
+    let sold = unit.prices().find(&id(&app.shop.atlas.price)).await.expect("reads").expect("a price");
+    for (name, usage) in [("price_monthly", Usage::Licensed), ("price_metered", Usage::Metered(Aggregate::Sum))] {
+        let recurring = Some(Recurring { cycle: monthly(), usage });
+        unit.prices().insert(&Price { id: id(name), recurring, ..sold.clone() }).await.expect("inserts");
+    }
+    unit.subscriptions().insert(subscription).await.expect("inserts");
+    announce_trial(&app.ctx, unit.as_mut(), subscription).await.expect("announces");
+    unit.commit().await.expect("commits");
+}
+
+async fn tell(app: &TestApp, notice: &Notice) {
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    announce(&app.ctx, unit.as_mut(), notice, app.ctx.now()).await.expect("announces");
+    unit.commit().await.expect("commits");
+}
+
+async fn found(app: &TestApp) -> Subscription {
+    let mut unit = app.ctx.store.read().await.expect("reads");
+    unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("a subscription")
+}
+
+async fn change(app: &TestApp, change: impl FnOnce(&mut Subscription)) {
+    let mut subscription = found(app).await;
+    change(&mut subscription);
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    assert!(unit.subscriptions().update(&subscription).await.expect("writes"));
+    unit.commit().await.expect("commits");
+}
+
+/// Lets the period end: the renewal is written, and nothing permits its charge.
+async fn fall_behind(app: &TestApp) -> Invoice {
+    app.advance(DAY * 30);
+    renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("renews");
+    let subscription = found(app).await;
+    assert_eq!(subscription.status, SubscriptionStatus::PastDue);
+    let mut unit = app.ctx.store.read().await.expect("reads");
+    unit.invoices().find(&subscription.latest_invoice_id.expect("an invoice")).await.expect("reads").expect("an invoice")
+}
+
+async fn pay(app: &TestApp, invoice: &Invoice) {
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    unit.invoices().pay(&invoice.id, invoice.total, None, app.ctx.now()).await.expect("pays");
+    unit.commit().await.expect("commits");
+    change(app, |subscription| (subscription.status, subscription.past_due_since) = (SubscriptionStatus::Active, None)).await;
+}
+
+fn subjects(app: &TestApp) -> Vec<String> {
+    let subject = |mail: &String| mail.lines().find_map(|line| line.strip_prefix("Subject: ")).expect("a subject").to_owned();
+    let mut subjects: Vec<_> = app.mails().iter().map(subject).collect();
+    subjects.sort();
+    subjects
+}
+
+/// The text of a mail, with its soft line breaks taken out.
+fn read(mail: &str) -> String {
+    mail.replace("=\r\n", "").replace("=3D", "=")
+}
+
+const FAILED: &str = "[Test] Your payment for Atlas Pro failed (SOUK-TEST-000001)";
+const OVERDUE: &str = "[Test] Reminder: your payment for Atlas Pro is overdue";
+
+on_both! {
+    async fn a_refused_payment_is_told_once_and_its_link_opens_that_invoice(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        begin(&app, &running(&app)).await;
+        let invoice = fall_behind(&app).await;
+        app.drain().await;
+        tell(&app, &Notice::PaymentFailed { invoice: invoice.id.clone(), refusals: 1, code: "no_mandate".to_owned() }).await;
+        app.drain().await;
+        assert_eq!(subjects(&app), [FAILED]);
+        let text = read(&app.mails()[0]);
+        assert!(text.contains("There is no payment method on file for this subscription."), "{text}");
+        let link = format!("https://souk.example/customer/invoice/{}?action=pay&authToken=", invoice.id);
+        let token = text.split(&link).nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a link");
+        assert_eq!(page_tokens().subject(token, app.ctx.now()), Some(invoice.id.as_str()));
+        app.finish().await;
+    }
+
+    async fn a_paid_invoice_sends_no_failure_mail_and_no_reminder(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        begin(&app, &running(&app)).await;
+        let invoice = fall_behind(&app).await;
+        pay(&app, &invoice).await;
+        app.drain().await;
+        app.advance(DAY * 8);
+        app.drain().await;
+        assert_eq!(subjects(&app), Vec::<String>::new());
+        assert_eq!(app.count("SELECT count(*) AS n FROM outbox").await, 0);
+        app.finish().await;
+    }
+
+    async fn what_is_owed_for_a_week_is_reminded_of_once(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        begin(&app, &running(&app)).await;
+        fall_behind(&app).await;
+        app.drain().await;
+        app.advance(DAY * 7 - Duration::from_secs(1));
+        app.drain().await;
+        assert_eq!(subjects(&app), [FAILED]);
+        app.advance(Duration::from_secs(1));
+        app.drain().await;
+        assert_eq!(subjects(&app), [OVERDUE, FAILED]);
+        app.finish().await;
+    }
+
+    async fn the_end_of_a_trial_is_announced_three_days_before(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        begin(&app, &on_trial(&app, 14)).await;
+        app.advance(DAY * 11 - Duration::from_secs(1));
+        app.drain().await;
+        assert_eq!(subjects(&app), Vec::<String>::new());
+        app.advance(Duration::from_secs(1));
+        app.drain().await;
+        assert_eq!(subjects(&app), ["[Test] Your trial of Atlas Pro ends on 29 January 2026"]);
+        let text = read(&app.mails()[0]);
+        assert!(text.contains("Your free trial of Atlas Pro ends on 29 January 2026, 12:00 UTC.") && text.contains("10 SKT monthly"), "{text}");
+        app.finish().await;
+    }
+
+    async fn a_test_clock_brings_the_mails_of_the_days_it_passes(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let clock = TestClock {
+            id: id("clock_1"),
+            name: "Ada's time".to_owned(),
+            customer_id: id("cus_1"),
+            now: app.ctx.now(),
+            target: None,
+            story: Vec::new(),
+            created_at: app.ctx.now(),
+        };
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        unit.customers().upsert(&customer(&app)).await.expect("inserts");
+        unit.clocks().insert(&clock).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        begin(&app, &Subscription { clock_id: Some(clock.id.clone()), ..on_trial(&app, 14) }).await;
+        assert_eq!(app.count("SELECT count(*) AS n FROM outbox").await, 0);
+        let began = clock.now;
+        aim_clock(&app.ctx, &clock.id, began.plus(DAY * 10)).await.expect("aims");
+        app.drain().await;
+        assert_eq!(subjects(&app), Vec::<String>::new());
+        // Through the end of the trial and a week of debt, in one go.
+        aim_clock(&app.ctx, &clock.id, began.plus(DAY * 22)).await.expect("aims");
+        app.drain().await;
+        assert_eq!(subjects(&app), [OVERDUE, FAILED, "[Test] Your trial of Atlas Pro ends on 29 January 2026"]);
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_trial_that_will_not_go_on_is_not_announced() {
+    let app = TestApp::open().await;
+    begin(&app, &on_trial(&app, 14)).await;
+    change(&app, |subscription| subscription.cancel_at_period_end = true).await;
+    app.advance(DAY * 11);
+    app.drain().await;
+    assert_eq!(subjects(&app), Vec::<String>::new());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_short_trial_is_not_announced() {
+    let app = TestApp::open().await;
+    begin(&app, &on_trial(&app, 3)).await;
+    assert_eq!(app.count("SELECT count(*) AS n FROM outbox").await, 0);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_start_names_what_is_paid_and_what_is_used() {
+    let app = TestApp::open().await;
+    let mut subscription = running(&app);
+    subscription.items.push(SubscriptionItem { id: id("si_2"), price_id: id("price_metered"), quantity: 1 });
+    begin(&app, &subscription).await;
+    tell(&app, &Notice::Started(subscription.id)).await;
+    app.drain().await;
+    assert_eq!(subjects(&app), ["[Test] Your subscription of Atlas Pro at Souk has begun"]);
+    let text = read(&app.mails()[0]);
+    assert!(text.contains("10 SKT monthly, and what you use") && text.contains("by use"), "{text}");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_cancellation_that_was_taken_back_is_not_told() {
+    let app = TestApp::open().await;
+    begin(&app, &running(&app)).await;
+    change(&app, |subscription| subscription.cancel_at_period_end = true).await;
+    tell(&app, &Notice::Canceled(id("sub_1"))).await;
+    change(&app, |subscription| subscription.cancel_at_period_end = false).await;
+    app.drain().await;
+    assert_eq!(subjects(&app), Vec::<String>::new());
+    change(&app, |subscription| subscription.cancel_at_period_end = true).await;
+    tell(&app, &Notice::Canceled(id("sub_1"))).await;
+    app.drain().await;
+    assert_eq!(subjects(&app), ["[Test] Your subscription of Atlas Pro is canceled"]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_debt_that_ends_a_subscription_is_told_with_what_is_owed() {
+    let app = TestApp::open().await;
+    begin(&app, &running(&app)).await;
+    fall_behind(&app).await;
+    app.advance(DAY * 15);
+    renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("ends");
+    app.drain().await;
+    assert_eq!(subjects(&app), [FAILED, "[Test] Your subscription of Atlas Pro is canceled"]);
+    assert!(app.mails().iter().any(|mail| read(mail).contains("10 SKT is still to be paid.")));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_refund_is_told_once_it_is_there_and_what_is_gone_sends_nothing() {
+    let app = TestApp::open().await;
+    begin(&app, &running(&app)).await;
+    let refund = Refund {
+        id: id("re_1"),
+        mode: Mode::Test,
+        kind: RefundType::StakeReturn,
+        status: RefundStatus::Pending,
+        amount: Amount::new(5_000_000_000_000_000_000),
+        currency_id: app.shop.token.clone(),
+        method_id: app.shop.wallet.clone(),
+        customer_id: id("cus_1"),
+        intent_id: None,
+        invoice_id: None,
+        subscription_id: Some(id("sub_1")),
+        reason: String::new(),
+        description: String::new(),
+        reference: String::new(),
+        created_at: app.ctx.now(),
+        updated_at: app.ctx.now(),
+    };
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    assert!(unit.refunds().reserve(&refund).await.expect("writes"));
+    unit.commit().await.expect("commits");
+    for notice in [Notice::Refunded(id("re_1")), Notice::Refunded(id("re_gone")), Notice::Started(id("sub_gone"))] {
+        tell(&app, &notice).await;
+    }
+    app.drain().await;
+    assert_eq!(subjects(&app), Vec::<String>::new());
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    assert!(unit.refunds().finish(&refund.id, RefundStatus::Succeeded, "0A1B", app.ctx.now()).await.expect("writes"));
+    unit.commit().await.expect("commits");
+    tell(&app, &Notice::Refunded(refund.id)).await;
+    app.drain().await;
+    assert_eq!(subjects(&app), ["[Test] Your refund from Souk"]);
+    app.finish().await;
+}

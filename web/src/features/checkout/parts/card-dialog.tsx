@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import en from '@/i18n/en/checkout.json';
+import en from '@/i18n/en/card.json';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -13,9 +13,9 @@ import {
   confirmCard,
   isSandboxKey,
 } from '../card-processor';
+import { type Key, t } from '../card-text';
 import { type CardValues, digitsOf, expiryOf } from '../rules/card';
 import type { FormValues } from '../rules/fields';
-import { type Key, t } from '../text';
 import type { CardSettings, StripeContext } from '../wire';
 import { CardForm } from './card-form';
 
@@ -36,10 +36,10 @@ type Step = { name: 'form'; refusal: string | null } | { name: 'asking' } | { na
 /** A bank's code in the language of the page, else its own sentence. */
 function refusalText({ code, decline_code, message }: CardRefusal): string {
   for (const known of [decline_code, code]) {
-    const key = `card.code.${known}`;
+    const key = `code.${known}`;
     if (known && key in en) return t(key as Key);
   }
-  return message || t('card.code.card_declined');
+  return message || t('code.card_declined');
 }
 
 /** The card is asked for here and goes from the browser to its processor; our server never sees it. */
@@ -55,7 +55,7 @@ export default function CardDialog(props: CardDialogProps) {
   };
 
   const saving = target.kind === 'setup_intent';
-  const action = saving ? t('card.save') : t('card.pay', { amount });
+  const action = saving ? t('save') : t('pay', { amount });
 
   const take = (outcome: CardOutcome) => {
     if (outcome.name === 'challenge') setStep({ name: 'challenge' });
@@ -84,7 +84,7 @@ export default function CardDialog(props: CardDialogProps) {
     take(await authenticate(target, success));
   };
 
-  const titles = { form: t('card.title'), asking: t('card.title'), challenge: t('card.challengeTitle') };
+  const titles = { form: t('title'), asking: t('title'), challenge: t('challengeTitle') };
   return (
     <Dialog title={titles[step.name]} closeLabel={t('action.close')} onClose={onClose} locked={step.name === 'asking'}>
       {isSandboxKey(target.key) ? (
@@ -94,10 +94,7 @@ export default function CardDialog(props: CardDialogProps) {
           )}
           {step.name === 'asking' && <Asking onWatch={onAccepted} />}
           {step.name === 'challenge' && (
-            <Challenge
-              text={saving ? t('card.challengeSave') : t('card.challengeText', { amount })}
-              onAnswer={answer}
-            />
+            <Challenge text={saving ? t('challengeSave') : t('challengeText', { amount })} onAnswer={answer} />
           )}
         </>
       ) : (
@@ -114,11 +111,11 @@ const LONG_MS = 20_000;
 
 /** The bank is being asked: says so, says when it is slow, and lets go when it takes too long. */
 function Asking({ onWatch }: { onWatch: () => void }) {
-  const [text, setText] = useState<Key>('card.working');
+  const [text, setText] = useState<Key>('working');
   useEffect(() => {
     const timers = [
-      setTimeout(() => setText('card.stillWorking'), SLOW_MS),
-      setTimeout(() => setText('card.longWorking'), LONG_MS),
+      setTimeout(() => setText('stillWorking'), SLOW_MS),
+      setTimeout(() => setText('longWorking'), LONG_MS),
     ];
     return () => timers.forEach(clearTimeout);
   }, []);
@@ -129,7 +126,7 @@ function Asking({ onWatch }: { onWatch: () => void }) {
     <div ref={place} tabIndex={-1} className="checkout-asking" aria-busy="true">
       <Spinner />
       <p>{t(text)}</p>
-      {text === 'card.longWorking' && <Button onClick={onWatch}>{t('card.watch')}</Button>}
+      {text === 'longWorking' && <Button onClick={onWatch}>{t('watch')}</Button>}
     </div>
   );
 }
@@ -139,10 +136,10 @@ function Challenge({ text, onAnswer }: { text: string; onAnswer: (success: boole
     <div className="checkout-card">
       <p>{text}</p>
       <Button look="primary" wide onClick={() => onAnswer(true)} autoFocus>
-        {t('card.challengeComplete')}
+        {t('challengeComplete')}
       </Button>
       <Button look="danger" wide onClick={() => onAnswer(false)}>
-        {t('card.challengeFail')}
+        {t('challengeFail')}
       </Button>
     </div>
   );

@@ -1,4 +1,5 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import type { CardContact } from '@/features/card/dialog';
 import { useLocale } from '@/i18n/light';
 import { Alert } from '@/kit/alert';
 import { ButtonLink } from '@/kit/button';
@@ -20,13 +21,14 @@ import { Loading } from './parts/loading';
 import { Notice, Oops } from './parts/notice';
 import { Paying, PayingTimeout } from './parts/paying';
 import { Summary } from './parts/summary';
+import type { FormValues } from './rules/fields';
 import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
 import { t } from './text';
 import type { Checkout } from './wire';
 import './checkout.css';
 
 /** Loaded once a card is chosen; the payment then finds it there. */
-const loadCardDialog = () => import('./parts/card-dialog');
+const loadCardDialog = () => import('@/features/card/dialog');
 const CardDialog = lazy(loadCardDialog);
 
 const EXPIRY_TICK_MS = 1000;
@@ -199,7 +201,7 @@ function Buying({
             amount={bought.totalText}
             settings={settings}
             context={phase.context}
-            contact={form.values}
+            contact={contactOf(form.values)}
             onAccepted={() => payment.watch('card')}
             onClose={payment.leaveCard}
           />
@@ -208,6 +210,19 @@ function Buying({
     </div>
   );
 }
+
+/** What the card form needs of the order's form. */
+const contactOf = (values: FormValues): CardContact => ({
+  name: values.customer_name,
+  email: values.customer_email,
+  phone: values.customer_phone,
+  country: values['billing_address.country'],
+  postalCode: values['billing_address.postal_code'],
+  state: values['billing_address.state'],
+  city: values['billing_address.city'],
+  line1: values['billing_address.line1'],
+  line2: values['billing_address.line2'],
+});
 
 const homeAddress = () => `${mountPrefix(window.location.pathname)}/`;
 const backAddress = (cancelUrl: string | null | undefined) =>

@@ -5,7 +5,6 @@ import { Button } from 'antd';
 import { callAddress } from '@/api/client';
 import { ApiError, errorText } from '@/api/error';
 import type { Address, InvoiceDetail } from '@/api/types';
-import { useTexts } from '@/app/i18n';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useStore } from '@/app/queries';
@@ -17,6 +16,7 @@ import styles from './invoice-page.module.css';
 import { methodText, reasonText } from './invoice-text';
 import { invoiceQuery } from './queries';
 import { InvoiceBadge } from './status';
+import { useTexts } from './texts';
 
 export function InvoicePage({ id }: { id: string }) {
   const { t } = useTexts();

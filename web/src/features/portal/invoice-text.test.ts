@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { texts as storeTexts } from '@/app/i18n';
 import { byDay, descriptionText, reasonText } from './invoice-text';
+import { texts as portalTexts } from './texts';
 
-const texts = storeTexts.en;
+const texts = portalTexts.en;
 
 describe('the words of an invoice', () => {
   it('say the billing reason, and leave an unknown one as it came', () => {

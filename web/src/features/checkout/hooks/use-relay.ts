@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { listenToRelay } from '../relay';
+import { listenToRelay } from '@/api/relay';
 
 /** Calls `onCompleted` when the store says this session is complete. Answers whether the channel is up. */
 export function useRelay(sessionId: string, appPid: string | undefined, onCompleted: () => void): boolean {
@@ -11,7 +11,7 @@ export function useRelay(sessionId: string, appPid: string | undefined, onComple
     if (!channel) return;
     return listenToRelay(channel, {
       onUp: setUp,
-      onEvent: (name, id) => {
+      onEvent: (name, { id }) => {
         if (name === 'checkout.session.completed' && id === sessionId) call.current();
       },
     });

@@ -11,8 +11,8 @@ import {
   groupedExpiry,
   groupedNumber,
   TEST_CARDS,
-} from '../rules/card';
-import { type Key, t } from '../text';
+} from './rules';
+import { type Key, t } from './text';
 
 const SHAPES: Record<CardField, { autoComplete: string; inputMode?: 'numeric'; maxLength: number }> = {
   number: { autoComplete: 'cc-number', inputMode: 'numeric', maxLength: 24 },
@@ -94,14 +94,14 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
   };
 
   return (
-    <form className="checkout-card" noValidate onSubmit={onSubmit} aria-label={t('card.title')}>
+    <form className="card-form" noValidate onSubmit={onSubmit} aria-label={t('card.title')}>
       {refusal && (
         <Alert tone="danger" urgent title={t('card.declined', { message: refusal })}>
           <p>{t('card.declinedHint')}</p>
         </Alert>
       )}
       {field('number')}
-      <div className="checkout-card-row">
+      <div className="card-row">
         {field('expiry')}
         {field('cvc')}
       </div>
@@ -116,14 +116,14 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
 
 function TestCards({ onUse }: { onUse: (number: string) => void }) {
   return (
-    <details className="checkout-tests">
+    <details className="card-tests">
       <summary>{t('card.testTitle')}</summary>
       <p className="k-hint">{t('card.testHint')}</p>
       <ul>
         {TEST_CARDS.map(({ number, name }) => (
           <li key={number}>
             <span>
-              <span className="checkout-item-name">{t(name)}</span>
+              <span className="card-test-name">{t(name)}</span>
               <span className="k-hint figures">{groupedNumber(number)}</span>
             </span>
             <Button onClick={() => onUse(number)} aria-label={t('card.testUseOf', { name: t(name) })}>

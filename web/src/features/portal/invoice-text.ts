@@ -1,4 +1,4 @@
-import type { Invoice, InvoiceSubscription, PaymentMethod } from '@/api/types';
+import type { Invoice, InvoiceSubscription, PaymentMethod, Span } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { dayText } from '@/lib/format';
 import type { Key, Texts as PortalTexts } from './texts';
@@ -86,3 +86,7 @@ export function emptyText(subscription: InvoiceSubscription | null | undefined, 
   if (!runs || !subscription?.current_period_end) return t('portal.invoices.empty');
   return t('invoices.emptyUntil', { date: dayText(subscription.current_period_end * 1000, language) });
 }
+
+/** From day to day, in the reader's zone. */
+export const spanText = ({ start, end }: Span, language: Texts['language']) =>
+  `${dayText(start * 1000, language)} – ${dayText(end * 1000, language)}`;

@@ -11,8 +11,17 @@ import { useTexts } from './texts';
 /** Whether a wallet can pay this here; a card is charged again by itself once it has been changed. */
 export const isPaidByWallet = (method: Pick<Invoice, 'paymentMethod'>['paymentMethod']) => method?.type !== 'stripe';
 
+export type CollectAction = 'pay' | 'renew';
+
+interface PayInvoiceProps {
+  invoice: Invoice;
+  action?: CollectAction;
+  /** Alone on its page, with the amount. */
+  prominent?: boolean;
+}
+
 /** Opens the wallet for one unpaid invoice; where it is a card's, leads to where the card can be changed. */
-export function PayInvoice({ invoice, prominent = false }: { invoice: Invoice; prominent?: boolean }) {
+export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayInvoiceProps) {
   const texts = useTexts();
   const { t } = texts;
   const [busy, setBusy] = useState(false);
@@ -29,7 +38,7 @@ export function PayInvoice({ invoice, prominent = false }: { invoice: Invoice; p
     openConnect({
       action: 'collect',
       title: t('pay.invoice', { number }),
-      extraParams: { invoiceId: invoice.id, action: 'pay' },
+      extraParams: { invoiceId: invoice.id, action },
       onSuccess: () => {
         announce(t('pay.done'));
         void refreshBilling().finally(() => setBusy(false));

@@ -31,9 +31,12 @@ function Row({ debt, invoices }: { debt: OpenDebt; invoices: Invoice[] }) {
   return (
     <li className={styles.debt}>
       <span className={`${styles.amount} money`}>{amount}</span>
+      <span className={styles.quiet}>
+        {t('overdue.count', { count: invoices.length })} · {methodText(debt.method, texts)}
+      </span>
       {debt.supported ? (
         state.name === 'success' ? (
-          <span>
+          <span className={styles.settled}>
             <Check /> {t('overdue.paid')}
           </span>
         ) : (
@@ -42,9 +45,6 @@ function Row({ debt, invoices }: { debt: OpenDebt; invoices: Invoice[] }) {
           </Button>
         )
       ) : null}
-      <span className={styles.quiet}>
-        {t('overdue.count', { count: invoices.length })} · {methodText(debt.method, texts)}
-      </span>
       {state.name === 'error' ? (
         <p role="alert" className={styles.error}>
           {t('overdue.failed', { message: state.message })}

@@ -42,7 +42,7 @@ export function Portal({ page, pageSize, details }: PortalProps) {
         <h2 id="invoices">{t('portal.invoices')}</h2>
         {phone ? <InvoiceFeed /> : <InvoiceTable page={page} pageSize={pageSize} />}
       </section>
-      <section id="details" aria-label={t('portal.details')}>
+      <section id="details" className={styles.details} aria-label={t('portal.details')}>
         {details}
       </section>
     </div>

@@ -81,7 +81,7 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
         {subscription.livemode ? null : <p className={styles.test}>{t('subscription.testMode')}</p>}
       </header>
       <ClockNotice subscription={subscription} />
-      <div role="status">
+      <div role="status" className={styles.done}>
         {done ? (
           <Alert tone="ok">
             <p>{t(done)}</p>

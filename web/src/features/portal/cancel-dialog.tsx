@@ -44,7 +44,7 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
         comment: comment.trim() || undefined,
         cancel_from: 'customer',
       }),
-    onSuccess: onDone,
+    onSuccess: () => onDone(),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -51,7 +51,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
         action: connect.action,
         title: t('payment.connectTitle'),
         extraParams: { currencyId: currency.id, ...connect.extraParams },
-        onSuccess: onDone,
+        onSuccess: () => onDone(),
         onClose: () => setConnecting(false),
       });
     },
@@ -69,7 +69,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
             country: user?.address?.country ?? 'us',
             postalCode: user?.address?.postal_code ?? '',
           }}
-          onAccepted={onDone}
+          onAccepted={() => onDone('payment.doneCard')}
           onClose={() => setCard(null)}
         />
       </Suspense>

@@ -132,7 +132,7 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
       }),
     onMutate: () => onBusy(true),
     onSettled: () => onBusy(false),
-    onSuccess: onDone,
+    onSuccess: () => onDone(),
     onError: (refusal) => {
       if (!(refusal instanceof ApiError && refusal.code === 'PREVIEW_CHANGED')) return;
       // Nobody agreed to the new amounts yet.

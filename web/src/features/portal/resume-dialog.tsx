@@ -27,7 +27,7 @@ export function ResumeDialog({ subscription, onClose, onDone }: DialogProps) {
       action: 're-stake',
       title: t('resume.stakeTitle'),
       extraParams: { subscriptionId: subscription.id },
-      onSuccess: onDone,
+      onSuccess: () => onDone(),
       onClose: () => setStaking(false),
     });
   };

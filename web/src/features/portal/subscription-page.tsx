@@ -128,6 +128,9 @@ function ClockNotice({ subscription }: { subscription: Subscription }) {
   );
 }
 
+/** How long a card processor takes to tell the store what it told the browser. */
+const BANK_MS = 2500;
+
 const DONE: Record<SubscriptionAction, Key> = {
   pay: 'pay.done',
   cancel: 'cancel.done',
@@ -146,11 +149,13 @@ function Actions({ subscription, onDone }: { subscription: Subscription; onDone:
     onDone(null);
     setOpen(action);
   };
-  const finish = async () => {
+  const finish = async (said?: Key) => {
     const action = open;
     await refreshBilling();
     setOpen(null);
-    if (action) onDone(DONE[action]);
+    if (action) onDone(said ?? DONE[action]);
+    // A bank's word reaches the store by another way, and a little later.
+    if (said) setTimeout(() => void refreshBilling(), BANK_MS);
   };
   const dialog = { subscription, onClose: close, onDone: finish };
   return (
@@ -169,7 +174,7 @@ function Actions({ subscription, onDone }: { subscription: Subscription; onDone:
       {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}
       {open === 'changePayment' ? <PaymentDialog {...dialog} /> : null}
       {open === 'pay' ? (
-        <OverdueDialog debtor={{ subscriptionId: subscription.id }} onClose={close} onPaid={finish} />
+        <OverdueDialog debtor={{ subscriptionId: subscription.id }} onClose={close} onPaid={() => void finish()} />
       ) : null}
     </div>
   );

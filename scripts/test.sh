@@ -8,6 +8,8 @@ step() { printf '\n== %s\n' "$*"; }
 step "tools"
 scripts/need.sh postgresql redis chromium fonts poppler
 scripts/web.sh install
+BEAN_CHECK=$(scripts/beancount.sh)
+export BEAN_CHECK
 
 step "formatting"
 cargo fmt --all --check

@@ -62,7 +62,7 @@ test.describe('a subscription', () => {
     await expect(line.getByRole('listitem')).toHaveText([/^Started/, /^Renewed/, /^RenewsNov 30, 2026/]);
     const facts = page.getByRole('region', { name: 'Plan and payment' });
     await expect(facts).toContainText('5 SKT on Nov 30, 2026');
-    await expect(facts).toContainText('The wallet allows the store up to 10 SKT.');
+    await expect(facts).toContainText('The store may take up to 10 SKT per payment.');
     await expect(facts.getByRole('link', { name: /Transaction/ })).toHaveAttribute('href', /\/txs\/5TAKE0A1D2E4/);
   });
 
@@ -314,6 +314,35 @@ test.describe('what is past due', () => {
     await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
     await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();
     expect(last(seen, /did\/collect-batch\/token/)?.query.get('subscriptionId')).toBe('sub_due');
+  });
+});
+
+test.describe('the link of a mail', () => {
+  const unsigned = { signedIn: false, authToken: 'in_due1.9.seal' };
+
+  test('opens its invoice to be paid without signing in, and that page only', async ({ page }) => {
+    const seen = await begin(page, '/customer/invoice/in_due1?action=pay&authToken=in_due1.9.seal', {}, unsigned);
+    await page.getByRole('button', { name: 'Pay 5 SKT' }).click();
+    await expect.poll(() => last(seen, /did\/collect\/token/)?.query.get('authToken')).toBe('in_due1.9.seal');
+    expect(last(seen, /refunds/)).toBeUndefined();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'All invoices' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('heading', { level: 1, name: 'Connect to see this page' })).toBeVisible();
+  });
+
+  test('opens its subscription, where it pays and changes nothing', async ({ page }) => {
+    await begin(page, `${detail('sub_due')}?authToken=in_due1.9.seal`, {}, unsigned);
+    await expect(page.getByRole('button', { name: 'Pay what is past due' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Change payment method' })).toHaveCount(0);
+  });
+
+  test('that has expired says so and offers to connect', async ({ page }) => {
+    await begin(page, `${detail('sub_due')}?authToken=old`, {}, unsigned);
+    await expect(page.getByRole('heading', { level: 1, name: 'This link has expired' })).toBeVisible();
+    await page.getByRole('main').getByRole('button', { name: 'Connect' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
   });
 });
 

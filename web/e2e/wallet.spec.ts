@@ -4,7 +4,10 @@ import { expect, type Page, test } from '@playwright/test';
 import { StoreSide, serveLedger, TOKEN } from './fixtures/connect';
 import { looks } from './fixtures/look';
 
-const { fromBase58 } = createRequire(import.meta.url)('@ocap/util');
+const load = createRequire(import.meta.url);
+const { fromBase58, toBase58 } = load('@ocap/util');
+const { fromPublicKey } = load('@ocap/wallet');
+const { toTypeInfo } = load('@arcblock/did');
 const AUTH = 'http://127.0.0.1/api/did/payment/auth?_t_=t1';
 const FIVE = '5000000000000000000';
 
@@ -81,6 +84,75 @@ for (const kind of ['Ed25519 (usual)', 'Ethereum', 'Secp256k1']) {
     expect(fromBase58(answer?.userPk ?? '').length).toBeGreaterThan(31);
   });
 }
+
+for (const kind of ['Ed25519 (usual)', 'Ethereum']) {
+  test(`gives a permission and a deposit with a ${kind} key, in plain words`, async ({ page }) => {
+    const store: StoreSide = new StoreSide([
+      async (address, pk) => [
+        {
+          type: 'signature',
+          typeUrl: 'fg:t:transaction',
+          origin: await store.permission(address, pk, FIVE),
+          requirement: { tokens: [], assets: {} },
+          meta: {},
+        },
+        {
+          type: 'prepareTx',
+          partialTx: await store.deposit(address, pk, 3 * 86_400),
+          requirement: { tokens: [{ address: TOKEN, value: FIVE }], assets: {} },
+          meta: {},
+        },
+      ],
+      async (address, pk) => [
+        {
+          type: 'prepareTx',
+          partialTx: await store.permission(address, pk, FIVE),
+          requirement: { tokens: [], assets: {} },
+          meta: {},
+        },
+      ],
+    ]);
+    await store.serve(page);
+    await open(page);
+    await page.getByLabel('Kind of key').selectOption({ label: kind });
+    await createAccount(page);
+    const permission = 'This store may take at most 5 SKT per payment, without asking again, until you revoke it.';
+    await expect(page.getByText(permission)).toBeVisible();
+    await expect(page.getByText('A deposit of 5 SKT, returned 3 days after the subscription ends.')).toBeVisible();
+    await page.getByRole('button', { name: 'Get test tokens' }).click();
+    await page.getByRole('button', { name: 'Deposit 5 SKT' }).click();
+    await expect(page.getByText('Step 2')).toBeVisible();
+    await expect(page.getByText(permission)).toBeVisible();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
+
+    const [signed, staked] = store.answers[0]?.requestedClaims ?? [];
+    const verifier = fromPublicKey(fromBase58(store.answers[0]?.userPk ?? ''), toTypeInfo(store.answers[0]?.iss ?? ''));
+    const origin = fromBase58(String(signed?.origin));
+    expect(await verifier.verify(origin, fromBase58(String(signed?.sig)))).toBe(true);
+    const deposit = store.client.decodeTx(String(staked?.finalTx));
+    expect(deposit.signaturesList).toHaveLength(1);
+    expect(deposit.signature.length).toBeGreaterThan(60);
+
+    const asked = store.answers[1]?.requestedClaims[0];
+    const given = store.client.decodeTx(String(asked?.finalTx));
+    const { signature, ...whole } = given;
+    expect(signature.length).toBeGreaterThan(60);
+    expect({ ...whole, signature: '' }).toEqual({ ...store.client.decodeTx(String(asked?.partialTx)), signature: '' });
+  });
+}
+
+test('warns of a permission without a limit', async ({ page }) => {
+  const store: StoreSide = new StoreSide([
+    async (address, pk) => [
+      { type: 'signature', typeUrl: 'fg:t:delegate', origin: await store.permission(address, pk, '0'), meta: {} },
+    ],
+  ]);
+  await store.serve(page);
+  await open(page);
+  await createAccount(page);
+  await expect(page.getByText('This store may take any amount, without asking again')).toBeVisible();
+});
 
 test('declines, and the store is told', async ({ page }) => {
   const store = new StoreSide([() => [signIn]]);
@@ -173,6 +245,24 @@ test('keeps its accounts, and answers with the chosen one', async ({ page }) => 
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByText('You can go back')).toBeVisible();
   expect(store.answers).toHaveLength(1);
+});
+
+test('shows the permissions that were given, and takes one back', async ({ page }) => {
+  const ledger = await serveLedger(page);
+  const store = new StoreSide([]);
+  const limit = { tokens: [{ address: TOKEN, txAllowance: FIVE }] };
+  const ops = [{ key: 'fg:t:transfer_v2', value: { limit } }];
+  ledger.permitted.push({ address: 'z2b1', to: store.app.address, ops });
+  await open(page, null);
+  await createAccount(page);
+  await expect(page.getByText('At most 5 SKT per payment')).toBeVisible();
+  await expect(page.getByText(store.app.address)).toBeVisible();
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  await expect(page.getByText('Revoked. The store must ask you again.')).toBeVisible();
+  await expect(page.getByText('At most 5 SKT per payment')).toBeHidden();
+  const tx = store.client.decodeTx(toBase58(Buffer.from(ledger.sent[0] ?? '', 'base64url')));
+  expect(tx).toMatchObject({ chainId: 'souk-sandbox', itx: { typeUrl: 'fg:t:revoke_delegate' } });
+  expect(Buffer.from(tx.itx.value, 'base64').toString('latin1')).toContain('fg:t:transfer_v2');
 });
 
 for (const { locale: language, scheme } of looks) {

@@ -1,6 +1,7 @@
 //! The outside world behind the domain's ports: databases, queues, networks, mail, files.
 
 pub mod arcblock;
+pub mod beancount;
 pub mod demo;
 pub mod files;
 pub mod identity;
@@ -14,3 +15,4 @@ pub mod stripe;
 pub mod system;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod verify;

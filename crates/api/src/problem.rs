@@ -198,9 +198,11 @@ impl From<SubmitError> for Problem {
             SubmitError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
             SubmitError::Rail(error) => error.into(),
             SubmitError::Storage(error) => error.into(),
-            SubmitError::Misconfigured | SubmitError::MethodNotSupported | SubmitError::CurrencyNotConfigured | SubmitError::Amount(_) => {
-                Self::bad(error.to_string())
-            }
+            SubmitError::Misconfigured
+            | SubmitError::MethodNotSupported
+            | SubmitError::CurrencyNotConfigured
+            | SubmitError::SeveralCustomAmounts
+            | SubmitError::Amount(_) => Self::bad(error.to_string()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Everything put together. The only place that names both ports and adapters.
 
 use crate::config::Common;
-use crate::keys;
+use crate::{keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::files::FileStore;
 use souk_adapters::identity::AppKey;
@@ -10,6 +10,8 @@ use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
 use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
+use souk_adapters::sandbox::ledger::Ledger;
+use souk_adapters::sandbox::store::SandboxDb;
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::system::{SystemClock, SystemRandom};
 use souk_domain::billing::BillingPolicy;
@@ -32,6 +34,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub database: Database,
+    /// Where the sandbox's networks keep their own books.
+    pub sandbox: SandboxDb,
     pub queue: Queue,
     pub queue_config: QueueConfig,
     pub app_key: AppKey,
@@ -79,6 +83,16 @@ async fn open_database(common: &Common) -> Result<Database, Failure> {
     Ok(database)
 }
 
+/// Opens a database that is there, and changes nothing in it: for commands that only read.
+pub async fn existing_database(common: &Common) -> Result<Database, Failure> {
+    let file = common.data.join("souk.db");
+    match &common.database_url {
+        Some(address) => Database::open(address).await.map_err(|error| format!("DATABASE_URL: {error}").into()),
+        None if !file.exists() => Err(format!("there is no database at {}", file.display()).into()),
+        None => Database::open_file(&file).await.map_err(|error| format!("the database: {error}").into()),
+    }
+}
+
 /// `own_address`: where this process reaches the store's own sandbox.
 pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Result<Parts, Failure> {
     let seed = prepare_folder(common)?;
@@ -89,6 +103,9 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
     let wallets = ArcblockRail::new(app_key.clone(), Arc::clone(&clock), own_address.clone())?;
     let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
+    let sandbox = sandbox::database(common).await?;
+    let ledger = Ledger::open(sandbox.clone(), Arc::clone(&clock), app_key.did(), false).await?;
+    let networks = networks.with_sandbox_time(Arc::new(ledger));
     let ctx = Context {
         store: Arc::new(store),
         clock: Arc::clone(&clock),
@@ -126,7 +143,23 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
     let receipts = ReceiptMails { mailbox: mailbox.map_err(|error| format!("mail: {error}"))?, printer: printer.clone() };
     let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: Arc::new(receipts) });
     let files = FileStore::open(common.data.join("files")).await?;
-    Ok(Parts { ctx, clock, random, database, queue, queue_config, app_key, public_url, files, printer, realtime, redis, jobs, seed })
+    Ok(Parts {
+        ctx,
+        clock,
+        random,
+        database,
+        sandbox,
+        queue,
+        queue_config,
+        app_key,
+        public_url,
+        files,
+        printer,
+        realtime,
+        redis,
+        jobs,
+        seed,
+    })
 }
 
 impl Parts {

@@ -45,8 +45,23 @@ pub enum Command {
         #[arg(long, value_name = "EVENT_ID")]
         revive: Option<String>,
     },
+    /// Check a whole database: nothing is written, each breach is printed, and the exit status tells.
+    Verify(Common),
+    /// The journal for accountants.
+    Ledger {
+        #[command(flatten)]
+        common: Common,
+        #[command(subcommand)]
+        command: LedgerCommand,
+    },
     /// Print the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LedgerCommand {
+    /// Print the journal as text that beancount reads.
+    Export,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,7 @@
 //! Loads the demo store into an empty database: apps, prices, links. Never into one that holds anything.
 
+mod plans;
+
 use crate::compose::{Failure, Parts};
 use souk_adapters::demo::{self, DemoApp, DemoSale, SCREENSHOT_HEIGHT, SCREENSHOT_WIDTH};
 use souk_adapters::identity::{PublicKey, Role, did_from_public_key};
@@ -70,6 +72,7 @@ async fn insert(parts: &Parts) -> Result<(), Failure> {
             Some(sale) => Some(sell(parts, unit.as_mut(), app, sale, &did, token, dollar, now).await?),
             None => None,
         };
+        plans::offer(parts, unit.as_mut(), app, &did, (token, dollar), now).await?;
         insert_app(parts, unit.as_mut(), app, kept, Placed { did, category, verified, link }, now).await?;
     }
     unit.commit().await?;

@@ -1,16 +1,18 @@
-//! The binary: `souk serve | work | migrate | key | passport | dead-letters | openapi`.
+//! The binary: `souk serve | work | migrate | key | passport | dead-letters | verify | ledger | openapi`.
 
 mod commands;
 mod compose;
 mod config;
 mod demo;
 mod keys;
+mod opening;
 mod pages;
 mod sandbox;
 mod serve;
+mod verify;
 
 use clap::Parser;
-use config::{Cli, Command};
+use config::{Cli, Command, LedgerCommand};
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -33,6 +35,8 @@ fn main() -> ExitCode {
             Command::Key { common, command } => commands::key(&common, command).await,
             Command::Passport { common, command } => commands::passport(&common, command).await,
             Command::DeadLetters { common, revive } => commands::dead_letters(&common, revive.as_deref()).await,
+            Command::Verify(common) => verify::check(&common).await,
+            Command::Ledger { common, command: LedgerCommand::Export } => verify::export(&common).await,
             Command::Openapi => {
                 println!("{}", souk_api::document());
                 Ok(())

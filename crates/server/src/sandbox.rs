@@ -32,12 +32,17 @@ pub struct Opened {
     pub processor: Arc<CardProcessor>,
 }
 
-/// Opens ledger and card processor on a storage of their own: a file beside SQLite, a schema beside PostgreSQL.
-pub async fn open(common: &Common, parts: &Parts, own_address: &Url, faults: bool) -> Result<Opened, Failure> {
-    let database = match &common.database_url {
+/// The storage of the networks: a file beside SQLite, a schema beside PostgreSQL.
+pub async fn database(common: &Common) -> Result<SandboxDb, Failure> {
+    Ok(match &common.database_url {
         Some(address) if address.starts_with("postgres") => SandboxDb::open_postgres(address).await?,
         _ => SandboxDb::open_sqlite(&common.data.join("sandbox.db")).await?,
-    };
+    })
+}
+
+/// Opens ledger and card processor on their own storage.
+pub async fn open(parts: &Parts, own_address: &Url, faults: bool) -> Result<Opened, Failure> {
+    let database = parts.sandbox.clone();
     let ledger = Ledger::open(database.clone(), Arc::clone(&parts.clock), parts.app_key.did(), faults).await?;
     let methods = parts.ctx.store.read().await?.methods().list(Mode::Test).await?;
     let card = methods.iter().find(|method| method.kind == MethodKind::Stripe && is_sandbox(method));

@@ -2862,6 +2862,9 @@ export interface paths {
                     status?: string;
                     customer_id?: string;
                     currency_id?: string;
+                    subscription_id?: string;
+                    include_staking?: string;
+                    include_return_staking?: string;
                     starting_after?: string;
                     ignore_zero?: string;
                 };
@@ -3312,20 +3315,50 @@ export interface components {
             did: string;
             pk: string;
         };
+        /** CrossSell */
+        CrossSell: {
+            /** @description In an update an empty text clears it. */
+            cross_sells_to_id: string;
+        };
         /** CurrencyOption */
         CurrencyOption: {
             currency_id: string;
             /** @description Base units. */
             unit_amount: string;
+            tiers?: components["schemas"]["Tier"][];
+            custom_unit_amount?: components["schemas"]["CustomUnitAmount"];
         };
         /** CurrencyOptionInput */
         CurrencyOptionInput: {
             currency_id: string;
             /**
              * Format: decimal
-             * @description A human decimal.
+             * @description A human decimal; absent with tiers or a custom amount.
              */
-            unit_amount: string;
+            unit_amount?: string;
+            tiers?: components["schemas"]["TierInput"][];
+            custom_unit_amount?: components["schemas"]["CustomUnitAmountInput"];
+        };
+        /** CustomUnitAmount */
+        CustomUnitAmount: {
+            preset?: string;
+            presets: string[];
+            minimum?: string;
+            maximum?: string;
+        };
+        /**
+         * CustomUnitAmountInput
+         * @description Human decimals.
+         */
+        CustomUnitAmountInput: {
+            /** Format: decimal */
+            preset?: string;
+            /** @default [] */
+            presets?: string[];
+            /** Format: decimal */
+            minimum?: string;
+            /** Format: decimal */
+            maximum?: string;
         };
         /** Customer */
         Customer: {
@@ -3554,8 +3587,11 @@ export interface components {
             currency_id: string;
             customer_id: string;
             payment_method_id: string;
-            invoice_id: string;
-            checkout_session_id: string;
+            /** @description The first of those that it pays. */
+            invoice_id?: string;
+            checkout_session_id?: string;
+            subscription_id?: string;
+            amount_refunded: string;
             last_payment_error?: components["schemas"]["PaymentError"];
             payment_details: {
                 [key: string]: components["schemas"]["PaymentDetail"];
@@ -3696,6 +3732,12 @@ export interface components {
             /** @description Base units. */
             unit_amount: string;
             currency_options: components["schemas"]["CurrencyOption"][];
+            recurring?: components["schemas"]["Recurring"];
+            /** @description `graduated` or `volume`, with tiers. */
+            tiers_mode?: string;
+            tiers?: components["schemas"]["Tier"][];
+            custom_unit_amount?: components["schemas"]["CustomUnitAmount"];
+            upsell?: components["schemas"]["Upsell"];
             /** Format: uint64 */
             quantity_available: number;
             /** Format: uint64 */
@@ -3718,11 +3760,19 @@ export interface components {
             active?: boolean;
             nickname?: string;
             lookup_key?: string;
-            /** @description `one_time`. */
+            /** @description one_time or recurring; it follows from `recurring`. */
             type?: string;
-            recurring?: unknown;
-            /** @description `per_unit`. */
+            /** @description Fixed once the price is made. Absent in a new price: paid once. */
+            recurring?: components["schemas"]["RecurringInput"] & unknown;
+            /** @description per_unit or tiered; it follows from `tiers`. */
             billing_scheme?: string;
+            /** @description graduated or volume, with tiers. */
+            tiers_mode?: string;
+            /** @description No tiers in an update: by the unit again. */
+            tiers?: components["schemas"]["TierInput"][];
+            /** @description The buyer names the amount. */
+            custom_unit_amount?: components["schemas"]["CustomUnitAmountInput"] & unknown;
+            upsell?: components["schemas"]["Upsell"];
             /** @description Absent in a new price: the base currency. */
             currency_id?: string;
             /**
@@ -3779,6 +3829,7 @@ export interface components {
             default_price_id?: string;
             /** @description The app that a purchase entitles to. */
             app_did?: string;
+            cross_sell?: components["schemas"]["CrossSell"];
             metadata: {
                 [key: string]: string;
             };
@@ -3805,6 +3856,8 @@ export interface components {
             default_price_id?: string;
             /** @description The app that a purchase entitles to. */
             app_did?: string;
+            /** @description Offered beside it at checkout. */
+            cross_sell?: components["schemas"]["CrossSell"] & unknown;
             metadata?: unknown;
             /** @description Made together with a new product; an update leaves prices alone. */
             prices?: components["schemas"]["PriceInput"][];
@@ -3824,6 +3877,35 @@ export interface components {
             email?: string;
             phone?: string;
             address?: components["schemas"]["Address"];
+        };
+        /** Recurring */
+        Recurring: {
+            /** @description hour, day, week, month or year. */
+            interval: string;
+            /** Format: uint32 */
+            interval_count: number;
+            /** @description licensed or metered. */
+            usage_type: string;
+            /** @description sum, last_during_period or max, of a metered price. */
+            aggregate_usage?: string;
+            /** @description What a month and a year are: fixed (30 and 365 days) or calendar. */
+            anchoring: string;
+        };
+        /** RecurringInput */
+        RecurringInput: {
+            /** @description hour, day, week, month or year. */
+            interval: string;
+            /**
+             * Format: uint32
+             * @description Absent: 1.
+             */
+            interval_count?: number;
+            /** @description licensed (the default) or metered. */
+            usage_type?: string;
+            /** @description Of a metered price: sum (the default), last_during_period or max. */
+            aggregate_usage?: string;
+            /** @description What a month and a year are: fixed (30 and 365 days, the default) or calendar. */
+            anchoring?: string;
         };
         /** Redirect */
         Redirect: {
@@ -3930,6 +4012,40 @@ export interface components {
             en?: string;
             /** @default  */
             zh?: string;
+        };
+        /** Tier */
+        Tier: {
+            /**
+             * Format: uint64
+             * @description The last unit of the tier; absent in the last tier, which has no end.
+             */
+            up_to?: number;
+            unit_amount: string;
+            flat_amount: string;
+        };
+        /** TierInput */
+        TierInput: {
+            /**
+             * Format: uint64
+             * @description The last unit of the tier; absent in the last tier.
+             */
+            up_to?: number;
+            /**
+             * Format: decimal
+             * @description A human decimal; absent: 0.
+             */
+            unit_amount?: string;
+            /**
+             * Format: decimal
+             * @description A human decimal, due once when the tier is reached; absent: 0.
+             */
+            flat_amount?: string;
+        };
+        /** Upsell */
+        Upsell: {
+            /** @description In an update an empty text clears it. */
+            upsells_to_id: string;
+            readonly upsells_to?: components["schemas"]["Price"] & unknown;
         };
     };
     responses: never;

@@ -1,3 +1,4 @@
+import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useRef } from 'react';
 import { useTexts } from '@/app/i18n';
 import { Notice } from '@/app/notice';
@@ -5,23 +6,27 @@ import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
 import { signIn } from '@/app/sign-in';
 import { Button } from '@/kit/button';
+import { authToken } from '@/lib/auth-token';
 
 /**
  * Once the session is known and nobody is signed in, asks for it and stays on the page's own address, so that
- * whoever connects is where they wanted to be.
+ * whoever connects is where they wanted to be. The link of a mail opens its own page without.
  */
 export function Guarded({ children }: { children: ReactNode }) {
   const { t } = useTexts();
   const user = useUser();
+  // The next page is guarded again.
+  useRouterState({ select: ({ location }) => location.pathname });
+  const closed = user === null && !authToken();
   const asked = useRef(false);
-  usePageTitle(user === null ? t('guard.title') : undefined);
+  usePageTitle(closed ? t('guard.title') : undefined);
   const ask = useCallback(() => void signIn(), []);
 
   useEffect(() => {
-    if (user !== null || asked.current) return;
+    if (!closed || asked.current) return;
     asked.current = true;
     ask();
-  }, [user, ask]);
+  }, [closed, ask]);
 
   if (user === undefined) {
     return (
@@ -30,7 +35,7 @@ export function Guarded({ children }: { children: ReactNode }) {
       </p>
     );
   }
-  if (user) return children;
+  if (!closed) return children;
   return (
     <Notice
       asPage

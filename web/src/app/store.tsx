@@ -30,10 +30,12 @@ declare module '@tanstack/react-router' {
 void startTracking().catch(() => undefined);
 
 const root = document.getElementById('root');
-if (root) {
+// What the server wrote into the page stays until the first screen is there to take its place.
+void router.load().finally(() => {
+  if (!root) return;
   createRoot(root, { onCaughtError: (error) => void report(error).catch(() => undefined) }).render(
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
     </QueryClientProvider>,
   );
-}
+});

@@ -27,6 +27,12 @@ mod test_wallet;
 pub use test_wallet::TestWallet;
 
 #[cfg(test)]
+mod errand_tests;
+#[cfg(test)]
+mod mandate_tests;
+#[cfg(test)]
 mod rail_tests;
+#[cfg(test)]
+mod stake_tests;
 #[cfg(test)]
 mod tests;

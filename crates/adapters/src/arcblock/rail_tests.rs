@@ -6,8 +6,8 @@ use souk_domain::payment::{CheckError, Currency, Method, MethodKind, MethodSetti
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
 use std::sync::Arc;
 
-const TOKEN: &str = "z35n61rZFc1dRP8ft7tuU2gUhywNp7qZHrXei";
-const NOW: Timestamp = Timestamp::from_seconds(1_700_000_000);
+pub const TOKEN: &str = "z35n61rZFc1dRP8ft7tuU2gUhywNp7qZHrXei";
+pub const NOW: Timestamp = Timestamp::from_seconds(1_700_000_000);
 
 struct Fixed;
 impl Clock for Fixed {
@@ -16,19 +16,19 @@ impl Clock for Fixed {
     }
 }
 
-fn app() -> AppKey {
+pub fn app() -> AppKey {
     AppKey::from_seed(&[2; 32])
 }
 
-fn wallet() -> TestWallet {
+pub fn wallet() -> TestWallet {
     TestWallet::from_seed(&[1; 32])
 }
 
-fn rail() -> ArcblockRail {
+pub fn rail() -> ArcblockRail {
     ArcblockRail::new(app(), Arc::new(Fixed), "http://127.0.0.1:1".parse().expect("address")).expect("rail")
 }
 
-fn method(api_host: &str) -> Method {
+pub fn method(api_host: &str) -> Method {
     Method {
         id: MethodId::parse("pm_1").expect("id"),
         mode: Mode::Test,
@@ -48,7 +48,7 @@ fn method(api_host: &str) -> Method {
     }
 }
 
-fn currency() -> Currency {
+pub fn currency() -> Currency {
     Currency {
         id: CurrencyId::parse("pc_1").expect("id"),
         method_id: MethodId::parse("pm_1").expect("id"),

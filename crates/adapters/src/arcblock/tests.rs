@@ -118,9 +118,21 @@ proptest! {
         from in "\\PC{0,40}", nonce: u64, gas: u32, signature in proptest::collection::vec(any::<u8>(), 0..70),
         inputs in parties(), outputs in parties(), data in payload(), locked: bool,
     ) {
+        let given_back = outputs.clone();
         let transfer: Itx = TransferV3Tx { inputs: inputs.clone(), outputs, data: data.clone() }.into();
+        let (address, hash) = (from.clone(), from.clone());
+        let rate = locked.then_some(RateLimit { interval: nonce, anchor: 1 });
+        let limit = TokenLimit { to: vec![from.clone()], tx_allowance: from.clone(), tx_count: gas, valid_until: nonce, rate, ..TokenLimit::default() };
+        let limit = DelegateLimit { tokens: vec![limit], assets: vec![AssetLimit { last_tx: nonce, ..AssetLimit::default() }] };
+        let op = DelegateOp { type_url: from.clone(), rules: Vec::new(), limit: Some(limit) };
+        let delegate = DelegateTx { ops: vec![op], deny: vec![from.clone()], valid_until: nonce, data: data.clone(), ..DelegateTx::default() };
+        let revoke: Itx = RevokeStakeTx { address: address.clone(), outputs: given_back.clone(), data: data.clone() }.into();
+        let slash = SlashStakeTx { address: address.clone(), outputs: given_back.clone(), message: from.clone(), data: data.clone() };
+        let returned = ReturnStakeTx { address: address.clone(), outputs: given_back, message: from.clone(), data: data.clone() };
+        let claim = ClaimStakeTx { address: address.clone(), evidence: Some(Evidence { hash }), data: data.clone() };
+        let unpermitted = RevokeDelegateTx { address, to: from.clone(), type_urls: vec![from.clone()], data: data.clone() };
         let stake: Itx = StakeTx { inputs, locked, revoke_waiting_period: gas, data, ..StakeTx::default() }.into();
-        for itx in [transfer, stake] {
+        for itx in [transfer, stake, delegate.into(), revoke, slash.into(), returned.into(), claim.into(), unpermitted.into()] {
             let signatures = vec![Multisig { signer: from.clone(), signature: signature.clone(), ..Multisig::default() }];
             let transaction =
                 Transaction { from: from.clone(), nonce, gas, signature: signature.clone(), signatures, itx: Some(itx), ..Transaction::default() };

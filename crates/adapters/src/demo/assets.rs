@@ -1,7 +1,10 @@
 //! The files of the demo store, embedded, and their form.
 
-use super::{DemoApp, DemoCategory, DemoDeveloper, DemoFieldRule, DemoSale, DemoScreenshot, DemoStore, DemoVersion};
+use super::{
+    DemoApp, DemoCategory, DemoDeveloper, DemoFieldRule, DemoPlan, DemoPlanPrice, DemoSale, DemoScreenshot, DemoStore, DemoVersion,
+};
 use serde::Deserialize;
+use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Recurring, Usage};
 use souk_domain::shared::Text;
 
 struct Folder {
@@ -82,6 +85,8 @@ struct AppFile {
     license: String,
     downloads: u32,
     sale: Option<SaleFile>,
+    #[serde(default)]
+    plans: Vec<PlanFile>,
     screenshots: [Both; 2],
     versions: Vec<VersionFile>,
 }
@@ -101,6 +106,27 @@ struct SaleFile {
     form_purpose: Option<Both>,
     #[serde(default)]
     field_rules: Vec<FieldRuleFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanFile {
+    name: Both,
+    description: Both,
+    unit_label: Option<String>,
+    prices: Vec<PlanPriceFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanPriceFile {
+    lookup_key: String,
+    token: String,
+    usd: String,
+    interval: String,
+    /// How usage is counted; absent: licensed.
+    metered: Option<String>,
+    upsells_to: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -164,6 +190,7 @@ fn app(name: &str, folder: &Folder) -> DemoApp {
         versions: facts.versions.into_iter().map(version).collect(),
         downloads: facts.downloads,
         sale: facts.sale.map(sale),
+        plans: facts.plans.into_iter().map(|file| plan(name, file)).collect(),
         page: folder.page,
     }
 }
@@ -184,5 +211,26 @@ fn sale(file: SaleFile) -> DemoSale {
         requires_address: file.requires_address,
         form_purpose: file.form_purpose.map(Text::from),
         field_rules: file.field_rules.into_iter().map(rule).collect(),
+    }
+}
+
+fn plan(app: &str, file: PlanFile) -> DemoPlan {
+    let price = |file: PlanPriceFile| {
+        let usage = file.metered.map_or(Some(Usage::Licensed), |name| Aggregate::from_name(&name).map(Usage::Metered));
+        let cycle = Cycle::named(&file.interval, 1, Anchoring::Fixed).ok();
+        let recurring = cycle.zip(usage).map(|(cycle, usage)| Recurring { cycle, usage });
+        DemoPlanPrice {
+            lookup_key: file.lookup_key,
+            token: file.token,
+            usd: file.usd,
+            recurring: recurring.unwrap_or_else(|| panic!("assets/demo/apps/{app}/app.toml: a plan of no rhythm")),
+            upsells_to: file.upsells_to,
+        }
+    };
+    DemoPlan {
+        name: file.name.into(),
+        description: file.description.into(),
+        unit_label: file.unit_label,
+        prices: file.prices.into_iter().map(price).collect(),
     }
 }

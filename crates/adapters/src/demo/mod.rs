@@ -5,6 +5,7 @@ mod bundle;
 
 pub use bundle::{bundle, bundle_name};
 
+use souk_domain::pricing::Recurring;
 use souk_domain::shared::Text;
 
 /// The whole store, as it is loaded into an empty database.
@@ -53,6 +54,8 @@ pub struct DemoApp {
     pub downloads: u32,
     /// `None`: free.
     pub sale: Option<DemoSale>,
+    /// What can be subscribed to beside it.
+    pub plans: Vec<DemoPlan>,
     /// What the bundle's page shows and does (an HTML fragment).
     page: &'static str,
 }
@@ -96,6 +99,29 @@ pub struct DemoSale {
     pub form_purpose: Option<Text>,
     /// `metadata.page_info.field_validation`.
     pub field_rules: Vec<DemoFieldRule>,
+}
+
+/// A product with recurring prices.
+#[derive(Debug, Clone)]
+pub struct DemoPlan {
+    pub name: Text,
+    pub description: Text,
+    /// What is counted, in English; at most 12 characters.
+    pub unit_label: Option<String>,
+    /// At least one; the first is the default.
+    pub prices: Vec<DemoPlanPrice>,
+}
+
+#[derive(Debug, Clone)]
+pub struct DemoPlanPrice {
+    pub lookup_key: String,
+    /// Human decimal in the store's token.
+    pub token: String,
+    /// Human decimal in US dollars.
+    pub usd: String,
+    pub recurring: Recurring,
+    /// The lookup key of another price of the plan.
+    pub upsells_to: Option<String>,
 }
 
 #[derive(Debug, Clone)]

@@ -31,6 +31,7 @@ fn every_app_is_complete_in_both_languages() {
         let mut texts = vec![&app.title, &app.description, &app.readme];
         texts.extend(app.screenshots.iter().map(|one| &one.alt));
         texts.extend(app.versions.iter().map(|one| &one.changelog));
+        texts.extend(app.plans.iter().flat_map(|one| [&one.name, &one.description]));
         for text in texts {
             assert!(!text.en.is_empty() && !is_chinese(&text.en), "{name}: {}", text.en);
             assert!(is_chinese(&text.zh), "{name}: {}", text.zh);
@@ -81,6 +82,29 @@ fn prices_are_exact_and_every_kind_of_sale_is_there() {
     assert!(sales.iter().any(|sale| sale.confirmation.is_some()));
     assert!(sales.iter().any(|sale| sale.collects_phone));
     assert!(sales.iter().any(|sale| sale.requires_address && sale.form_purpose.is_some() && !sale.field_rules.is_empty()));
+}
+
+#[test]
+fn plans_are_exact_and_upsell_to_a_longer_price_of_their_own() {
+    let store = catalogue();
+    let plans: Vec<_> = store.apps.iter().flat_map(|app| &app.plans).collect();
+    let prices: Vec<_> = plans.iter().flat_map(|plan| &plan.prices).collect();
+    for plan in &plans {
+        assert!(!plan.prices.is_empty() && plan.unit_label.as_ref().is_none_or(|label| label.len() <= 12), "{}", plan.name.en);
+        for price in &plan.prices {
+            assert!(Amount::parse_decimal(&price.token, 18, 6).is_ok_and(|amount| !amount.is_zero()), "{}", price.token);
+            assert!(Amount::parse_decimal(&price.usd, 2, 2).is_ok_and(|amount| !amount.is_zero()), "{}", price.usd);
+            if let Some(target) = &price.upsells_to {
+                let target = plan.prices.iter().find(|other| other.lookup_key == *target).expect("a price of the plan");
+                assert!(target.recurring.cycle.seconds() > price.recurring.cycle.seconds(), "{}", price.lookup_key);
+            }
+        }
+    }
+    let keys: BTreeSet<_> = prices.iter().map(|price| &price.lookup_key).collect();
+    assert_eq!(keys.len(), prices.len());
+    let intervals: BTreeSet<_> = prices.iter().map(|price| price.recurring.cycle.interval.name()).collect();
+    assert_eq!(intervals.into_iter().collect::<Vec<_>>(), ["hour", "month", "year"]);
+    assert!(prices.iter().any(|price| price.recurring.is_metered()));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::rates::TierForm;
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
-use souk_domain::billing::{Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Stake, StakeStatus};
+use souk_domain::billing::{Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Prorated, Stake, StakeStatus};
 use souk_domain::payment::{CardHolder, Grant, SavedCard};
 use souk_domain::pricing::{Anchoring, Cycle, Tier, TiersMode};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, Timestamp};
@@ -171,6 +171,9 @@ impl Formed for Vec<ClockEvent> {
 pub(super) enum CalculationForm {
     PerUnit { unit: String, quantity: u64 },
     Tiered { mode: String, tiers: Vec<TierForm>, quantity: u64 },
+    Custom { amount: String },
+    Prorated { what: String, whole: String, seconds: u64, of_seconds: u64, quantity: u64, rounded_up: bool },
+    Stake { threshold: String, minimum: String, recurring: String },
     Flat { amount: String },
 }
 
@@ -182,16 +185,36 @@ impl Formed for Calculation {
             Self::Tiered { mode, tiers, quantity } => {
                 CalculationForm::Tiered { mode: mode.name().to_owned(), tiers: tiers.form(), quantity }
             }
+            Self::Custom { amount } => CalculationForm::Custom { amount: amount.to_string() },
+            Self::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => CalculationForm::Prorated {
+                what: what.name().to_owned(),
+                whole: whole.to_string(),
+                seconds,
+                of_seconds,
+                quantity,
+                rounded_up,
+            },
+            Self::Stake { threshold, minimum, recurring } => {
+                CalculationForm::Stake { threshold: threshold.to_string(), minimum: minimum.to_string(), recurring: recurring.to_string() }
+            }
             Self::Flat { amount } => CalculationForm::Flat { amount: amount.to_string() },
         }
     }
     fn of(form: CalculationForm) -> Option<Self> {
+        let amount = |text: &str| Amount::parse_base_units(text).ok();
         Some(match form {
-            CalculationForm::PerUnit { unit, quantity } => Self::PerUnit { unit: Amount::parse_base_units(&unit).ok()?, quantity },
+            CalculationForm::PerUnit { unit, quantity } => Self::PerUnit { unit: amount(&unit)?, quantity },
             CalculationForm::Tiered { mode, tiers, quantity } => {
                 Self::Tiered { mode: TiersMode::from_name(&mode)?, tiers: Vec::<Tier>::of(tiers)?, quantity }
             }
-            CalculationForm::Flat { amount } => Self::Flat { amount: Amount::parse_base_units(&amount).ok()? },
+            CalculationForm::Custom { amount: named } => Self::Custom { amount: amount(&named)? },
+            CalculationForm::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => {
+                Self::Prorated { what: Prorated::from_name(&what)?, whole: amount(&whole)?, seconds, of_seconds, quantity, rounded_up }
+            }
+            CalculationForm::Stake { threshold, minimum, recurring } => {
+                Self::Stake { threshold: amount(&threshold)?, minimum: amount(&minimum)?, recurring: amount(&recurring)? }
+            }
+            CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
         })
     }
 }

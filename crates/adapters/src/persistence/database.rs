@@ -100,6 +100,15 @@ impl Database {
         Ok(Session::new(connection, Arc::clone(&self.published)))
     }
 
+    /// Begins a transaction that reads one state of the whole database, whatever others commit meanwhile, and writes nothing.
+    pub async fn snapshot(&self) -> Result<Session, StorageError> {
+        let connection = match &self.engine {
+            Engine::Sqlite { reader, .. } => reader.begin_with("BEGIN").await.map_err(storage)?.into(),
+            Engine::Postgres(pool) => pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await.map_err(storage)?.into(),
+        };
+        Ok(Session::new(connection, Arc::clone(&self.published)))
+    }
+
     /// Answers when the database can be asked something; for readiness.
     pub async fn ping(&self) -> Result<(), StorageError> {
         self.read().await?.query("SELECT 1 AS one").execute().await.map(|_| ())

@@ -38,20 +38,25 @@ pub struct SqlInvoices<'s>(pub &'s mut Session);
 #[async_trait]
 impl Invoices for SqlInvoices<'_> {
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<bool, StorageError> {
-        let upsert = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
+        let insert = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
                           session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
                           retry_at, clock_id, created_at, finalized_at, paid_at, updated_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
-                      ON CONFLICT (id) DO UPDATE SET
-                          description = excluded.description, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
-                          method_id = excluded.method_id, intent_id = excluded.intent_id, bill_to = excluded.bill_to,
-                          reason = excluded.reason, subscription_id = excluded.subscription_id, period_start = excluded.period_start,
-                          period_end = excluded.period_end, clock_id = excluded.clock_id, total = excluded.total, updated_at = excluded.updated_at
-                          WHERE invoices.status = 'draft'";
-        if bind_invoice(self.0.query(upsert), invoice).execute().await? == 0 {
-            return Ok(false);
+                      ON CONFLICT (id) DO NOTHING";
+        if bind_invoice(self.0.query(insert), invoice).execute().await? == 0 {
+            let update = "UPDATE invoices SET description = $2, customer_id = $3, currency_id = $4, method_id = $5, intent_id = $6,
+                              bill_to = $7, total = $8, updated_at = $9, reason = $10, subscription_id = $11, period_start = $12,
+                              period_end = $13, clock_id = $14
+                          WHERE id = $1 AND status = 'draft'";
+            let query = self.0.query(update).bind(&invoice.id).bind(&invoice.description).bind(&invoice.customer_id);
+            let query = query.bind(&invoice.currency_id).bind(&invoice.method_id).bind(&invoice.intent_id).bind(&invoice.bill_to);
+            let query = query.bind(invoice.total).bind(invoice.updated_at).bind(invoice.reason).bind(&invoice.subscription_id);
+            let query = query.bind(invoice.period.map(|period| period.start)).bind(invoice.period.map(|period| period.end));
+            if query.bind(&invoice.clock_id).execute().await? == 0 {
+                return Ok(false);
+            }
+            self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).execute().await?;
         }
-        self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).execute().await?;
         self.insert_items(&invoice.id, items).await?;
         Ok(true)
     }

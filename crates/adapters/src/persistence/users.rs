@@ -2,7 +2,7 @@
 
 use super::{Row, Session};
 use async_trait::async_trait;
-use souk_domain::access::{Did, Passport, Role, User, Users};
+use souk_domain::access::{Did, Passport, Role, TokenHash, User, Users};
 use souk_domain::shared::{PassportId, StorageError, Timestamp};
 
 pub struct SqlUsers<'s>(pub &'s mut Session);
@@ -11,6 +11,13 @@ pub struct SqlUsers<'s>(pub &'s mut Session);
 impl Users for SqlUsers<'_> {
     async fn find(&mut self, did: &Did) -> Result<Option<User>, StorageError> {
         let row = self.0.query("SELECT * FROM users WHERE did = $1").bind(did).optional().await?;
+        row.as_ref().map(user).transpose()
+    }
+
+    async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<User>, StorageError> {
+        let select =
+            "SELECT users.* FROM users JOIN logins ON logins.user_did = users.did WHERE logins.token = $1 AND logins.expires_at > $2";
+        let row = self.0.query(select).bind(token).bind(now).optional().await?;
         row.as_ref().map(user).transpose()
     }
 

@@ -55,7 +55,7 @@ on_both! {
         let mut unit = begin(db).await;
         for (name, mode) in [("in_1", Mode::Test), ("in_2", Mode::Live), ("in_3", Mode::Test)] {
             unit.invoices().put_draft(&Invoice { mode, ..invoice(name) }, &[]).await.expect("inserts");
-            unit.invoices().pay(&id(name), Amount::ZERO, at(1)).await.expect("pays");
+            unit.invoices().pay(&id(name), Amount::ZERO, None, at(1)).await.expect("pays");
         }
         let mut numbers = Vec::new();
         for name in ["in_1", "in_2", "in_3"] {
@@ -96,11 +96,11 @@ on_both! {
         unit.commit().await.expect("commits");
         let paid = all_at_once(db, 8, |db, _| async move {
             let mut unit = begin(&db).await;
-            let paid = unit.invoices().pay(&id("in_1"), Amount::new(1_000), at(1)).await.expect("pays");
+            let paid = unit.invoices().pay(&id("in_1"), Amount::new(1_000), None, at(1)).await.expect("pays");
             unit.commit().await.expect("commits");
             paid
         });
-        assert_eq!(paid.await.into_iter().filter(|won| *won).count(), 1);
+        assert_eq!(paid.await.into_iter().filter(Option::is_some).count(), 1);
         assert_eq!(read(db).await.invoices().find(&id("in_1")).await.expect("reads").expect("is there").number, Some(1));
     }
 
@@ -117,7 +117,7 @@ on_both! {
         for invoice in &others {
             unit.invoices().put_draft(invoice, &[]).await.expect("inserts");
         }
-        unit.invoices().pay(&id("in_1"), Amount::new(1_000), at(1)).await.expect("pays");
+        unit.invoices().pay(&id("in_1"), Amount::new(1_000), None, at(1)).await.expect("pays");
         let all = InvoiceFilter::default();
         let cases = [
             (all.clone(), vec!["in_3", "in_2", "in_1"]),

@@ -2,6 +2,8 @@
 
 mod apps;
 mod attempts;
+mod beancount;
+mod billing;
 mod cards;
 mod catalogue;
 mod checkout_sessions;
@@ -24,3 +26,4 @@ mod queue_outage;
 mod queue_processes;
 mod till;
 mod users;
+mod verify;

@@ -4,7 +4,10 @@ use crate::catalogue::{at, price, product, stock};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, SqlPaymentLinks, SqlPrices, SqlProducts};
 use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, PaymentLinks};
-use souk_domain::pricing::{CatalogueFilter, CurrencyOption, Hold, Metadata, Price, Prices, Product, Products};
+use souk_domain::pricing::{
+    Aggregate, Anchoring, CatalogueFilter, CurrencyOption, CustomAmount, Cycle, Hold, Interval, Metadata, Price, Prices, Product, Products,
+    Recurring, Tier, TiersMode, Usage,
+};
 use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PaymentLinkId, PriceId, ProductId, SessionId, StorageError, Text};
 
 fn id(text: &str) -> PriceId {
@@ -67,6 +70,49 @@ on_both! {
         assert_eq!(prices.list(Mode::Test, &filter, &page).await.expect("lists").list, [one]);
         let filter = CatalogueFilter { product: Some(ProductId::parse("prod_2").expect("an id")), ..CatalogueFilter::default() };
         assert_eq!(prices.list(Mode::Test, &filter, &page).await.expect("lists").count, 0);
+    }
+
+    async fn rhythms_tiers_and_custom_amounts_come_back_in_each_currency(db: &TestDatabase) {
+        let tiers = |unit: u128| {
+            vec![
+                Tier { up_to: Some(5), unit_amount: Amount::new(unit), flat_amount: Amount::new(u128::MAX) },
+                Tier { up_to: None, unit_amount: Amount::ZERO, flat_amount: Amount::ZERO },
+            ]
+        };
+        let custom = CustomAmount {
+            preset: Some(Amount::new(5)),
+            presets: vec![Amount::new(1), Amount::new(5)],
+            minimum: Some(Amount::ZERO),
+            maximum: None,
+        };
+        let option = CurrencyOption {
+            tiers: tiers(3),
+            custom: Some(custom.clone()),
+            ..CurrencyOption::per_unit(CurrencyId::parse("pc_2").expect("an id"), Amount::ZERO)
+        };
+        let recurring = |interval, anchoring, usage| {
+            Some(Recurring { cycle: Cycle::new(interval, 3, anchoring).expect("a cycle"), usage })
+        };
+        let year = Price { recurring: recurring(Interval::Year, Anchoring::Calendar, Usage::Licensed), ..price("price_year", 0) };
+        let mut month = Price {
+            recurring: recurring(Interval::Month, Anchoring::Fixed, Usage::Metered(Aggregate::Last)),
+            tiers_mode: Some(TiersMode::Graduated),
+            tiers: tiers(7),
+            custom: Some(custom),
+            currency_options: vec![option],
+            upsells_to: Some(year.id.clone()),
+            ..price("price_month", 0)
+        };
+        stock(db, &[year.clone(), month.clone()]).await;
+        let mut session = db.begin().await.expect("begins");
+        let mut prices = SqlPrices(&mut session);
+        assert_eq!(prices.find(&month.id).await.expect("reads"), Some(month.clone()));
+        assert_eq!(prices.find(&year.id).await.expect("reads"), Some(year.clone()));
+        assert!(!prices.delete(&year.id).await.expect("answers"));
+        month = Price { tiers_mode: None, tiers: Vec::new(), custom: None, currency_options: Vec::new(), upsells_to: None, ..month };
+        prices.update(&month).await.expect("updates");
+        assert_eq!(prices.find(&month.id).await.expect("reads"), Some(month));
+        assert!(prices.delete(&year.id).await.expect("answers"));
     }
 
     async fn a_lookup_key_is_taken_once_per_mode(db: &TestDatabase) {

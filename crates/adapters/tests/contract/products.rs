@@ -25,6 +25,7 @@ on_both! {
         one.unit_label = None;
         one.default_price_id = Some(PriceId::parse("price_1").expect("an id"));
         one.app = Some(Did::from_verified("z1"));
+        one.cross_sells_to = Some(product("prod_2").id);
         one.updated_at = at(9);
         products.update(&one).await.expect("updates");
         assert_eq!(products.find(&one.id).await.expect("reads"), Some(one.clone()));
@@ -68,12 +69,16 @@ on_both! {
         assert_eq!((ids(&after.list), after.count), (vec!["prod_3", "prod_2"], 5));
     }
 
-    async fn a_product_with_a_price_is_not_deleted(db: &TestDatabase) {
+    async fn a_product_with_a_price_or_offered_beside_another_is_not_deleted(db: &TestDatabase) {
         stock(db, &[price("price_1", 0)]).await;
         let mut session = db.begin().await.expect("begins");
         let mut products = SqlProducts(&mut session);
         products.insert(&product("prod_2")).await.expect("inserts");
         assert!(!products.delete(&product("prod_1").id).await.expect("answers"));
+        let beside = Product { cross_sells_to: Some(product("prod_2").id), ..product("prod_1") };
+        products.update(&beside).await.expect("updates");
+        assert!(!products.delete(&product("prod_2").id).await.expect("answers"));
+        products.update(&product("prod_1")).await.expect("updates");
         assert!(products.delete(&product("prod_2").id).await.expect("answers"));
         assert!(!products.delete(&product("prod_2").id).await.expect("answers"));
         let found = products.find_all(&[product("prod_1").id, product("prod_2").id]).await.expect("reads");

@@ -2,11 +2,11 @@
 
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::access::Did;
-use souk_domain::billing::{BillTo, BillingReason, Invoice, InvoiceItem, InvoiceStatus};
+use souk_domain::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus};
 use souk_domain::checkout::{self, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionStatus};
 use souk_domain::customer::{Address, Contact, Customer, Field, FieldPattern, PageInfo};
 use souk_domain::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, MethodSettings, Secret,
+    Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, MethodSettings, Purpose, Secret,
 };
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::*;
@@ -167,11 +167,13 @@ pub fn intent(name: &str) -> Intent {
         description: "Two things".to_owned(),
         amount: Amount::new(1_000),
         amount_received: Amount::ZERO,
+        amount_refunded: Amount::ZERO,
         currency_id: id("pc_1"),
         method_id: id("pm_card"),
         customer_id: id("cus_1"),
-        session_id: id("cs_1"),
-        invoice_id: id("in_1"),
+        subscription_id: None,
+        session_id: Some(id("cs_1")),
+        invoices: vec![id("in_1")],
         last_error: None,
         reference: String::new(),
         payer: String::new(),
@@ -183,15 +185,17 @@ pub fn intent(name: &str) -> Intent {
 pub fn card_attempt(name: &str, intent: &str) -> Attempt {
     Attempt {
         id: id(name),
-        intent_id: id(intent),
+        purpose: Purpose::Payment(id(intent)),
+        session_id: Some(id("cs_1")),
         method_id: id("pm_card"),
         currency_id: id("pc_1"),
         amount: Amount::new(1_000),
         status: AttemptStatus::Open,
-        kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new() },
+        kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new(), keep_for: None },
         last_error: None,
         checks: 0,
         check_at: at(5),
+        sent_at: None,
         created_at: at(0),
         updated_at: at(0),
     }
@@ -214,6 +218,8 @@ pub fn invoice(name: &str) -> Invoice {
         currency_id: id("pc_1"),
         method_id: id("pm_card"),
         session_id: Some(id("cs_1")),
+        subscription_id: None,
+        period: None,
         intent_id: Some(id("pi_1")),
         bill_to: BillTo {
             name: "A Buyer".to_owned(),
@@ -223,6 +229,9 @@ pub fn invoice(name: &str) -> Invoice {
         },
         total: Amount::new(1_000),
         amount_paid: Amount::ZERO,
+        refusals: 0,
+        retry_at: None,
+        clock_id: None,
         created_at: at(0),
         finalized_at: None,
         paid_at: None,
@@ -239,6 +248,8 @@ pub fn invoice_item(name: &str, of: &str) -> InvoiceItem {
         quantity: 2,
         unit_amount: Amount::new(500),
         amount: Amount::new(1_000),
+        period: None,
+        calculation: Calculation::PerUnit { unit: Amount::new(500), quantity: 2 },
     }
 }
 

@@ -83,6 +83,9 @@ on_both! {
         assert_eq!(unit.logins().find(&[1; 32], at(59)).await.expect("reads"), Some(did("z1anna")));
         assert_eq!(unit.logins().find(&[1; 32], at(60)).await.expect("reads"), None);
         assert_eq!(unit.logins().find(&[3; 32], at(0)).await.expect("reads"), None);
+        assert_eq!(unit.users().find_by_login(&[1; 32], at(59)).await.expect("reads"), Some(user("Anna")));
+        assert_eq!(unit.users().find_by_login(&[1; 32], at(60)).await.expect("reads"), None);
+        assert_eq!(unit.users().find_by_login(&[3; 32], at(0)).await.expect("reads"), None);
         assert!(!unit.logins().extend(&[1; 32], at(60), at(99)).await.expect("answers"), "it is over");
         assert!(!unit.logins().extend(&[2; 32], at(60), at(90)).await.expect("answers"), "it lasts that long");
         assert!(unit.logins().extend(&[2; 32], at(60), at(99)).await.expect("extends"));

@@ -7,7 +7,7 @@ use poem_openapi::types::ParseFromJSON;
 use serde_json::Value;
 use souk_domain::customer::{Field, FieldPattern, PageInfo};
 use souk_domain::pricing::Metadata;
-use souk_domain::shared::{Id, Page, check_metadata};
+use souk_domain::shared::{Id, IdError, Page, check_metadata};
 
 /// A text that is searched for is cut to this many characters.
 const QUERY_MAX: usize = 200;
@@ -24,6 +24,11 @@ pub fn page<I: Id>(number: Option<u32>, size: Option<u32>, starting_after: Optio
 #[must_use]
 pub fn words(query: Option<String>) -> String {
     query.unwrap_or_default().chars().take(QUERY_MAX).collect()
+}
+
+/// An id of a body, of which an empty text clears what was there (`None`).
+pub fn cleared<I: Id>(text: &str) -> Result<Option<I>, IdError> {
+    if text.is_empty() { Ok(None) } else { I::parse(text).map(Some) }
 }
 
 /// The filters `metadata.{name}={value}` of a list's address.

@@ -91,9 +91,8 @@ impl Caller {
 /// Whose cookie this is.
 pub async fn caller_of(ctx: &Context, token: &TokenHash) -> Result<Option<Caller>, StorageError> {
     let mut unit = ctx.store.read().await?;
-    let Some(did) = unit.logins().find(token, ctx.now()).await? else { return Ok(None) };
-    let Some(user) = unit.users().find(&did).await? else { return Ok(None) };
-    let passports = unit.users().passports(&did).await?;
+    let Some(user) = unit.users().find_by_login(token, ctx.now()).await? else { return Ok(None) };
+    let passports = unit.users().passports(&user.did).await?;
     Ok(Some(Caller { user, passports }))
 }
 

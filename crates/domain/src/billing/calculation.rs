@@ -1,30 +1,295 @@
-//! The inputs and the formula of a line's amount.
+//! Why a line of an invoice is what it is: the inputs and the formula of its amount, kept with it and told to whoever pays.
 
-use crate::pricing::{Rate, Tier, TiersMode, tiered};
-use crate::shared::{Amount, AmountError};
+use super::{Prorated, ProrationLine, share};
+use crate::pricing::{Rate, Tier, TiersMode, stake, tiered};
+use crate::shared::{Amount, AmountError, Language};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Calculation {
-    PerUnit { unit: Amount, quantity: u64 },
-    Tiered { mode: TiersMode, tiers: Vec<Tier>, quantity: u64 },
-    Flat { amount: Amount },
+    PerUnit {
+        unit: Amount,
+        quantity: u64,
+    },
+    Tiered {
+        mode: TiersMode,
+        tiers: Vec<Tier>,
+        quantity: u64,
+    },
+    /// Named by the buyer.
+    Custom {
+        amount: Amount,
+    },
+    /// `whole * seconds / of_seconds`, one base unit more where `rounded_up`; `whole` is of all of the `quantity`.
+    Prorated {
+        what: Prorated,
+        whole: Amount,
+        seconds: u64,
+        of_seconds: u64,
+        quantity: u64,
+        rounded_up: bool,
+    },
+    /// The larger of threshold and minimum, else what all recurring prices cost in a period.
+    Stake {
+        threshold: Amount,
+        minimum: Amount,
+        recurring: Amount,
+    },
+    Flat {
+        amount: Amount,
+    },
+}
+
+impl From<&ProrationLine> for Calculation {
+    fn from(line: &ProrationLine) -> Self {
+        Self::Prorated {
+            what: line.what,
+            whole: line.whole,
+            seconds: line.seconds,
+            of_seconds: line.of_seconds,
+            quantity: line.quantity,
+            rounded_up: line.rounded_up,
+        }
+    }
 }
 
 impl Calculation {
+    /// Of a price that asks in this manner; a custom amount: its preset.
     #[must_use]
     pub fn of(rate: &Rate<'_>, quantity: u64) -> Self {
         match rate {
             Rate::PerUnit(unit) => Self::PerUnit { unit: *unit, quantity },
             Rate::Tiered { mode, tiers } => Self::Tiered { mode: *mode, tiers: tiers.to_vec(), quantity },
-            Rate::Custom(custom) => Self::Flat { amount: custom.proposed() },
+            Rate::Custom(custom) => Self::Custom { amount: custom.proposed() },
         }
     }
 
+    /// The amount again, from its inputs. Whether it is given back says [`Self::is_credit`].
     pub fn amount(&self) -> Result<Amount, AmountError> {
         match self {
             Self::PerUnit { unit, quantity } => unit.times(*quantity),
             Self::Tiered { mode, tiers, quantity } => tiered(*mode, tiers, *quantity),
-            Self::Flat { amount } => Ok(*amount),
+            Self::Custom { amount } | Self::Flat { amount } => Ok(*amount),
+            Self::Prorated { whole, seconds, of_seconds, rounded_up, .. } => {
+                share(*whole, *seconds, *of_seconds).plus(Amount::new(u128::from(*rounded_up)))
+            }
+            Self::Stake { threshold, minimum, recurring } => Ok(stake(*threshold, *minimum, *recurring)),
+        }
+    }
+
+    /// Whether the line lessens what is due.
+    #[must_use]
+    pub const fn is_credit(&self) -> bool {
+        matches!(self, Self::Prorated { what: Prorated::Credit, .. })
+    }
+
+    /// `3 × 1.5 TBA`, `12 of 30 days of 10 TBA`: for whoever pays. `decimals` and `symbol` are the currency's.
+    #[must_use]
+    pub fn text(&self, language: Language, decimals: u32, symbol: &str) -> String {
+        let money = |amount: Amount| format!("{} {symbol}", amount.to_decimal(decimals));
+        let chinese = language == Language::Chinese;
+        match self {
+            Self::PerUnit { unit, quantity } => format!("{quantity} × {}", money(*unit)),
+            Self::Tiered { mode, tiers, quantity } => tiers_text(*mode, tiers, *quantity, &money),
+            Self::Custom { amount } if chinese => format!("您选择的金额：{}", money(*amount)),
+            Self::Custom { amount } => format!("The amount you chose: {}", money(*amount)),
+            Self::Prorated { whole, seconds, of_seconds, rounded_up, .. } => {
+                let share = share_text((*seconds).min(*of_seconds), *of_seconds, &money(*whole), language);
+                match (rounded_up, chinese) {
+                    (false, _) => share,
+                    (true, false) => format!("{share}, rounded up"),
+                    (true, true) => format!("{share}，向上取整"),
+                }
+            }
+            Self::Stake { threshold, minimum, recurring } => {
+                let least = *threshold.max(minimum);
+                match (least.is_zero(), chinese) {
+                    (true, false) => format!("One period: {}", money(*recurring)),
+                    (true, true) => format!("一个周期的费用：{}", money(*recurring)),
+                    (false, false) => format!("The stake the store asks for: {}", money(least)),
+                    (false, true) => format!("商店要求的质押：{}", money(least)),
+                }
+            }
+            Self::Flat { amount } => money(*amount),
+        }
+    }
+}
+
+/// `5 × 10 TBA + 100 TBA + 1 × 8 TBA`.
+fn tiers_text(mode: TiersMode, tiers: &[Tier], quantity: u64, money: &dyn Fn(Amount) -> String) -> String {
+    let mut parts = Vec::new();
+    let mut part = |units: u64, tier: &Tier| {
+        parts.push(format!("{units} × {}", money(tier.unit_amount)));
+        if !tier.flat_amount.is_zero() {
+            parts.push(money(tier.flat_amount));
+        }
+    };
+    match mode {
+        TiersMode::Volume => {
+            if let Some(tier) = tiers.iter().find(|tier| tier.up_to.is_none_or(|end| quantity <= end)).or(tiers.last())
+                && quantity > 0
+            {
+                part(quantity, tier);
+            }
+        }
+        TiersMode::Graduated => {
+            let mut before = 0;
+            for (index, tier) in tiers.iter().enumerate().take_while(|_| quantity > 0) {
+                if quantity <= before {
+                    break;
+                }
+                let end = if index + 1 == tiers.len() { quantity } else { tier.up_to.unwrap_or(quantity).min(quantity) };
+                part(end - before, tier);
+                before = end;
+            }
+        }
+    }
+    if parts.is_empty() {
+        format!("0 × {}", money(tiers.first().map_or(Amount::ZERO, |tier| tier.unit_amount)))
+    } else {
+        parts.join(" + ")
+    }
+}
+
+/// Names of a length of time, and its seconds: from days, in which periods are told, to seconds.
+const UNITS: [(u64, &str, &str); 4] = [(86_400, "day", "天"), (3_600, "hour", "小时"), (60, "minute", "分钟"), (1, "second", "秒")];
+
+fn share_text(seconds: u64, of_seconds: u64, whole: &str, language: Language) -> String {
+    // In the largest unit that both are whole numbers of.
+    let unit =
+        UNITS.iter().find(|(length, ..)| of_seconds >= *length && seconds.is_multiple_of(*length) && of_seconds.is_multiple_of(*length));
+    match (unit, language) {
+        (Some((length, name, _)), Language::English) if *length > 1 => {
+            format!("{} of {} of {whole}", seconds / length, counted(of_seconds / length, name))
+        }
+        (Some((length, _, name)), Language::Chinese) if *length > 1 => {
+            format!("{whole} 的 {} {name}中的 {} {name}", of_seconds / length, seconds / length)
+        }
+        (_, Language::English) => format!("{} of {} of {whole}", duration(seconds, language), duration(of_seconds, language)),
+        (_, Language::Chinese) => format!("{whole} 的 {}中的 {}", duration(of_seconds, language), duration(seconds, language)),
+    }
+}
+
+/// `12 days 3 hours 5 seconds`.
+fn duration(seconds: u64, language: Language) -> String {
+    let mut rest = seconds;
+    let mut parts = Vec::new();
+    for (length, english, chinese) in UNITS {
+        let count = rest / length;
+        rest %= length;
+        if count > 0 || (length == 1 && parts.is_empty()) {
+            parts.push(match language {
+                Language::English => counted(count, english),
+                Language::Chinese => format!("{count} {chinese}"),
+            });
+        }
+    }
+    parts.join(" ")
+}
+
+fn counted(count: u64, unit: &str) -> String {
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::billing::{Period, PlanLine, charges};
+    use crate::pricing::CustomAmount;
+    use crate::shared::{PriceId, Timestamp};
+    use proptest::prelude::*;
+
+    const DAY: u64 = 86_400;
+
+    fn both(calculation: &Calculation) -> [String; 2] {
+        [Language::English, Language::Chinese].map(|language| calculation.text(language, 1, "TBA"))
+    }
+
+    fn prorated(seconds: u64, of_seconds: u64) -> Calculation {
+        let (what, whole) = (Prorated::Credit, Amount::new(100));
+        Calculation::Prorated { what, whole, seconds, of_seconds, quantity: 1, rounded_up: false }
+    }
+
+    fn tiers() -> Vec<Tier> {
+        vec![
+            Tier { up_to: Some(5), unit_amount: Amount::new(100), flat_amount: Amount::new(1_000) },
+            Tier { up_to: None, unit_amount: Amount::new(85), flat_amount: Amount::ZERO },
+        ]
+    }
+
+    #[test]
+    fn units_and_tiers_are_told_as_sums() {
+        let units = Calculation::PerUnit { unit: Amount::new(15), quantity: 3 };
+        assert_eq!(both(&units), ["3 × 1.5 TBA", "3 × 1.5 TBA"]);
+        let tiered = |mode, quantity| Calculation::Tiered { mode, tiers: tiers(), quantity }.text(Language::English, 1, "TBA");
+        assert_eq!(tiered(TiersMode::Graduated, 6), "5 × 10 TBA + 100 TBA + 1 × 8.5 TBA");
+        assert_eq!(tiered(TiersMode::Graduated, 0), "0 × 10 TBA");
+        assert_eq!(tiered(TiersMode::Volume, 6), "6 × 8.5 TBA");
+        assert_eq!(tiered(TiersMode::Volume, 2), "2 × 10 TBA + 100 TBA");
+    }
+
+    #[test]
+    fn a_share_is_told_in_the_largest_unit_that_fits() {
+        assert_eq!(both(&prorated(12 * DAY, 30 * DAY)), ["12 of 30 days of 10 TBA", "10 TBA 的 30 天中的 12 天"]);
+        assert_eq!(both(&prorated(1_800, 3_600)), ["30 of 60 minutes of 10 TBA", "10 TBA 的 60 分钟中的 30 分钟"]);
+        assert_eq!(
+            both(&prorated(12 * DAY + 3_605, 30 * DAY)),
+            ["12 days 1 hour 5 seconds of 30 days of 10 TBA", "10 TBA 的 30 天中的 12 天 1 小时 5 秒"]
+        );
+        assert_eq!(prorated(0, 30 * DAY).text(Language::English, 1, "TBA"), "0 of 30 days of 10 TBA");
+    }
+
+    #[test]
+    fn stakes_say_where_they_come_from() {
+        let asked = Calculation::Stake { threshold: Amount::new(20), minimum: Amount::new(50), recurring: Amount::new(7) };
+        assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "The stake the store asks for: 5 TBA"));
+        let own = Calculation::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
+        assert_eq!((own.amount(), &both(&own)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
+    }
+
+    #[test]
+    fn each_manner_of_asking_has_its_formula() {
+        let custom = CustomAmount { preset: Some(Amount::new(5)), ..CustomAmount::default() };
+        let tiers = tiers();
+        for rate in [Rate::PerUnit(Amount::new(7)), Rate::Tiered { mode: TiersMode::Graduated, tiers: &tiers }, Rate::Custom(&custom)] {
+            assert_eq!(Calculation::of(&rate, 9).amount(), rate.charge(9));
+        }
+    }
+
+    #[test]
+    fn credits_are_told_from_charges() {
+        assert!(prorated(1, 2).is_credit());
+        assert!(!Calculation::Flat { amount: Amount::new(1) }.is_credit());
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_prorated_line_keeps_says_its_amount_again(wholes in proptest::collection::vec(any::<u64>(), 1..6), at in 0u64..=30 * DAY) {
+            let plan = |(n, whole): (usize, &u64)| PlanLine {
+                price_id: PriceId::parse(&format!("price_{n}")).expect("an id"),
+                quantity: 1,
+                whole: Amount::new(u128::from(*whole)),
+            };
+            let plans: Vec<_> = wholes.iter().enumerate().map(plan).collect();
+            let month = Period { start: Timestamp::from_seconds(0), end: Timestamp::from_seconds(30 * DAY as i64) };
+            for line in charges(&plans, &month, Timestamp::from_seconds(at as i64)).expect("charges") {
+                prop_assert_eq!(Calculation::from(&line).amount(), Ok(line.amount));
+            }
+        }
+
+        #[test]
+        fn a_sum_that_is_told_is_the_sum_that_is_due(quantity in 1u64..1_000, mode in prop_oneof![Just(TiersMode::Graduated), Just(TiersMode::Volume)]) {
+            let tiered = Calculation::Tiered { mode, tiers: tiers(), quantity };
+            let told = tiered.text(Language::English, 0, "").split(" + ").map(|part| {
+                part.split('×').map(|factor| factor.trim().parse::<u128>().expect("a number")).product::<u128>()
+            }).sum();
+            prop_assert_eq!(tiered.amount(), Ok(Amount::new(told)));
+        }
+
+        #[test]
+        fn every_share_can_be_told(seconds: u64, of_seconds: u64) {
+            for text in both(&prorated(seconds, of_seconds)) {
+                prop_assert!(text.contains("10 TBA"));
+            }
         }
     }
 }

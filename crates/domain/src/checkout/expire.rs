@@ -77,8 +77,6 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     if session.status != SessionStatus::Open {
         return Err(ExpireError::NotOpen);
     }
-    // Stock first, as submit takes it: whoever takes locks in one order never waits in a circle.
-    unit.prices().release(id).await?;
     if let Some(intent) = &session.intent_id {
         if unit.attempts().open_of_intent(intent).await?.is_some() {
             return Err(ExpireError::PaymentInFlight);
@@ -88,6 +86,8 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     if let Some(invoice) = &session.invoice_id {
         unit.invoices().void_draft(invoice, now).await?;
     }
+    // Stock after intent and invoice, as submit and settlement take it: whoever takes locks in one order never waits in a circle.
+    unit.prices().release(id).await?;
     let expired = Session { status: SessionStatus::Expired, updated_at: now, ..session };
     if !unit.sessions().update(&expired).await? {
         return Err(ExpireError::PaymentInFlight);

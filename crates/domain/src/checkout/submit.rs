@@ -1,7 +1,7 @@
 //! Submitting the form: contact checked, stock held, invoice drafted, payment begun.
 
 use super::settle::{self, complete};
-use super::{Session, SessionStatus};
+use super::{Expanded, LineItem, Session, SessionStatus, expand};
 use crate::access::User;
 use crate::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus};
 use crate::context::Context;
@@ -9,9 +9,9 @@ use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefus
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, Outcome, Purpose, RailError, card_ask, next_check,
 };
-use crate::pricing::{CartError, CartItem, Hold, Price, Product, QuantityError, cart_total, check_quantity, line_amounts};
+use crate::pricing::{CartError, CartItem, Hold, Price, Product, QuantityError, check_quantity, line_amounts};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, MethodId, PaymentIntentId, ProductId, SessionId,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, MethodId, PaymentIntentId, PriceId, SessionId,
     StorageError, Timestamp,
 };
 use crate::storage::UnitOfWork;
@@ -29,9 +29,11 @@ pub struct Submission {
     pub currency_id: CurrencyId,
 }
 
-/// What the page does next. Everything else it reads from the session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What the page does next, and the session as it stands now. Where it was just written down, what was loaded for that is told
+/// again: no link, and of methods and currencies only those chosen.
+#[derive(Debug, Clone)]
 pub struct Submitted {
+    pub session: Expanded,
     pub card: Option<CardForm>,
 }
 
@@ -59,6 +61,8 @@ pub enum SubmitError {
     MethodNotSupported,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
+    #[error("Multiple items with custom unit amount are not supported")]
+    SeveralCustomAmounts,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("Validate failed")]
@@ -78,16 +82,18 @@ impl From<CartError> for SubmitError {
     fn from(error: CartError) -> Self {
         match error {
             CartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
+            CartError::SeveralCustomAmounts => Self::SeveralCustomAmounts,
             CartError::Amount(error) => Self::Amount(error),
         }
     }
 }
 
-/// What one unit of work decided.
+/// How far one try came.
 enum Step {
-    /// Wallet, or nothing to pay.
-    Done,
-    Card(Box<(Method, Currency, Attempt)>),
+    /// Paid already, or nothing to pay.
+    Complete,
+    /// Written down; a card form is to be opened for the attempt, if there is one.
+    Open(Box<Expanded>),
     /// A card attempt for something else stands in the way: end it first.
     Replace(AttemptId),
     /// There is not enough, unless the session changed while it was read.
@@ -99,11 +105,18 @@ enum Step {
 /// Submitting again, from another tab or after a lost answer, leads to the same intent and the same attempt.
 pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted, SubmitError> {
     for _ in 0..TRIES {
-        match write_down(ctx, submission).await? {
-            Step::Done => return Ok(Submitted { card: None }),
-            Step::Card(parts) => {
-                let (method, currency, attempt) = *parts;
-                return Ok(Submitted { card: Some(open_card(ctx, &method, &currency, &attempt).await?) });
+        match try_submit(ctx, submission).await? {
+            Step::Complete => {
+                let mut unit = ctx.store.read().await?;
+                let session = expand(unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
+                return Ok(Submitted { session, card: None });
+            }
+            Step::Open(session) => {
+                let card = match (&session.attempt, &session.methods[..], &session.currencies[..]) {
+                    (Some(attempt), [method], [currency]) => Some(open_card(ctx, method, currency, attempt).await?),
+                    _ => None,
+                };
+                return Ok(Submitted { session: *session, card });
             }
             Step::Replace(attempt) => end_card(ctx, &attempt).await?,
             Step::Short(error, version) => {
@@ -119,39 +132,68 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
     Err(SubmitError::PaymentInFlight)
 }
 
-/// The first unit of work: everything is written before any network is called.
-async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, SubmitError> {
-    let now = ctx.now();
-    let mut unit = ctx.store.begin().await?;
-    let mut session = unit.sessions().find(&submission.session_id).await?.ok_or(SubmitError::NotFound)?;
+/// What is known before anything is written. It is read outside the unit of work, so that others do not wait for it: the
+/// session's version guards what is decided from it, and stock is taken by conditional updates.
+struct Loaded {
+    session: Session,
+    method: Method,
+    currency: Currency,
+    /// In the order of the session's items.
+    items: Vec<(Price, Product)>,
+    held: Vec<Hold>,
+    /// Of an earlier submit.
+    intent: Option<Intent>,
+    attempt: Option<Attempt>,
+    customer: Option<Customer>,
+}
+
+/// `None`: the session is complete.
+async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<Option<Loaded>, SubmitError> {
+    let mut unit = ctx.store.read().await?;
+    let session = unit.sessions().find(&submission.session_id).await?.ok_or(SubmitError::NotFound)?;
     if session.payer.as_ref().is_some_and(|payer| *payer != submission.payer.did) {
         return Err(SubmitError::Forbidden);
     }
     if session.status == SessionStatus::Complete {
-        return Ok(Step::Done);
+        return Ok(None);
     }
     if session.is_expired(now) {
         return Err(SubmitError::Expired);
     }
     let (method, currency) = find_method(ctx, unit.as_mut(), &session, submission).await?;
-    let (prices, products) = load_items(unit.as_mut(), &session).await?;
-    let cart: Vec<_> = session.items.iter().zip(&prices).map(|(item, price)| CartItem { price, quantity: item.quantity }).collect();
-    let held = unit.prices().holds(&session.id).await?;
+    let items = load_items(unit.as_mut(), &session).await?;
+    let (mut held, mut intent, mut attempt) = (Vec::new(), None, None);
+    // The first submit writes the intent with the first hold: a session without one has neither.
+    if let Some(id) = &session.intent_id {
+        held = unit.prices().holds(&session.id).await?;
+        intent = unit.intents().find(id).await?;
+        attempt = unit.attempts().open_of_intent(id).await?;
+    }
+    let customer = unit.customers().find_by_did(session.mode, &submission.payer.did).await?;
+    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, customer }))
+}
+
+/// One try: what is loaded is judged, and all of it is written in one unit of work before any network is called.
+async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, SubmitError> {
+    let now = ctx.now();
+    let Some(loaded) = load(ctx, submission, now).await? else { return Ok(Step::Complete) };
+    let Loaded { session, method, currency, items, held, attempt, .. } = &loaded;
+    let cart: Vec<_> = session
+        .items
+        .iter()
+        .zip(items)
+        .map(|(item, (price, _))| CartItem { price, quantity: item.quantity, custom_amount: None })
+        .collect();
     for item in &cart {
-        let own = held.iter().find(|hold| hold.price_id == item.price.id).map_or(0, |hold| hold.quantity);
-        if let Err(error) = check_quantity(item.price, item.quantity, own) {
+        if let Err(error) = check_quantity(item.price, item.quantity, held_of(held, &item.price.id)) {
             return Ok(Step::Short(error, session.version));
         }
     }
     let demands = ContactDemands { phone: session.form.collect_phone, address: session.form.require_address, card: method.kind.is_card() };
     let contact = check_contact(&submission.form, demands, &session.form.page_info).map_err(SubmitError::Fields)?;
-    let amount = cart_total(&cart, &currency.id)?;
-
-    let open = match &session.intent_id {
-        Some(intent) => unit.attempts().open_of_intent(intent).await?,
-        None => None,
-    };
-    if let Some(attempt) = &open {
+    let amounts = line_amounts(&cart, &currency.id)?;
+    let amount = Amount::sum(amounts.iter().copied())?;
+    if let Some(attempt) = attempt {
         let is_same = attempt.method_id == method.id && attempt.currency_id == currency.id && attempt.amount == amount;
         match attempt.kind {
             // The form may have been corrected; the payment stays the one that is open.
@@ -160,16 +202,25 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
             _ => return Err(SubmitError::PaymentInFlight),
         }
     }
-
-    if !hold_stock(unit.as_mut(), &session, &held, now).await? {
-        return Ok(Step::Short(QuantityError::ExceedInventory, session.version));
-    }
-    let known = unit.customers().find_by_did(session.mode, &submission.payer.did).await?;
-    let customer = customer_of(ctx, &session, submission, &contact, known, now);
-    let customer = unit.customers().upsert(&customer).await?;
+    write_down(ctx, submission, loaded, contact, &amounts, now).await
+}
+/// Rows are taken in the order of settlement: intent, invoice, stock, session. Prices come late, because buyers of one price wait
+/// for each other from there to the commit.
+async fn write_down(
+    ctx: &Context,
+    submission: &Submission,
+    loaded: Loaded,
+    contact: Contact,
+    amounts: &[Amount],
+    now: Timestamp,
+) -> Result<Step, SubmitError> {
+    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, customer } = loaded;
+    let amount = Amount::sum(amounts.iter().copied())?;
+    let mut unit = ctx.store.begin().await?;
+    let customer = keep_customer(ctx, unit.as_mut(), &session, submission, &contact, customer, now).await?;
     let invoice_id = session.invoice_id.clone().unwrap_or_else(|| InvoiceId::new(now, ctx.random.as_ref()));
     let intent_id = session.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(now, ctx.random.as_ref()));
-    let description = describe(&products);
+    let description = describe(&items);
     let intent = Intent {
         id: intent_id.clone(),
         mode: session.mode,
@@ -187,7 +238,7 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
         last_error: None,
         reference: String::new(),
         payer: String::new(),
-        created_at: now,
+        created_at: known.map_or(now, |known| known.created_at),
         updated_at: now,
     };
     if !unit.intents().put(&intent).await? {
@@ -218,18 +269,24 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
         refusals: 0,
         retry_at: None,
         clock_id: None,
-        created_at: now,
+        created_at: intent.created_at,
         finalized_at: None,
         paid_at: None,
         updated_at: now,
     };
-    let lines = invoice_lines(ctx, &invoice, &cart, &products, &currency, now)?;
+    let lines = invoice_lines(ctx, &invoice, &session, &items, amounts, now);
     if !unit.invoices().put_draft(&invoice, &lines).await? {
         return Ok(Step::Raced);
     }
+    if !hold_stock(unit.as_mut(), &session, &held, now).await? {
+        return Ok(Step::Short(QuantityError::ExceedInventory, session.version));
+    }
+    for (item, (price, _)) in session.items.iter().zip(&mut items) {
+        price.quantity_sold = price.quantity_sold.saturating_sub(held_of(&held, &price.id)) + item.quantity;
+    }
 
     session.payer = Some(submission.payer.did.clone());
-    session.customer_id = Some(customer.id);
+    session.customer_id = Some(customer.id.clone());
     session.contact = Some(contact);
     session.currency_id = currency.id.clone();
     session.method_id = Some(method.id.clone());
@@ -242,41 +299,54 @@ async fn write_down(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     }
     session.version += 1;
 
-    let step = if amount.is_zero() {
+    if amount.is_zero() {
         if !complete(ctx, unit.as_mut(), session, None, now).await? {
             return Ok(Step::Raced);
         }
-        Step::Done
-    } else if let Some(attempt) = open {
-        Step::Card(Box::new((method, currency, attempt)))
-    } else if method.kind.is_card() {
-        let attempt = Attempt {
-            id: AttemptId::new(now, ctx.random.as_ref()),
-            purpose: Purpose::Payment(intent_id),
-            session_id: Some(session.id.clone()),
-            method_id: method.id.clone(),
-            currency_id: currency.id.clone(),
-            amount,
-            status: AttemptStatus::Open,
-            kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new(), keep_for: None },
-            last_error: None,
-            checks: 0,
-            check_at: next_check(now, 0),
-            sent_at: None,
-            created_at: now,
-            updated_at: now,
-        };
-        let inserted = unit.attempts().insert(&attempt, &intent.invoices).await;
-        match inserted {
-            Ok(()) => Step::Card(Box::new((method, currency, attempt))),
-            Err(StorageError::Duplicate(_)) => return Ok(Step::Raced),
-            Err(error) => return Err(error.into()),
+        unit.commit().await?;
+        return Ok(Step::Complete);
+    }
+    let attempt = match open {
+        Some(attempt) => Some(attempt),
+        None if method.kind.is_card() => {
+            let attempt = Attempt {
+                id: AttemptId::new(now, ctx.random.as_ref()),
+                purpose: Purpose::Payment(intent_id),
+                session_id: Some(session.id.clone()),
+                method_id: method.id.clone(),
+                currency_id: currency.id.clone(),
+                amount,
+                status: AttemptStatus::Open,
+                kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new(), keep_for: None },
+                last_error: None,
+                checks: 0,
+                check_at: next_check(now, 0),
+                sent_at: None,
+                created_at: now,
+                updated_at: now,
+            };
+            let inserted = unit.attempts().insert(&attempt, &intent.invoices).await;
+            match inserted {
+                Ok(()) => Some(attempt),
+                Err(StorageError::Duplicate(_)) => return Ok(Step::Raced),
+                Err(error) => return Err(error.into()),
+            }
         }
-    } else {
-        Step::Done
+        None => None,
     };
     unit.commit().await?;
-    Ok(step)
+    Ok(Step::Open(Box::new(Expanded {
+        session,
+        link: None,
+        items,
+        methods: vec![method],
+        currencies: vec![currency],
+        intent: Some(intent),
+        attempt,
+        invoice: Some(invoice),
+        customer: Some(customer),
+        entitlements: Vec::new(),
+    })))
 }
 
 /// The second half for cards: the provider's intent, under the attempt's key, then its names.
@@ -346,21 +416,25 @@ async fn find_method(
 }
 
 /// Prices and products of the items, in their order.
-async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<(Vec<Price>, Vec<Product>), SubmitError> {
+async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
     let ids: Vec<_> = session.items.iter().map(|item| item.price_id.clone()).collect();
-    let mut found = unit.prices().find_all(&ids).await?;
-    found.sort_by_key(|price| ids.iter().position(|id| *id == price.id));
-    if found.is_empty() || found.len() != ids.len() || found.iter().any(|price| !price.active) {
+    let mut prices = unit.prices().find_all(&ids).await?;
+    prices.sort_by_key(|price| ids.iter().position(|id| *id == price.id));
+    if prices.is_empty() || prices.len() != ids.len() {
         return Err(SubmitError::Misconfigured);
     }
-    let ids: Vec<_> = found.iter().map(|price| price.product_id.clone()).collect();
+    let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
     let products = unit.products().find_all(&ids).await?;
-    let in_order = |id: &ProductId| products.iter().find(|product| product.id == *id).cloned().ok_or(SubmitError::Misconfigured);
-    let products = ids.iter().map(in_order).collect::<Result<Vec<_>, _>>()?;
-    if products.iter().any(|product| !product.active) {
-        return Err(SubmitError::Misconfigured);
-    }
-    Ok((found, products))
+    let with_product = |price: Price| {
+        let product = products.iter().find(|product| product.id == price.product_id)?.clone();
+        (price.active && product.active).then_some((price, product))
+    };
+    prices.into_iter().map(with_product).collect::<Option<_>>().ok_or(SubmitError::Misconfigured)
+}
+
+/// How many of a price are held.
+fn held_of(held: &[Hold], price: &PriceId) -> u64 {
+    held.iter().find(|hold| hold.price_id == *price).map_or(0, |hold| hold.quantity)
 }
 
 /// Holds exactly what the session now asks for. Prices are taken in the order of their ids, so that two buyers never wait for each other.
@@ -383,58 +457,63 @@ async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[Hold],
     Ok(true)
 }
 
-/// What the form did not ask for stays as it is known.
-fn customer_of(
+/// The customer as the form tells it; what the form did not ask for stays as it is known. Nothing is written when nothing is new.
+async fn keep_customer(
     ctx: &Context,
+    unit: &mut dyn UnitOfWork,
     session: &Session,
     submission: &Submission,
     contact: &Contact,
     known: Option<Customer>,
     now: Timestamp,
-) -> Customer {
-    let (phone, address) = known.map(|known| (known.phone, known.address)).unwrap_or_default();
-    let has_address = session.form.require_address || address.is_none();
-    Customer {
-        id: CustomerId::new(now, ctx.random.as_ref()),
+) -> Result<Customer, StorageError> {
+    let known_phone = known.as_ref().map(|known| known.phone.clone()).unwrap_or_default();
+    let known_address = known.as_ref().and_then(|known| known.address.clone());
+    let has_address = session.form.require_address || known_address.is_none();
+    let told = Customer {
+        id: known.as_ref().map_or_else(|| CustomerId::new(now, ctx.random.as_ref()), |known| known.id.clone()),
         mode: session.mode,
         did: submission.payer.did.clone(),
         name: contact.name.clone(),
         email: contact.email.clone(),
-        phone: if contact.phone.is_empty() { phone } else { contact.phone.clone() },
-        address: if has_address { Some(contact.address.clone()) } else { address },
+        phone: if contact.phone.is_empty() { known_phone } else { contact.phone.clone() },
+        address: if has_address { Some(contact.address.clone()) } else { known_address },
         language: submission.payer.language,
-        created_at: now,
-        updated_at: now,
+        created_at: known.as_ref().map_or(now, |known| known.created_at),
+        updated_at: known.as_ref().map_or(now, |known| known.updated_at),
+    };
+    match known {
+        Some(known) if known == told => Ok(known),
+        _ => unit.customers().upsert(&Customer { updated_at: now, ..told }).await,
     }
 }
 
-fn describe(products: &[Product]) -> String {
-    match products {
+fn describe(items: &[(Price, Product)]) -> String {
+    match items {
         [] => String::new(),
-        [only] => only.name.clone(),
-        [first, rest @ ..] => format!("{} + {}", first.name, rest.len()),
+        [(_, only)] => only.name.clone(),
+        [(_, first), rest @ ..] => format!("{} + {}", first.name, rest.len()),
     }
 }
 
 fn invoice_lines(
     ctx: &Context,
     invoice: &Invoice,
-    cart: &[CartItem<'_>],
-    products: &[Product],
-    currency: &Currency,
+    session: &Session,
+    items: &[(Price, Product)],
+    amounts: &[Amount],
     now: Timestamp,
-) -> Result<Vec<InvoiceItem>, SubmitError> {
-    let amounts = line_amounts(cart, &currency.id)?;
-    let line = |((item, product), amount): ((&CartItem<'_>, &Product), Amount)| InvoiceItem {
+) -> Vec<InvoiceItem> {
+    let line = |((item, (price, product)), amount): ((&LineItem, &(Price, Product)), &Amount)| InvoiceItem {
         id: InvoiceItemId::new(now, ctx.random.as_ref()),
         invoice_id: invoice.id.clone(),
-        price_id: Some(item.price.id.clone()),
+        price_id: Some(price.id.clone()),
         description: product.name.clone(),
         quantity: item.quantity,
-        unit_amount: item.price.unit_amount_in(&currency.id).unwrap_or_default(),
-        amount,
+        unit_amount: price.unit_amount_in(&invoice.currency_id).unwrap_or_default(),
+        amount: *amount,
         period: None,
-        calculation: Calculation::PerUnit { unit: item.price.unit_amount_in(&currency.id).unwrap_or_default(), quantity: item.quantity },
+        calculation: Calculation::PerUnit { unit: price.unit_amount_in(&invoice.currency_id).unwrap_or_default(), quantity: item.quantity },
     };
-    Ok(cart.iter().zip(products).zip(amounts).map(line).collect())
+    session.items.iter().zip(items).zip(amounts).map(line).collect()
 }

@@ -1,6 +1,6 @@
 //! What a cart costs, and whether its quantities can be had.
 
-use super::Price;
+use super::{Price, Rate};
 use crate::shared::{Amount, AmountError, CurrencyId};
 
 /// The most items of one cart.
@@ -8,11 +8,22 @@ pub const ITEMS_MAX: usize = 20;
 /// The most units of one item.
 pub const QUANTITY_MAX: u64 = 1_000_000;
 
-/// A price and how many of it.
+/// A price and how many of it. An accepted upsell stands in the place of the price that it grew from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CartItem<'a> {
     pub price: &'a Price,
     pub quantity: u64,
+    /// What the buyer chose to pay, for the whole item; without it a custom price costs its preset.
+    pub custom_amount: Option<Amount>,
+}
+
+/// What a cart asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// With the purchase.
+    pub now: Amount,
+    /// With each renewal; metered prices as if their quantity was used.
+    pub renew: Amount,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +38,8 @@ pub enum QuantityError {
 pub enum CartError {
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
+    #[error("Multiple items with custom unit amount are not supported")]
+    SeveralCustomAmounts,
     #[error(transparent)]
     Amount(#[from] AmountError),
 }
@@ -43,15 +56,34 @@ pub fn check_quantity(price: &Price, quantity: u64, held: u64) -> Result<(), Qua
     Ok(())
 }
 
-/// What each item costs in a currency, in the order of the items.
+/// What each item costs in a currency, in the order of the items. A price whose amount the buyer names must be alone.
 pub fn line_amounts(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Vec<Amount>, CartError> {
-    items
-        .iter()
-        .map(|item| {
-            let rate = item.price.rate_in(currency).ok_or(CartError::CurrencyNotConfigured)?;
-            Ok(rate.charge(item.quantity)?)
-        })
-        .collect()
+    if items.len() > 1 && items.iter().any(|item| item.price.is_custom()) {
+        return Err(CartError::SeveralCustomAmounts);
+    }
+    items.iter().map(|item| item_amount(item, currency)).collect()
+}
+
+fn item_amount(item: &CartItem<'_>, currency: &CurrencyId) -> Result<Amount, CartError> {
+    let rate = item.price.rate_in(currency).ok_or(CartError::CurrencyNotConfigured)?;
+    match (rate, item.custom_amount) {
+        (Rate::Custom(_), Some(chosen)) => Ok(chosen),
+        (rate, _) => Ok(rate.charge(item.quantity)?),
+    }
+}
+
+/// What a cart asks for now and at each renewal. In a trial the recurring items are due later, and metered ones always are.
+pub fn due(items: &[CartItem<'_>], currency: &CurrencyId, trialing: bool) -> Result<Due, CartError> {
+    let mut due = Due { now: Amount::ZERO, renew: Amount::ZERO };
+    for (item, amount) in items.iter().zip(line_amounts(items, currency)?) {
+        if item.price.is_recurring() {
+            due.renew = due.renew.plus(amount)?;
+        }
+        if !(item.price.is_recurring() && (trialing || item.price.is_metered())) {
+            due.now = due.now.plus(amount)?;
+        }
+    }
+    Ok(due)
 }
 
 /// What the cart costs in a currency.
@@ -62,8 +94,9 @@ pub fn cart_total(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Amoun
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pricing::{CurrencyOption, Metadata};
+    use crate::pricing::{Aggregate, Anchoring, CurrencyOption, CustomAmount, Cycle, Interval, Metadata, Recurring, Usage};
     use crate::shared::{Mode, PriceId, ProductId, Timestamp};
+    use proptest::prelude::*;
 
     fn price(available: u64, sold: u64, limit: u64) -> Price {
         Price {
@@ -107,9 +140,68 @@ mod tests {
     #[test]
     fn an_option_beats_the_own_amount_and_an_unknown_currency_is_refused() {
         let price = price(0, 0, 0);
-        let items = [CartItem { price: &price, quantity: 3 }];
+        let items = [CartItem { price: &price, quantity: 3, custom_amount: None }];
         assert_eq!(cart_total(&items, &CurrencyId::parse("pc_own").expect("id")), Ok(Amount::new(21)));
         assert_eq!(cart_total(&items, &CurrencyId::parse("pc_other").expect("id")), Ok(Amount::new(27)));
         assert_eq!(cart_total(&items, &CurrencyId::parse("pc_none").expect("id")), Err(CartError::CurrencyNotConfigured));
+    }
+
+    fn own() -> CurrencyId {
+        CurrencyId::parse("pc_own").expect("id")
+    }
+
+    fn monthly(usage: Usage) -> Price {
+        let cycle = Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
+        Price { recurring: Some(Recurring { cycle, usage }), unit_amount: Amount::new(10), ..price(0, 0, 0) }
+    }
+
+    const fn item(price: &Price, quantity: u64) -> CartItem<'_> {
+        CartItem { price, quantity, custom_amount: None }
+    }
+
+    fn due_of(items: &[CartItem<'_>], trialing: bool) -> (u128, u128) {
+        let due = due(items, &own(), trialing).expect("a due amount");
+        (due.now.base_units(), due.renew.base_units())
+    }
+
+    #[test]
+    fn in_a_trial_only_what_is_paid_once_is_due() {
+        let (once, licensed) = (price(0, 0, 0), monthly(Usage::Licensed));
+        let mixed = [item(&once, 1), item(&licensed, 2)];
+        assert_eq!(due_of(&mixed, false), (27, 20));
+        assert_eq!(due_of(&mixed, true), (7, 20));
+        assert_eq!(due_of(&[item(&licensed, 1)], true), (0, 10));
+    }
+
+    #[test]
+    fn usage_is_due_afterwards() {
+        let (metered, licensed) = (monthly(Usage::Metered(Aggregate::Sum)), monthly(Usage::Licensed));
+        assert_eq!(due_of(&[item(&metered, 4), item(&licensed, 1)], false), (10, 50));
+    }
+
+    #[test]
+    fn an_amount_the_buyer_names_is_of_the_whole_item() {
+        let custom = CustomAmount { preset: Some(Amount::new(5)), ..CustomAmount::default() };
+        let named = Price { custom: Some(custom), ..price(0, 0, 0) };
+        assert_eq!(due_of(&[item(&named, 3)], false), (5, 0));
+        assert_eq!(due_of(&[CartItem { custom_amount: Some(Amount::new(42)), ..item(&named, 3) }], false), (42, 0));
+        let fixed = price(0, 0, 0);
+        assert_eq!(due_of(&[CartItem { custom_amount: Some(Amount::new(42)), ..item(&fixed, 3) }], false), (21, 0));
+        assert_eq!(due(&[item(&named, 1), item(&fixed, 1)], &own(), false), Err(CartError::SeveralCustomAmounts));
+        assert_eq!(CartError::SeveralCustomAmounts.to_string(), "Multiple items with custom unit amount are not supported");
+    }
+
+    proptest! {
+        #[test]
+        fn a_trial_never_makes_a_purchase_dearer(unit in 0u128..1_000, quantities in proptest::collection::vec(1u64..100, 1..6), trialing: bool) {
+            let prices: Vec<_> = [monthly(Usage::Licensed), monthly(Usage::Metered(Aggregate::Max)), price(0, 0, 0)]
+                .into_iter().map(|price| Price { unit_amount: Amount::new(unit), ..price }).collect();
+            let items: Vec<_> = quantities.iter().enumerate().map(|(n, quantity)| item(&prices[n % 3], *quantity)).collect();
+            let whole = cart_total(&items, &own()).expect("a total");
+            let (now, renew) = due_of(&items, trialing);
+            prop_assert!(now <= due_of(&items, false).0);
+            prop_assert!(now.max(renew) <= whole.base_units());
+            prop_assert_eq!(due_of(&items, true).0 + due_of(&items, true).1, whole.base_units());
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Running the catalogue: products and prices made, changed, archived, deleted.
 
-use super::{CurrencyOption, Metadata, Price, Product};
+use super::rates::check_rates;
+use super::{CurrencyOption, Metadata, Price, Product, RateFields, Recurring, TiersError, TiersMode};
 use crate::access::Did;
 use crate::context::Context;
-use crate::payment::Currency;
 use crate::shared::{
     Amount, AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, PriceId, ProductId, StorageError, check_address, check_count,
     check_list, check_metadata, check_name, check_text,
@@ -29,6 +29,20 @@ pub enum CatalogueError {
     CurrencyTwice,
     #[error("unit_amount is not valid: {0}")]
     Amount(#[from] AmountError),
+    #[error(transparent)]
+    Tiers(TiersError),
+    #[error("tiers are for recurring prices without custom_unit_amount")]
+    TiersMisplaced,
+    #[error("custom_unit_amount cannot be metered")]
+    CustomMetered,
+    #[error("custom_unit_amount must propose amounts between its minimum and its maximum")]
+    CustomRange,
+    #[error("recurring cannot be changed: make another price")]
+    RecurringFixed,
+    #[error("upsells_to_id must name a recurring price of this product with a longer interval")]
+    NoSuchUpsell,
+    #[error("cross_sells_to_id must name another product of this mode")]
+    NoSuchCrossSell,
     #[error("app_did does not name an app")]
     NoSuchApp,
     #[error("default_price_id does not name a price of this product")]
@@ -66,6 +80,8 @@ pub struct ProductFields {
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<PriceId>,
     pub app: Option<Did>,
+    /// `Some(None)` clears.
+    pub cross_sells_to: Option<Option<ProductId>>,
     pub metadata: Option<Metadata>,
 }
 
@@ -77,8 +93,14 @@ pub struct PriceFields {
     pub lookup_key: Option<String>,
     /// Absent in a new price: the store's base currency.
     pub currency_id: Option<CurrencyId>,
-    pub unit_amount: Option<String>,
-    pub currency_options: Option<Vec<(CurrencyId, String)>>,
+    /// In a change, each part that is given replaces its own; no tiers end the tiers.
+    pub rate: RateFields,
+    pub currency_options: Option<Vec<(CurrencyId, RateFields)>>,
+    /// Fixed once the price is made. Absent in a new price: paid once.
+    pub recurring: Option<Recurring>,
+    pub tiers_mode: Option<TiersMode>,
+    /// `Some(None)` clears.
+    pub upsells_to: Option<Option<PriceId>>,
     pub quantity_available: Option<u64>,
     pub quantity_limit_per_checkout: Option<u64>,
     pub metadata: Option<Metadata>,
@@ -235,7 +257,7 @@ pub async fn find_price(unit: &mut dyn UnitOfWork, mode: Mode, name: &str) -> Re
 
 async fn new_price(ctx: &Context, unit: &mut dyn UnitOfWork, product: &Product, fields: PriceFields) -> Result<Price, CatalogueError> {
     let now = ctx.now();
-    if fields.unit_amount.is_none() {
+    if fields.rate.is_empty() {
         return Err(InputError::Required("unit_amount").into());
     }
     let currencies = unit.methods().currencies(product.mode).await?;
@@ -252,7 +274,7 @@ async fn new_price(ctx: &Context, unit: &mut dyn UnitOfWork, product: &Product, 
         currency_id,
         unit_amount: Amount::ZERO,
         currency_options: Vec::new(),
-        recurring: None,
+        recurring: fields.recurring,
         tiers_mode: None,
         tiers: Vec::new(),
         custom: None,
@@ -297,6 +319,15 @@ async fn with_product_fields(unit: &mut dyn UnitOfWork, mut product: Product, fi
     if let Some(app) = fields.app {
         product.app = Some(unit.apps().find(&app).await?.ok_or(CatalogueError::NoSuchApp)?.did);
     }
+    if let Some(target) = fields.cross_sells_to {
+        product.cross_sells_to = match target {
+            Some(target) => {
+                let other = unit.products().find(&target).await?.filter(|it| it.mode == product.mode && it.id != product.id);
+                Some(other.ok_or(CatalogueError::NoSuchCrossSell)?.id)
+            }
+            None => None,
+        };
+    }
     if let Some(metadata) = fields.metadata {
         product.metadata = sound(metadata)?;
     }
@@ -319,25 +350,47 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
     }
     if let Some(currency_id) = fields.currency_id {
         // An amount is of its currency: a change of the one needs the other.
-        if currency_id != price.currency_id && fields.unit_amount.is_none() {
+        if currency_id != price.currency_id && fields.rate.is_empty() {
             return Err(InputError::Required("unit_amount").into());
         }
         price.currency_id = currency_id;
     }
-    if let Some(amount) = fields.unit_amount {
-        price.unit_amount = read_amount(&currencies, &price.currency_id, &amount)?;
+    if fields.recurring.is_some() && fields.recurring != price.recurring {
+        return Err(CatalogueError::RecurringFixed);
     }
+    let RateFields { unit_amount, tiers, custom } = &fields.rate;
+    let (has_unit, has_tiers, has_custom) = (unit_amount.is_some(), tiers.is_some(), custom.is_some());
+    let rate = fields.rate.read(&currencies, price.currency_id.clone())?;
+    if has_unit {
+        price.unit_amount = rate.unit_amount;
+    }
+    if has_tiers {
+        price.tiers = rate.tiers;
+    }
+    if has_custom {
+        price.custom = rate.custom;
+    }
+    price.tiers_mode = if price.tiers.is_empty() && has_tiers { None } else { fields.tiers_mode.or(price.tiers_mode) };
     if let Some(options) = fields.currency_options {
         check_count("currency_options", options.len() as u64, LIST_MAX as u64)?;
         let mut read: Vec<CurrencyOption> = Vec::with_capacity(options.len());
-        for (currency_id, amount) in options {
+        for (currency_id, rate) in options {
             if read.iter().any(|option| option.currency_id == currency_id) {
                 return Err(CatalogueError::CurrencyTwice);
             }
-            let unit_amount = read_amount(&currencies, &currency_id, &amount)?;
-            read.push(CurrencyOption::per_unit(currency_id, unit_amount));
+            if rate.is_empty() {
+                return Err(InputError::Required("unit_amount").into());
+            }
+            read.push(rate.read(&currencies, currency_id)?);
         }
         price.currency_options = read;
+    }
+    check_rates(&price)?;
+    if let Some(target) = fields.upsells_to {
+        price.upsells_to = match target {
+            Some(target) => Some(find_upsell(unit, &price, &target).await?),
+            None => None,
+        };
     }
     if let Some(available) = fields.quantity_available {
         price.quantity_available = check_count("quantity_available", available, STOCK_MAX)?;
@@ -351,10 +404,14 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
     Ok(price)
 }
 
-/// Invariant 9: `currencies` are those of the price's own mode.
-fn read_amount(currencies: &[Currency], id: &CurrencyId, text: &str) -> Result<Amount, CatalogueError> {
-    let currency = currencies.iter().find(|currency| currency.id == *id).ok_or(CatalogueError::NoSuchCurrency)?;
-    Ok(Amount::parse_decimal(text, currency.decimals, currency.maximum_precision)?)
+/// The target of an upsell: what is paid less often for the same product.
+async fn find_upsell(unit: &mut dyn UnitOfWork, price: &Price, target: &PriceId) -> Result<PriceId, CatalogueError> {
+    let found = unit.prices().find(target).await?.filter(|target| target.product_id == price.product_id);
+    let target = found.ok_or(CatalogueError::NoSuchUpsell)?;
+    match (price.recurring, target.recurring) {
+        (Some(own), Some(other)) if other.cycle.seconds() > own.cycle.seconds() => Ok(target.id),
+        _ => Err(CatalogueError::NoSuchUpsell),
+    }
 }
 
 fn sound(metadata: Metadata) -> Result<Metadata, InputError> {

@@ -1,14 +1,24 @@
 //! Products, prices, what a cart costs and how much of it there is.
 
 mod cart;
+mod custom;
 mod manage;
+mod rates;
 mod recurring;
+mod stake;
 mod tiers;
+mod upsell;
+mod wording;
 
 pub use cart::*;
+pub use custom::*;
 pub use manage::*;
+pub use rates::*;
 pub use recurring::*;
+pub use stake::*;
 pub use tiers::*;
+pub use upsell::*;
+pub use wording::*;
 
 use crate::access::Did;
 use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};

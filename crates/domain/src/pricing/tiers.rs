@@ -1,5 +1,6 @@
 //! What a quantity costs: by the unit, by tiers, or whatever the buyer chooses to pay.
 
+use super::CustomAmount;
 use crate::shared::{Amount, AmountError};
 
 /// Units up to and including `up_to` (`None`: all further ones).
@@ -34,15 +35,6 @@ impl TiersMode {
     }
 }
 
-/// The buyer names the amount, of the whole item.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CustomAmount {
-    pub preset: Option<Amount>,
-    pub presets: Vec<Amount>,
-    pub minimum: Option<Amount>,
-    pub maximum: Option<Amount>,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TiersError {
     #[error("tiers are required")]
@@ -66,20 +58,6 @@ pub enum Rate<'a> {
     PerUnit(Amount),
     Tiered { mode: TiersMode, tiers: &'a [Tier] },
     Custom(&'a CustomAmount),
-}
-
-impl CustomAmount {
-    /// What is asked for until the buyer says otherwise (payment-kit.md 5).
-    #[must_use]
-    pub fn proposed(&self) -> Amount {
-        self.preset.or_else(|| self.presets.first().copied()).or(self.minimum).unwrap_or_default()
-    }
-
-    /// Both ends are in.
-    #[must_use]
-    pub fn allows(&self, amount: Amount) -> bool {
-        self.minimum.is_none_or(|minimum| amount >= minimum) && self.maximum.is_none_or(|maximum| amount <= maximum)
-    }
 }
 
 impl Rate<'_> {

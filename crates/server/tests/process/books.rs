@@ -134,7 +134,7 @@ impl<'a> Books<'a> {
             amount_total: amount(row, "amount_total"),
             items: row.get("items").expect("items"),
         };
-        let attempts = "SELECT a.id, i.session_id, a.currency_id FROM attempts a JOIN payment_intents i ON i.id = a.intent_id";
+        let attempts = "SELECT a.id, i.session_id, a.currency_id FROM attempts a JOIN payment_intents i ON i.id = a.subject";
         let attempts = rows(database, attempts).await;
         let attempt = |row: &Row| (text(row, "id"), (text(row, "session_id"), text(row, "currency_id")));
         Self {

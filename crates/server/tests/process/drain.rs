@@ -12,7 +12,7 @@ const GLANCE: Duration = Duration::from_millis(250);
 /// What must come to an end, each told in a line.
 const OPEN: [&str; 3] = [
     "SELECT 'session ' || id || ', intent ' || coalesce(intent_id, 'none') AS told FROM checkout_sessions WHERE status = 'open'",
-    "SELECT 'attempt ' || id || ' of ' || intent_id || ', ' || status || ' after ' || checks || ' checks, ' ||
+    "SELECT 'attempt ' || id || ' of ' || subject || ', ' || status || ' after ' || checks || ' checks, ' ||
      coalesce('at ' || provider_id, 'hash ' || hash, 'not opened') AS told FROM attempts WHERE status IN ('open', 'unknown')",
     "SELECT 'outbox row ' || id || ', ' || topic || ' after ' || attempts || ' attempts, held by ' || coalesce(claim, 'nobody') AS told
      FROM outbox WHERE dead_at IS NULL",

@@ -8,9 +8,11 @@ import { ApiError, errorText } from '@/api/error';
 import type { InvoiceDetail } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
+import { useUser } from '@/app/queries';
 import { Alert } from '@/kit/alert';
 import { formatMoney } from '@/lib/amount';
 import { dayText, momentText } from '@/lib/format';
+import { ExpiredLink } from './expired-link';
 import { Lines } from './invoice-lines';
 import styles from './invoice-page.module.css';
 import { Parties } from './invoice-parties';
@@ -41,6 +43,8 @@ export function InvoicePage({ id, action }: InvoicePageProps) {
         <Paper invoice={data} action={action} />
       ) : refused ? (
         <Notice asPage title={t('invoice.notFound')} text={t('invoice.notFoundText')} />
+      ) : error instanceof ApiError && error.status === 401 ? (
+        <ExpiredLink />
       ) : error ? (
         <Failed title={t('invoice.error')} text={errorText(error)} onRetry={() => void refetch()} />
       ) : (
@@ -114,7 +118,7 @@ function Due({ invoice, action }: { invoice: InvoiceDetail; action?: CollectActi
 
 function Refunds({ invoice, money }: { invoice: InvoiceDetail; money: (amount: string | undefined) => string }) {
   const { t, language } = useTexts();
-  const { data, error, refetch } = useQuery(refundsQuery(invoice.id));
+  const { data, error, refetch } = useQuery({ ...refundsQuery(invoice.id), enabled: Boolean(useUser()) });
   if (error && !data) {
     // An invoice that was never paid has nothing that could be paid back.
     if (invoice.status !== 'paid') return null;

@@ -124,7 +124,7 @@ function Row({ invoice, withSubscription, withAction }: RowProps) {
         <td>
           {invoice.subscription_id ? (
             <Link to="/customer/subscription/$id" params={{ id: invoice.subscription_id }} className={styles.above}>
-              {invoice.subscription?.description ?? invoice.subscription_id}
+              {invoice.subscription?.description || invoice.subscription_id}
             </Link>
           ) : null}
         </td>

@@ -60,7 +60,7 @@ function ByCard({ invoices }: { invoices: Invoice[] }) {
   const { t } = useTexts();
   const subscriptions = new Map(
     invoices.flatMap(({ subscription_id: id, subscription }) =>
-      id ? [[id, subscription?.description ?? id] as const] : [],
+      id ? [[id, subscription?.description || id] as const] : [],
     ),
   );
   return (

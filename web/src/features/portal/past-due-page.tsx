@@ -107,7 +107,7 @@ function Row({ invoice }: { invoice: Invoice }) {
       </Link>
       <span className="money">{invoiceAmount(invoice, texts)}</span>
       <span className={styles.quiet}>
-        {invoice.subscription?.description ?? descriptionText(invoice, texts)} · {dayText(invoice.created_at, language)}
+        {invoice.subscription?.description || descriptionText(invoice, texts)} · {dayText(invoice.created_at, language)}
       </span>
     </li>
   );

@@ -13,6 +13,7 @@ import { Button } from '@/kit/button';
 import { momentText } from '@/lib/format';
 import { usePhone } from '@/lib/use-phone';
 import { CancelDialog } from './cancel-dialog';
+import { ExpiredLink } from './expired-link';
 import { InvoiceFeed } from './invoice-feed';
 import { InvoiceTable } from './invoice-table';
 import { nextText } from './next-text';
@@ -51,6 +52,8 @@ export function SubscriptionPage({ id, page, pageSize }: SubscriptionPageProps) 
         <Sheet subscription={data} page={page} pageSize={pageSize} />
       ) : refused ? (
         <Notice asPage title={t('subscription.notFound')} text={t('subscription.notFoundText')} />
+      ) : error instanceof ApiError && error.status === 401 ? (
+        <ExpiredLink />
       ) : error ? (
         <Failed title={t('subscription.error')} text={errorText(error)} onRetry={() => void refetch()} />
       ) : (
@@ -69,6 +72,7 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
   const [done, setDone] = useState<Key | null>(null);
   usePaidInvoices(subscription.customer_id, () => announce(t('pay.done')));
   const scope = { subscriptionId: subscription.id };
+  const user = useUser();
   return (
     <>
       <header className={styles.head}>
@@ -99,10 +103,12 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
           <SubscriptionFacts subscription={subscription} />
         </section>
       </div>
-      <section aria-labelledby="invoices">
-        <h2 id="invoices">{t('portal.invoices')}</h2>
-        {phone ? <InvoiceFeed scope={scope} /> : <InvoiceTable page={page} pageSize={pageSize} scope={scope} />}
-      </section>
+      {user ? (
+        <section aria-labelledby="invoices">
+          <h2 id="invoices">{t('portal.invoices')}</h2>
+          {phone ? <InvoiceFeed scope={scope} /> : <InvoiceTable page={page} pageSize={pageSize} scope={scope} />}
+        </section>
+      ) : null}
     </>
   );
 }
@@ -142,7 +148,9 @@ const DONE: Record<SubscriptionAction, Key> = {
 function Actions({ subscription, onDone }: { subscription: Subscription; onDone: (text: Key | null) => void }) {
   const { t } = useTexts();
   const [open, setOpen] = useState<SubscriptionAction | null>(null);
-  const actions = actionsOf(subscription);
+  const user = useUser();
+  // The link of a mail lets its holder pay, and change nothing.
+  const actions = actionsOf(subscription).filter((action) => user || action === 'pay');
   if (actions.length === 0) return null;
   const close = () => setOpen(null);
   const begin = (action: SubscriptionAction) => {

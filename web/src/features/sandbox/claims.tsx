@@ -1,13 +1,12 @@
-import { useEffect, useState } from 'react';
 import { Alert } from '@/kit/alert';
-import { formatMoney } from '@/lib/amount';
 import { locale } from '@/lib/locale';
 import { short } from './accounts';
-import { tokenState } from './ledger';
+import { Deposit, Permission } from './promises';
 import { type Key, t } from './text';
 import { type Intention, noteOf, type TokenAmount, totals } from './transaction';
 import type { Keys } from './use-wallet';
 import type { Account, Claim, Token } from './wire';
+import { Lead, useAmounts } from './words';
 
 export interface Demand {
   /** Tokens that accepting would take from the account. */
@@ -32,7 +31,7 @@ export function demandOf(keys: Keys, claim: Claim, account: Account): Demand {
   if (!encoded) return none;
   try {
     const { from, intention } = keys.readTransaction(encoded);
-    const tokens = claim.requirement?.tokens ?? [];
+    const tokens = tokensOf(claim, intention);
     const honest = from === account.address && (claim.type !== 'prepareTx' || asksForWhatItMoves(intention, tokens));
     return { tokens, refusal: honest ? null : t('ask.mismatch'), intention };
   } catch {
@@ -40,36 +39,25 @@ export function demandOf(keys: Keys, claim: Claim, account: Account): Demand {
   }
 }
 
-const isTransaction = (claim: Claim) => claim.type === 'signature' && claim.typeUrl === 'fg:t:transaction';
+/** The type is that of transactions, or that of the one inside. */
+const isTransaction = (claim: Claim) => claim.type === 'signature' && claim.typeUrl?.startsWith('fg:t:');
+
+/** What is prepared takes what its requirement names; what is signed as it came takes what stands in it. */
+function tokensOf(claim: Claim, intention: Intention): TokenAmount[] {
+  const required = claim.requirement?.tokens ?? [];
+  const given = 'inputs' in intention ? totals(intention.inputs.map((input) => input.tokens)) : required;
+  return claim.type === 'prepareTx' ? required : given;
+}
 
 /** The tokens it asks for must be the ones that reach the receivers, no more. */
 function asksForWhatItMoves(intention: Intention, required: TokenAmount[]): boolean {
   if (intention.kind === 'stake') return true;
+  if (intention.kind === 'delegate') return required.length === 0;
   if (intention.kind !== 'transfer') return false;
   const sorted = (list: TokenAmount[]) =>
     JSON.stringify(totals([list]).sort((a, b) => a.address.localeCompare(b.address)));
   const paid = totals(intention.outputs.map((output) => output.tokens));
   return sorted(paid) === sorted(required);
-}
-
-/** Amounts in the words of their token; the token's own address while its name is being read. */
-export function useAmounts(tokens: TokenAmount[]): string {
-  const [units, setUnits] = useState<Record<string, { symbol: string; decimal: number }>>({});
-  const wanted = tokens.map((token) => token.address).join(',');
-  useEffect(() => {
-    for (const address of wanted.split(',').filter(Boolean)) {
-      tokenState(address).then(
-        (unit) => setUnits((all) => ({ ...all, [address]: unit })),
-        () => undefined,
-      );
-    }
-  }, [wanted]);
-  return tokens
-    .map(({ address, value }) => {
-      const unit = units[address];
-      return unit ? formatMoney(value, unit, locale()) : `${value} × ${short(address)}`;
-    })
-    .join(' + ');
 }
 
 interface ClaimProps {
@@ -92,6 +80,11 @@ export function ClaimText({ keys, claim, demand, account, appName }: ClaimProps)
       </Alert>
     );
   }
+  const { intention } = demand;
+  if (intention?.kind === 'delegate') return <Permission intention={intention} claim={claim} appName={appName} />;
+  if (intention?.kind === 'stake') {
+    return <Deposit intention={intention} amount={amount} claim={claim} appName={appName} />;
+  }
   switch (claim.type) {
     case 'authPrincipal':
       return <Lead text={t('ask.authPrincipal', { name: appName, account: account.name })} note={claim.description} />;
@@ -101,9 +94,7 @@ export function ClaimText({ keys, claim, demand, account, appName }: ClaimProps)
       return <Lead text={t('ask.profile', { items: listed(names) })} note={claim.description} />;
     }
     case 'prepareTx':
-      return (
-        <Spending intention={demand.intention} amount={amount} account={account} appName={appName} claim={claim} />
-      );
+      return <Spending intention={intention} amount={amount} account={account} appName={appName} claim={claim} />;
     case 'agreement':
       return (
         <>
@@ -112,21 +103,12 @@ export function ClaimText({ keys, claim, demand, account, appName }: ClaimProps)
         </>
       );
     default:
-      return <Signing keys={keys} claim={claim} intention={demand.intention} />;
+      return <Signing keys={keys} claim={claim} intention={intention} />;
   }
 }
 
 const listed = (names: string[]) =>
   new Intl.ListFormat(locale() === 'zh' ? 'zh-Hans' : 'en', { type: 'conjunction' }).format(names);
-
-function Lead({ text, note }: { text: string; note?: string }) {
-  return (
-    <div>
-      <p className="wallet-lead">{text}</p>
-      {note && <p className="k-hint">{note}</p>}
-    </div>
-  );
-}
 
 function Spending({
   intention,
@@ -135,9 +117,7 @@ function Spending({
   appName,
   claim,
 }: Omit<ClaimProps, 'keys' | 'demand'> & { intention: Intention | null; amount: string }) {
-  const stake = intention?.kind === 'stake';
-  const receivers =
-    intention?.kind === 'transfer' ? intention.outputs.map((it) => it.owner) : stake ? [intention.receiver] : [];
+  const receivers = intention?.kind === 'transfer' ? intention.outputs.map((it) => it.owner) : [];
   const note = intention && 'data' in intention ? noteOf(intention.data) : null;
   const purpose =
     claim.description ||
@@ -146,7 +126,7 @@ function Spending({
       .join(' · ');
   return (
     <>
-      <p className="wallet-lead money">{t(stake ? 'ask.stake' : 'ask.pay', { amount })}</p>
+      <p className="wallet-lead money">{t('ask.pay', { amount })}</p>
       <dl className="wallet-facts">
         <dt>{t('ask.payTo')}</dt>
         <dd>
@@ -173,17 +153,6 @@ function Spending({
 }
 
 function Signing({ keys, claim, intention }: { keys: Keys; claim: Claim; intention: Intention | null }) {
-  const limits = intention?.kind === 'delegate' ? intention.limits : [];
-  const amount = useAmounts(limits.map(({ address, txAllowance }) => ({ address, value: txAllowance })));
-  if (intention?.kind === 'delegate') {
-    const limited = limits.some((limit) => limit.txAllowance !== '0');
-    return (
-      <Lead
-        text={t('ask.delegate', { to: short(intention.to) })}
-        note={limited ? t('ask.delegateLimit', { amount }) : t('ask.delegateNoLimit')}
-      />
-    );
-  }
   if (intention) {
     const kind = intention.kind === 'other' ? intention.typeUrl : intention.kind;
     return <Lead text={t('ask.signTransaction', { kind })} note={claim.description} />;

@@ -5,7 +5,7 @@ import Client from '@ocap/client/legacy';
 import { fromBase58, toBase58 } from '@ocap/util';
 import { fromRandom, fromSecretKey, type WalletObject } from '@ocap/wallet';
 import { type Intention, intentionOf, methodName, type RawData } from './transaction';
-import type { Account, Claim, Envelope, KeyKind, Profile } from './wire';
+import type { Account, Claim, Envelope, KeyKind, Permission, Profile } from './wire';
 
 /**
  * Everything that needs the published client libraries: keys, envelopes, transactions. They are loaded with this
@@ -87,7 +87,8 @@ async function finalize(account: Account, claim: Claim): Promise<string> {
   const partial = decodeTx(claim.partialTx ?? '');
   const wallet = walletOf(account);
   const read = intentionOf(partial.itx.typeUrl, Buffer.from(partial.itx.value, 'base64'));
-  if (read.kind !== 'transfer' && read.kind !== 'stake') throw new Error(`cannot prepare ${partial.itx.typeUrl}`);
+  if (read.kind === 'delegate') return signAlone(wallet, partial);
+  if (read.kind === 'other') throw new Error(`cannot prepare ${partial.itx.typeUrl}`);
   const { kind: _, data, ...itx } = read;
   const tokens = claim.requirement?.tokens ?? [];
   const inputs = [{ owner: account.address, tokens, assets: [] }];
@@ -103,6 +104,28 @@ async function finalize(account: Account, claim: Claim): Promise<string> {
   const name = methodName(partial.itx.typeUrl);
   const signedInside = await client[`multiSign${name}`]?.({ tx, wallet });
   return client[`sign${name}`]?.({ tx: signedInside, wallet, encoding: 'base58' }) as Promise<string>;
+}
+
+/** Signs what nobody but the sender signs, leaving its inside as it came. */
+async function signAlone(wallet: WalletObject, { from, nonce, chainId, serviceFee, itx }: DecodedTx): Promise<string> {
+  const tx = { from, pk: wallet.publicKey, nonce, chainId, itx };
+  const sign = encoder({ from, nonce, chainId, serviceFee, itx })[`sign${methodName(itx.typeUrl)}`];
+  return sign?.({ tx, wallet, encoding: 'base58' }) as Promise<string>;
+}
+
+/** The transaction by which an account takes a permission back, in base64url. */
+export async function revocation(account: Account, permission: Permission, chainId: string): Promise<string> {
+  const wallet = walletOf(account);
+  const { address, to, types: typeUrls } = permission;
+  const nonce = Date.now() * 1000;
+  const tx = { from: account.address, pk: wallet.publicKey, nonce, chainId, itx: { address, to, typeUrls } };
+  const client = encoder({ ...NOTHING, chainId, itx: { typeUrl: 'fg:t:revoke_delegate', value: '' } });
+  const signed = await client.signRevokeDelegateTx?.({ tx, wallet, encoding: 'base58' });
+  return Buffer.from(fromBase58(signed ?? ''))
+    .toString('base64')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
 }
 
 async function signature(account: Account, claim: Claim): Promise<string> {

@@ -1,5 +1,5 @@
 import { mountPrefix } from '@/api/client';
-import type { Token } from './wire';
+import type { Permission, Token } from './wire';
 
 const ledger = () => `${mountPrefix()}/sandbox/arcblock`;
 const ADDRESS = /^[A-Za-z0-9]+$/;
@@ -36,6 +36,42 @@ export async function tokenState(address: string): Promise<{ symbol: string; dec
   );
   if (!getTokenState.state) throw new Error('unknown token');
   return getTokenState.state;
+}
+
+/** What an account permits to others, without what was revoked. */
+export async function permissions(address: string): Promise<Permission[]> {
+  if (!ADDRESS.test(address)) return [];
+  interface Op {
+    key: string;
+    value: { limit: { tokens: { address: string; txAllowance: string }[] } };
+  }
+  const fields = 'address to ops{key value{limit{tokens{address txAllowance}}}}';
+  const { listDelegations } = await query<{
+    listDelegations: { delegations: { address: string; to: string; ops: Op[] }[] };
+  }>(`${ledger()}/api/`, `{listDelegations(from:"${address}"){code delegations{${fields}}}}`);
+  const found = listDelegations.delegations.map(({ address, to, ops }) => {
+    const limits = ops.flatMap((op) => op.value.limit.tokens);
+    const allowances = limits.map((limit) => ({ address: limit.address, value: limit.txAllowance || '0' }));
+    const limited =
+      ops.every((op) => op.value.limit.tokens.length > 0) && allowances.every(({ value }) => value !== '0');
+    return { address, to, types: ops.map((op) => op.key), allowances: limited ? allowances : [] };
+  });
+  return found.filter((permission) => permission.types.length > 0);
+}
+
+/** The name of the ledger's chain, which transactions must carry. */
+export async function chainId(): Promise<string> {
+  const { getChainInfo } = await query<{ getChainInfo: { info: { network: string } } }>(
+    `${ledger()}/api/`,
+    '{getChainInfo{code info{network}}}',
+  );
+  return getChainInfo.info.network;
+}
+
+/** Sends a signed transaction (base64url); a refusal is thrown with its words. */
+export async function sendTransaction(tx: string): Promise<void> {
+  if (!/^[\w-]+$/.test(tx)) throw new Error('not a transaction');
+  await query(`${ledger()}/api/`, `mutation{sendTx(tx:"${tx}"){code hash}}`);
 }
 
 /** Asks the faucet; its refusal (too often) is thrown with its words. */

@@ -5,6 +5,7 @@ import { TextField } from '@/kit/field';
 import { Spinner } from '@/kit/icons';
 import { setLocale } from '@/lib/locale';
 import { AccountPanel, NewAccount } from './account-panel';
+import { Permissions } from './permissions';
 import { ProfileFields } from './profile-fields';
 import { requestAddress } from './request';
 import { RequestView } from './request-view';
@@ -91,6 +92,7 @@ function Home({ keys, accounts, onRequest }: HomeProps) {
     <>
       <Paste onRequest={onRequest} />
       <AccountPanel keys={keys} accounts={accounts} account={account} balance={balance} />
+      <Permissions key={account.address} keys={keys} account={account} />
       <section className="wallet-card" aria-labelledby="profile-heading">
         <h2 id="profile-heading">{t('profile')}</h2>
         <ProfileFields

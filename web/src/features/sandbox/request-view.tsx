@@ -4,12 +4,13 @@ import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Spinner } from '@/kit/icons';
 import { AccountPanel } from './account-panel';
-import { ClaimText, covers, demandOf, useAmounts } from './claims';
+import { ClaimText, covers, demandOf } from './claims';
 import { ProfileFields, profileErrors } from './profile-fields';
 import { accept, ask, decline, type Reply } from './request';
 import { t } from './text';
 import { type Accounts, type Keys, useBalance } from './use-wallet';
 import type { Account, Claim, Envelope } from './wire';
+import { useAmounts } from './words';
 
 /** Time to read "Done" before a window that a store opened closes itself. */
 const CLOSE_MS = 1200;
@@ -163,7 +164,11 @@ function Asked({ keys, step, account, accounts, appName, onAnswer }: AskedProps)
     if (Object.keys(errors).length === 0) onAnswer(true);
     else document.getElementById(`profile_${Object.keys(errors)[0]}`)?.focus();
   };
-  const label = needed.length > 0 ? t('acceptPay', { amount }) : signIn ? t('acceptSignIn') : t('accept');
+  const kinds = new Set(demands.map(({ demand }) => demand.intention?.kind));
+  const pays =
+    kinds.has('transfer') || !kinds.has('stake') ? t('acceptPay', { amount }) : t('acceptDeposit', { amount });
+  const agrees = kinds.has('delegate') ? t('acceptDelegate') : t('accept');
+  const label = needed.length > 0 ? pays : signIn ? t('acceptSignIn') : agrees;
 
   return (
     <>

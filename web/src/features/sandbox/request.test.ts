@@ -61,6 +61,53 @@ describe('a transaction', () => {
     expect('data' in intention && noteOf(intention.data)).toEqual({ checkoutSessionId: 'cs_1' });
   });
 
+  /** The inner messages of the vectors that the store's own tests check: what it asks for a subscription. */
+  const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const MANDATE =
+    'CiV6MmJNd29lQVA1Um81WWNZTTdLUUtZdW00RFdYZlhMUnVWeW5zEiR6Tktic01kbVZpRGZEaGZ1OGpMaU5KR3d4bVhRZzZzRnhVSGQazAEKEGZnOnQ6dHJhbnNmZXJfdjIatwEKYwolejM1bjYxclpGYzFkUlA4ZnQ3dHVVMmdVaHl3TnA3cVpIclhlaRIkek5LYnNNZG1WaURmRGhmdThqTGlOSkd3eG1YUWc2c0Z4VUhkIhQxMDAwMDAwMDAwMDAwMDAwMDAwMApQCiV6MzVuRHlSZWFVcVRqeEZKR1JvUzE5V1VYa0FLcFBjUWMzWHEyEiR6Tktic01kbVZpRGZEaGZ1OGpMaU5KR3d4bVhRZzZzRnhVSGQiATV6HAoEanNvbhIUeyJyZWZlcmVuY2UiOiJjc18xIn0=';
+  const DEPOSIT =
+    'CiR6cmppWWthQVdIVWg3ZGZIWVZoN0t4Rkt1eXV5czFjTU5EUXESJHpOS2JzTWRtVmlEZkRoZnU4akxpTkpHd3htWFFnNnNGeFVIZCoHZGVwb3NpdDCAowU6JHpOS2JzTWRtVmlEZkRoZnU4akxpTkpHd3htWFFnNnNGeFVIZEIFc3ViXzGSAxwKBGpzb24SFHsicmVmZXJlbmNlIjoiY3NfMSJ9';
+  const APP = 'zNKbsMdmViDfDhfu8jLiNJGwxmXQg6sFxUHd';
+
+  test('says what a permission allows', () => {
+    expect(intentionOf('fg:t:delegate', bytesOf(MANDATE))).toEqual({
+      kind: 'delegate',
+      to: APP,
+      allowances: [
+        { address: 'z35n61rZFc1dRP8ft7tuU2gUhywNp7qZHrXei', value: '10000000000000000000' },
+        { address: 'z35nDyReaUqTjxFJGRoS19WUXkAKpPcQc3Xq2', value: '5' },
+      ],
+      unlimited: false,
+      others: [],
+    });
+  });
+
+  test('says when a permission has no limit, or allows more than payments', () => {
+    const utf8 = (text: string) => [...new TextEncoder().encode(text)];
+    const field = (n: number, body: number[]) => [(n << 3) | 2, body.length, ...body];
+    const limit = (allowance: string) => field(3, field(1, [...field(1, utf8('zT')), ...field(4, utf8(allowance))]));
+    const op = (type: string, inside: number[] = []) => field(3, [...field(1, utf8(type)), ...inside]);
+    const read = (...ops: number[][]) => intentionOf('fg:t:delegate', Uint8Array.from(ops.flat()));
+    expect(read(op('fg:t:transfer_v2'))).toMatchObject({ unlimited: true, allowances: [] });
+    expect(read(op('fg:t:transfer_v2', limit('0')))).toMatchObject({ unlimited: true, allowances: [] });
+    expect(read(op('fg:t:transfer_v2', limit('7')), op('fg:t:stake'))).toMatchObject({
+      unlimited: false,
+      allowances: [{ address: 'zT', value: '7' }],
+      others: ['fg:t:stake'],
+    });
+  });
+
+  test('says for how long a deposit stays, and who may take from it', () => {
+    expect(intentionOf('fg:t:stake', bytesOf(DEPOSIT))).toMatchObject({
+      kind: 'stake',
+      receiver: APP,
+      slashers: [APP],
+      revokeWaitingPeriod: 86_400,
+      locked: false,
+      nonce: 'sub_1',
+    });
+  });
+
   test('sums tokens and knows the names of the library', () => {
     const sum = totals([[{ address: 'a', value: '9007199254740993' }], [{ address: 'a', value: '1' }]]);
     expect(sum).toEqual([{ address: 'a', value: '9007199254740994' }]);

@@ -33,7 +33,16 @@ export type Intention =
       nonce: string;
       data?: RawData;
     }
-  | { kind: 'delegate'; to: string; limits: { address: string; txAllowance: string }[] }
+  | {
+      kind: 'delegate';
+      to: string;
+      /** The most of one payment, per token. */
+      allowances: TokenAmount[];
+      /** Some payment has no limit: no token is named, or one without an allowance. */
+      unlimited: boolean;
+      /** What else may be sent in the account's name. */
+      others: string[];
+    }
   | { kind: 'other'; typeUrl: string };
 
 const tokensOf = (fields: Fields, field: number): TokenAmount[] =>
@@ -51,10 +60,21 @@ function dataOf(fields: Fields, field: number): RawData | undefined {
   return data && { typeUrl: textOf(data, 1), value: bytesOf(data, 2) ?? new Uint8Array() };
 }
 
-/** BigUint is big-endian bytes. */
-function bigUint(fields: Fields | undefined): string {
-  const bytes = fields && bytesOf(fields, 1);
-  return (bytes ? [...bytes].reduce((sum, byte) => sum * 256n + BigInt(byte), 0n) : 0n).toString();
+/** The one type of transaction that takes a payment by permission. */
+const PULL = 'fg:t:transfer_v2';
+
+function delegationOf(fields: Fields): Intention {
+  const ops = messages(fields, 3);
+  const pulls = ops.filter((op) => textOf(op, 1) === PULL);
+  const limitsOf = (op: Fields) => messages(op, 3).flatMap((limit) => messages(limit, 1));
+  const allowances = pulls.flatMap(limitsOf).map((limit) => ({ address: textOf(limit, 1), value: textOf(limit, 4) }));
+  return {
+    kind: 'delegate',
+    to: textOf(fields, 2),
+    allowances: allowances.filter(({ value }) => /^\d*[1-9]\d*$/.test(value)),
+    unlimited: pulls.some((op) => limitsOf(op).length === 0) || allowances.some(({ value }) => /^0*$/.test(value)),
+    others: ops.map((op) => textOf(op, 1)).filter((typeUrl) => typeUrl !== PULL),
+  };
 }
 
 /** What a transaction does, read from its inner message. */
@@ -76,14 +96,8 @@ export function intentionOf(typeUrl: string, value: Uint8Array): Intention {
         nonce: textOf(fields, 8),
         data: dataOf(fields, 50),
       };
-    case 'fg:t:delegate': {
-      const limits = messages(fields, 3).flatMap((op) => messages(op, 3).flatMap((limit) => messages(limit, 1)));
-      const allowances = limits.map((limit) => ({
-        address: textOf(limit, 1),
-        txAllowance: bigUint(messages(limit, 4)[0]),
-      }));
-      return { kind: 'delegate', to: textOf(fields, 2), limits: allowances };
-    }
+    case 'fg:t:delegate':
+      return delegationOf(fields);
     default:
       return { kind: 'other', typeUrl };
   }

@@ -69,3 +69,13 @@ export interface Token {
   /** Base units. */
   value: string;
 }
+
+/** What an account permits another to do in its name. */
+export interface Permission {
+  address: string;
+  to: string;
+  /** Types of transactions. */
+  types: string[];
+  /** The most of one payment, per token; none when some payment has no limit. */
+  allowances: TokenAmount[];
+}

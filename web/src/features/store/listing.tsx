@@ -45,7 +45,7 @@ function Heading({ search, slug, home }: { search: ListingSearch; slug?: string;
   else if (keyword) title = t('listing.results', { keyword });
   else if (slug) title = category ? text(category.name) : slug;
   usePageTitle(home ? '' : title);
-  if (home) return <h1 className={styles.statement}>{text(store?.description) || t('home.statement')}</h1>;
+  if (home) return <h1 className="statement">{text(store?.description) || t('home.statement')}</h1>;
   return <h1 className={styles.title}>{title}</h1>;
 }
 

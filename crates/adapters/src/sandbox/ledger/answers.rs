@@ -29,6 +29,7 @@ impl Ledger {
             "getAccountState" => self.account_state(&normal(question.text("address"))).await,
             "getAccountTokens" => self.account_tokens(&normal(question.text("address")), question.text("token")).await,
             "getDelegateState" => Ok(json!({"code": OK, "state": self.delegation_state(&normal(question.text("address"))).await?})),
+            "listDelegations" => self.list_delegations(&normal(question.text("from")), &normal(question.text("to"))).await,
             "getStakeState" => Ok(json!({"code": OK, "state": self.stake_state(&normal(question.text("address"))).await?})),
             "getTx" => self.transaction(&question.text("hash").to_uppercase()).await,
             name => Err(unknown(name, "RootQueryType")),
@@ -104,6 +105,12 @@ impl Ledger {
             json!({"address": self.token, "symbol": TOKEN_SYMBOL, "balance": account.balance.to_string(), "decimal": TOKEN_DECIMALS})
         });
         Ok(json!({"code": OK, "tokens": held.into_iter().collect::<Vec<_>>()}))
+    }
+
+    async fn list_delegations(&self, from: &str, to: &str) -> Result<Value, SendError> {
+        let delegations = self.delegations_of(from, to).await?;
+        let total = delegations.as_array().map_or(0, Vec::len);
+        Ok(json!({"code": OK, "delegations": delegations, "page": {"cursor": "", "next": false, "total": total}}))
     }
 
     async fn transaction(&self, hash: &str) -> Result<Value, SendError> {

@@ -21,7 +21,8 @@ pub const TABLES: &[&str] = &[
     "CREATE INDEX IF NOT EXISTS ledger_transactions_sender ON ledger_transactions (sender, at)",
     "CREATE INDEX IF NOT EXISTS ledger_transactions_receiver ON ledger_transactions (receiver, at)",
     times::TABLE,
-    delegations::TABLE,
+    delegations::TABLES[0],
+    delegations::TABLES[1],
     stakes::TABLES[0],
     stakes::TABLES[1],
 ];

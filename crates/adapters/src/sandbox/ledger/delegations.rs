@@ -10,9 +10,13 @@ use serde_json::{Value, json};
 use souk_domain::shared::Timestamp;
 
 /// `state` is the permission as it stands, with its counters: a `DelegateTx` in hex of protobuf.
-pub const TABLE: &str =
-    "CREATE TABLE IF NOT EXISTS ledger_delegations (address TEXT PRIMARY KEY, sender TEXT NOT NULL, state TEXT NOT NULL)";
+pub const TABLES: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS ledger_delegations (address TEXT PRIMARY KEY, sender TEXT NOT NULL, state TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS ledger_delegations_sender ON ledger_delegations (sender)",
+];
 
+/// The most permissions of an account that are listed.
+const MAX_LISTED: i64 = 100;
 const TRANSFER: &str = "fg:t:transfer_v2";
 
 /// A permission as the books have it.
@@ -79,16 +83,33 @@ impl Ledger {
 
     pub(super) async fn delegation_state(&self, address: &str) -> Result<Value, SandboxDbError> {
         let rows = self.db.rows("SELECT sender, state FROM ledger_delegations WHERE address = $1", &[address.into()]).await?;
-        let Some(kept) = rows.first().map(read).transpose()? else { return Ok(Value::Null) };
-        let ops = kept.state.ops.iter().map(|op| {
-            let limit = op.limit.clone().unwrap_or_default();
-            json!({"key": op.type_url, "value": {"limit": limit}})
-        });
-        Ok(json!({
-            "address": address, "from": kept.sender, "to": kept.state.to, "ops": ops.collect::<Vec<_>>(),
-            "deny": kept.state.deny, "validUntil": kept.state.valid_until, "data": kept.state.data,
-        }))
+        Ok(rows.first().map(read).transpose()?.map_or(Value::Null, |kept| describe(&kept)))
     }
+
+    /// What an account permits to others, or to one of them when `to` is not empty.
+    pub(super) async fn delegations_of(&self, sender: &str, to: &str) -> Result<Value, SandboxDbError> {
+        let rows = self
+            .db
+            .rows(
+                "SELECT sender, state FROM ledger_delegations WHERE sender = $1 ORDER BY address LIMIT $2",
+                &[sender.into(), MAX_LISTED.into()],
+            )
+            .await?;
+        let kept = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        Ok(kept.iter().filter(|kept| to.is_empty() || kept.state.to == to).map(describe).collect())
+    }
+}
+
+/// In the shape of chains.md 3.8.
+fn describe(kept: &Kept) -> Value {
+    let ops = kept.state.ops.iter().map(|op| {
+        let limit = op.limit.clone().unwrap_or_default();
+        json!({"key": op.type_url, "value": {"limit": limit}})
+    });
+    json!({
+        "address": kept.state.address, "from": kept.sender, "to": kept.state.to, "ops": ops.collect::<Vec<_>>(),
+        "deny": kept.state.deny, "validUntil": kept.state.valid_until, "data": kept.state.data,
+    })
 }
 
 fn restart(limit: &mut DelegateLimit) {

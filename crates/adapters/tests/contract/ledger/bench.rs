@@ -11,8 +11,8 @@ use souk_adapters::sandbox::ledger::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_SYM
 use souk_adapters::sandbox::store::SandboxDb;
 use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::payment::{
-    Currency, Errand, ErrandAsk, MandateAsk, Method, MethodKind, MethodSettings, Outcome, Refusal, SignedTransfer, StakeAsk, StakeState,
-    TransferAsk, WalletRail,
+    Currency, Errand, ErrandAsk, MandateAsk, Method, MethodKind, MethodSettings, Outcome, Refusal, SandboxTime, SignedTransfer, StakeAsk,
+    StakeState, TransferAsk, WalletRail,
 };
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
 use std::path::Path;
@@ -38,12 +38,14 @@ pub fn said(outcome: &Outcome) -> (&str, u128) {
 }
 
 pub struct Bench {
-    pub rail: ArcblockRail,
+    pub rail: Arc<dyn WalletRail>,
     pub method: Method,
     pub currency: Currency,
     pub clock: Arc<FixedClock>,
     pub app: AppKey,
     pub wallet: TestWallet,
+    /// Sets the customer's own time at the ledger.
+    pub time: Arc<dyn SandboxTime>,
     /// Where the ledger's routes are mounted.
     pub ledger: String,
     http: reqwest::Client,
@@ -76,8 +78,9 @@ impl Bench {
         let clock = Arc::new(FixedClock::default());
         let app = AppKey::from_seed(&[2; 32]);
         let ledger = Ledger::open(sandbox_db(db).await, clock.clone(), app.did(), faults).await.expect("opens");
-        let (address, stop) = serve(Route::new().nest("/sandbox/arcblock", routes(Arc::new(ledger)))).await;
-        let rail = ArcblockRail::new(app.clone(), clock.clone(), address.parse().expect("address")).expect("a rail");
+        let ledger = Arc::new(ledger);
+        let (address, stop) = serve(Route::new().nest("/sandbox/arcblock", routes(Arc::clone(&ledger)))).await;
+        let rail = Arc::new(ArcblockRail::new(app.clone(), clock.clone(), address.parse().expect("address")).expect("a rail"));
         Self {
             rail,
             method: method("/sandbox/arcblock/api/"),
@@ -85,6 +88,7 @@ impl Bench {
             clock,
             app,
             wallet: TestWallet::from_seed(&[1; 32]),
+            time: ledger,
             ledger: format!("{address}/sandbox/arcblock"),
             http: reqwest::Client::builder().no_proxy().build().expect("a client"),
             _stop: stop,

@@ -2,11 +2,11 @@
 
 use super::bench::{Bench, UNIT, said};
 use futures_util::future::join_all;
-use souk_adapters::arcblock::{DelegateLimit, DelegateOp, DelegateTx, RateLimit, RevokeDelegateTx, TokenLimit};
+use souk_adapters::arcblock::{ArcblockRail, DelegateLimit, DelegateOp, DelegateTx, RateLimit, RevokeDelegateTx, TokenLimit};
 use souk_adapters::identity::{AppKey, delegation_address};
 use souk_adapters::on_both;
 use souk_adapters::sandbox::ledger::token;
-use souk_domain::payment::{Errand, Outcome, Settlement, WalletRail};
+use souk_domain::payment::{Errand, ErrandAsk, Outcome, Settlement, WalletRail};
 use souk_domain::shared::{Amount, Clock};
 use std::time::Duration;
 
@@ -50,6 +50,7 @@ on_both! {
             reference: signed.hash.clone(),
             payer: bench.wallet.did().to_string(),
             amount: Amount::new(10 * UNIT),
+            card: None,
         });
         assert_eq!(bench.send(&signed).await, settled);
         assert_eq!(bench.find(&signed).await, settled);
@@ -67,6 +68,35 @@ on_both! {
         let outcomes = join_all((0..10).map(|_| bench.send(&signed))).await;
         assert!(outcomes.iter().all(|outcome| said(outcome) == ("settled", 10)), "{outcomes:?}");
         assert_eq!((bench.balance().await, bench.transfers().await.len()), (990, 1));
+    }
+
+    async fn a_lost_answer_to_a_charge_is_unknown_until_the_network_is_asked(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.permit(10, 1).await;
+        let signed = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        bench.fault("drop_answer").await;
+        assert_eq!(said(&bench.send(&signed).await).0, "unknown");
+        assert_eq!(said(&bench.find(&signed).await), ("settled", 10));
+        assert_eq!(said(&bench.send(&signed).await), ("settled", 10));
+        let refused = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 11, 3);
+        bench.fault("drop_answer").await;
+        assert_eq!(said(&bench.send(&refused).await).0, "unknown");
+        assert_eq!(said(&bench.find(&refused).await).0, "INSUFFICIENT_DELEGATION");
+        assert_eq!((bench.balance().await, bench.transfers().await.len()), (990, 1));
+    }
+
+    async fn a_mandate_is_only_for_the_store_that_it_names(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.permit(10, 1).await;
+        let payer = bench.wallet.did().clone();
+        let stranger = AppKey::from_seed(&[9; 32]);
+        let other = ArcblockRail::new(stranger, bench.clock.clone(), "http://127.0.0.1:1".parse().expect("address")).expect("a rail");
+        let ask = ErrandAsk { errand: Errand::Pull { payer }, amount: Amount::new(UNIT), reference: "in_1".to_owned(), nonce: 2 };
+        let signed = other.sign(&bench.method, &bench.currency, &ask).expect("signs");
+        assert_eq!(bench.send_bytes(&signed.bytes).await.0, "INVALID_DELEGATION");
+        assert_eq!(bench.balance().await, 1_000);
     }
 
     async fn a_charge_over_the_mandate_is_refused_for_ever(db: &TestDatabase) {
@@ -172,8 +202,18 @@ on_both! {
         assert_eq!(said(&bench.pull(1, 4).await), ("settled", 1));
         bench.live_at(now.plus(day).plus(Duration::from_secs(1))).await;
         assert_eq!(refusal(&bench, 1, 5).await.1, "delegation expired");
-        bench.live_at(now).await;
+        // It never goes back.
+        for earlier in [now, now.minus(day)] {
+            bench.time.set(bench.wallet.did(), earlier).await.expect("sets");
+        }
         assert_eq!(refusal(&bench, 1, 6).await.1, "delegation expired");
+        let later = now.plus(day).plus(day);
+        let until = u64::try_from(later.seconds()).expect("after 1970");
+        bench.wallet_sends(7, permission(&bench, vec![TokenLimit { valid_until: until, ..limit(&bench) }])).await;
+        bench.time.set(bench.wallet.did(), later).await.expect("sets");
+        assert_eq!(said(&bench.pull(1, 8).await), ("settled", 1));
+        bench.time.set(bench.wallet.did(), later.plus(Duration::from_secs(1))).await.expect("sets");
+        assert_eq!(refusal(&bench, 1, 9).await.1, "delegation expired");
     }
 
     async fn a_permission_out_of_order_is_refused_by_name(db: &TestDatabase) {
@@ -245,6 +285,12 @@ on_both! {
         let limit = &state["ops"][0]["value"]["limit"]["tokens"][0];
         assert_eq!((&state["ops"][0]["key"], &limit["txSent"]), (&PULL.into(), &1.into()));
         assert_eq!((&limit["txAllowance"], &limit["spentAllowance"]), (&(10 * UNIT).to_string().into(), &(4 * UNIT).to_string().into()));
+        let list = |from: &str, to: &str| format!("{{listDelegations(from: \"{from}\", to: \"{to}\"){{code delegations{{address to}} page{{total}}}}}}");
+        let (payer, app) = (bench.wallet.did().as_str(), bench.app.did().as_str());
+        for (from, to, total) in [(payer, "", 1), (payer, app, 1), (payer, payer, 0), (app, "", 0)] {
+            let answer = bench.query(&list(from, to)).await;
+            assert_eq!(answer["data"]["listDelegations"]["page"]["total"], total, "{from} {to}: {answer}");
+        }
         assert!(bench.rail.verify(&bench.method, std::slice::from_ref(&bench.currency)).await.is_ok());
     }
 }

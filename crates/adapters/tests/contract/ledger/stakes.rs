@@ -43,6 +43,7 @@ on_both! {
             reference: slash.hash.clone(),
             payer: bench.app.did().to_string(),
             amount: Amount::new(3 * UNIT),
+            card: None,
         });
         for _ in 0..2 {
             assert_eq!(bench.send(&slash).await, settled);

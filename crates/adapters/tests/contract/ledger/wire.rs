@@ -4,7 +4,9 @@ use super::bench::{Bench, UNIT};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
-use souk_adapters::arcblock::{AcquireAssetV2Tx, Format, Itx, TokenInput, Transaction, TransactionInput, TransferV2Tx, TransferV3Tx};
+use souk_adapters::arcblock::{
+    AcquireAssetV2Tx, Format, Itx, Multisig, TokenInput, Transaction, TransactionInput, TransferV2Tx, TransferV3Tx,
+};
 use souk_adapters::identity::AppKey;
 use souk_adapters::on_both;
 use souk_adapters::sandbox::ledger::{CHAIN_ID, TOKEN_NAME, TOKEN_SYMBOL, token};
@@ -121,6 +123,21 @@ on_both! {
         bench.wallet.sign(&mut unsigned, Format::Protobuf);
         assert_eq!(send(&bench, &unsigned).await, "OK");
         assert_eq!(bench.balance().await, 999);
+    }
+
+    async fn a_transfer_of_many_is_never_signed_in_anothers_name(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.permit(10, 1).await;
+        let mut tx = transfer(&bench);
+        let app = bench.app.did().to_string();
+        let pk = bench.app.public_key().as_bytes().to_vec();
+        let party = Multisig { signer: bench.wallet.did().to_string(), pk: pk.clone(), delegator: app.clone(), ..Multisig::default() };
+        (tx.from, tx.pk, tx.signatures) = (app, pk, vec![party]);
+        tx.signatures[0].signature = bench.app.sign(&tx.party_signing_bytes(Format::Protobuf)).to_vec();
+        tx.signature = bench.app.sign(&tx.signing_bytes(Format::Protobuf)).to_vec();
+        assert_eq!(send(&bench, &tx).await, "INVALID_DELEGATION");
+        assert_eq!(bench.balance().await, 1_000);
     }
 
     async fn the_older_transfer_moves_money_too(db: &TestDatabase) {

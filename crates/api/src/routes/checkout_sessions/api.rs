@@ -73,17 +73,17 @@ impl CheckoutApi {
             currency_id: CurrencyId::parse(&form.payment_currency).map_err(|_| Problem::from(SubmitError::CurrencyNotConfigured))?,
         };
         let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, call.language))?;
-        let expanded = load(&app, &submission.session_id).await?;
-        let intent = expanded.intent.as_ref().map(|intent| IntentModel::new(intent, &expanded.methods, &expanded.currencies, &app.site));
+        let session = &submitted.session;
+        let intent = session.intent.as_ref().map(|intent| IntentModel::new(intent, &session.methods, &session.currencies, &app.site));
         Ok(Json(SubmittedModel {
-            checkout_session: SessionModel::new(&expanded, &app.site, true),
+            checkout_session: SessionModel::new(session, &app.site, true),
             payment_intent: intent,
+            customer: session.customer.as_ref().map(CustomerModel::from),
             stripe_context: submitted.card.map(|card| StripeContextModel {
                 client_secret: card.client_secret,
                 intent_type: "payment_intent".to_owned(),
                 status: if card.settled { "succeeded" } else { "requires_payment_method" }.to_owned(),
             }),
-            customer: expanded.customer.as_ref().map(CustomerModel::from),
             balance: SufficientModel { sufficient: false },
             delegation: SufficientModel { sufficient: false },
         }))

@@ -1,12 +1,13 @@
 //! The checkout session as payment-kit.md 1.2 and 2 spell it.
 
 use crate::routes::payments::{AddressModel, CustomerModel, IntentModel, MethodModel};
+use crate::routes::prices::PriceModel;
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink};
 use souk_domain::customer::{ContactForm, PageInfo};
 use souk_domain::payment::Method;
-use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
+use souk_domain::pricing::{Metadata, Price, Product};
 use souk_domain::shared::Text;
 use std::collections::BTreeMap;
 
@@ -28,126 +29,6 @@ impl From<&Text> for TextModel {
 impl From<TextModel> for Text {
     fn from(text: TextModel) -> Self {
         Self::new(text.en, text.zh)
-    }
-}
-
-#[derive(Debug, Clone, Object)]
-#[oai(rename = "CurrencyOption")]
-pub struct CurrencyOptionModel {
-    pub currency_id: String,
-    /// Base units.
-    pub unit_amount: String,
-}
-
-impl From<&CurrencyOption> for CurrencyOptionModel {
-    fn from(option: &CurrencyOption) -> Self {
-        Self { currency_id: option.currency_id.to_string(), unit_amount: option.unit_amount.to_string() }
-    }
-}
-
-#[derive(Debug, Clone, Object)]
-#[oai(rename = "ProductFeature")]
-pub struct FeatureModel {
-    pub name: String,
-}
-
-#[derive(Debug, Clone, Object)]
-#[oai(rename = "Product", skip_serializing_if_is_none)]
-pub struct ProductModel {
-    pub id: String,
-    pub object: String,
-    pub livemode: bool,
-    pub active: bool,
-    #[oai(rename = "type")]
-    pub kind: String,
-    pub name: String,
-    pub description: String,
-    pub images: Vec<String>,
-    pub features: Vec<FeatureModel>,
-    pub unit_label: Option<String>,
-    pub statement_descriptor: Option<String>,
-    pub default_price_id: Option<String>,
-    /// The app that a purchase entitles to.
-    pub app_did: Option<String>,
-    pub metadata: BTreeMap<String, String>,
-    pub prices: Option<Vec<PriceModel>>,
-    pub created_at: String,
-    pub updated_at: String,
-}
-
-impl From<&Product> for ProductModel {
-    fn from(product: &Product) -> Self {
-        Self {
-            id: product.id.to_string(),
-            object: "product".to_owned(),
-            livemode: product.mode.is_live(),
-            active: product.active,
-            kind: "good".to_owned(),
-            name: product.name.clone(),
-            description: product.description.clone(),
-            images: product.images.clone(),
-            features: product.features.iter().map(|name| FeatureModel { name: name.clone() }).collect(),
-            unit_label: product.unit_label.clone(),
-            statement_descriptor: product.statement_descriptor.clone(),
-            default_price_id: product.default_price_id.as_ref().map(ToString::to_string),
-            app_did: product.app.as_ref().map(ToString::to_string),
-            metadata: product.metadata.clone(),
-            prices: None,
-            created_at: product.created_at.to_iso(),
-            updated_at: product.updated_at.to_iso(),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Object)]
-#[oai(rename = "Price", skip_serializing_if_is_none)]
-pub struct PriceModel {
-    pub id: String,
-    pub object: String,
-    pub livemode: bool,
-    pub active: bool,
-    #[oai(rename = "type")]
-    pub kind: String,
-    pub billing_scheme: String,
-    pub product_id: String,
-    pub nickname: String,
-    pub lookup_key: Option<String>,
-    pub currency_id: String,
-    /// Base units.
-    pub unit_amount: String,
-    pub currency_options: Vec<CurrencyOptionModel>,
-    pub quantity_available: u64,
-    pub quantity_sold: u64,
-    pub quantity_limit_per_checkout: u64,
-    pub metadata: BTreeMap<String, String>,
-    pub product: Option<Box<ProductModel>>,
-    pub created_at: String,
-    pub updated_at: String,
-}
-
-impl From<&Price> for PriceModel {
-    fn from(price: &Price) -> Self {
-        Self {
-            id: price.id.to_string(),
-            object: "price".to_owned(),
-            livemode: price.mode.is_live(),
-            active: price.active,
-            kind: "one_time".to_owned(),
-            billing_scheme: "per_unit".to_owned(),
-            product_id: price.product_id.to_string(),
-            nickname: price.nickname.clone(),
-            lookup_key: price.lookup_key.clone(),
-            currency_id: price.currency_id.to_string(),
-            unit_amount: price.unit_amount.to_string(),
-            currency_options: price.currency_options.iter().map(CurrencyOptionModel::from).collect(),
-            quantity_available: price.quantity_available,
-            quantity_sold: price.quantity_sold,
-            quantity_limit_per_checkout: price.quantity_limit_per_checkout,
-            metadata: price.metadata.clone(),
-            product: None,
-            created_at: price.created_at.to_iso(),
-            updated_at: price.updated_at.to_iso(),
-        }
     }
 }
 
@@ -180,8 +61,7 @@ impl LineItemModel {
     #[must_use]
     pub fn new(item: &LineItem, found: Option<&(Price, Product)>) -> Self {
         let adjustable = item.adjustable.map(|range| AdjustableModel { enabled: true, minimum: range.minimum, maximum: range.maximum });
-        let price =
-            found.map(|(price, product)| PriceModel { product: Some(Box::new(ProductModel::from(product))), ..PriceModel::from(price) });
+        let price = found.map(|(price, product)| PriceModel::from(price).with_product(Some(product)));
         Self { price_id: item.price_id.to_string(), quantity: item.quantity, adjustable_quantity: adjustable, price }
     }
 }

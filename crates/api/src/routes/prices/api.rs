@@ -1,8 +1,7 @@
-use super::model::{InventoryAction, InventoryModel, PriceInputModel, PriceListModel};
+use super::{InventoryAction, InventoryModel, PriceInputModel, PriceListModel, PriceModel};
 use crate::auth::{Reads, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
-use crate::routes::checkout_sessions::{PriceModel, ProductModel};
 use crate::routes::input::{metadata_filter, page, words};
 use crate::state::App;
 use poem::Request;
@@ -28,7 +27,7 @@ impl PricesApi {
     ) -> Result<Json<PriceModel>, Problem> {
         let product = price.0.product_id.as_deref().ok_or_else(|| Problem::bad("product_id is required"))?;
         let product = ProductId::parse(product).map_err(|_| Problem::bad("product_id is not the id of a product"))?;
-        let id = pricing::create_price(&app.ctx, writes.mode, &product, price.0.read()?).await?;
+        let id = pricing::create_price(&app.ctx, writes.mode, &product, price.0.read(true)?).await?;
         show(&app, writes.mode, id.as_str()).await
     }
 
@@ -84,7 +83,7 @@ impl PricesApi {
         id: Path<String>,
         price: ExactJson<PriceInputModel>,
     ) -> Result<Json<PriceModel>, Problem> {
-        let id = pricing::change_price(&app.ctx, writes.mode, &id, price.0.read()?).await?;
+        let id = pricing::change_price(&app.ctx, writes.mode, &id, price.0.read(false)?).await?;
         show(&app, writes.mode, id.as_str()).await
     }
 
@@ -135,12 +134,17 @@ async fn listed(app: &App, mode: Mode, filter: &CatalogueFilter, page: &Page) ->
     Ok(Json(PriceListModel { count: found.count, list: with_products(app, &found.list).await? }))
 }
 
+/// With their products, and with the prices that are offered instead.
 async fn with_products(app: &App, prices: &[Price]) -> Result<Vec<PriceModel>, StorageError> {
-    let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
-    let products = app.ctx.store.read().await?.products().find_all(&ids).await?;
+    let products: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
+    let upsells: Vec<_> = prices.iter().filter_map(|price| price.upsells_to.clone()).collect();
+    let mut unit = app.ctx.store.read().await?;
+    let products = unit.products().find_all(&products).await?;
+    let upsells = unit.prices().find_all(&upsells).await?;
     let model = |price: &Price| {
         let product = products.iter().find(|product| product.id == price.product_id);
-        PriceModel { product: product.map(|product| Box::new(ProductModel::from(product))), ..PriceModel::from(price) }
+        let target = upsells.iter().find(|target| price.upsells_to.as_ref() == Some(&target.id));
+        PriceModel::from(price).with_product(product).with_upsell(target.map(PriceModel::from))
     };
     Ok(prices.iter().map(model).collect())
 }

@@ -2,18 +2,75 @@
 
 use crate::exact::Decimal;
 use crate::problem::Problem;
-use crate::routes::checkout_sessions::PriceModel;
-use crate::routes::input::read_metadata;
+use crate::routes::input::{cleared, read_metadata};
+use crate::routes::prices::{PriceModel, UpsellModel};
 use poem_openapi::{Enum, Object};
-use souk_domain::pricing::PriceFields;
+use souk_domain::pricing::{Aggregate, Anchoring, CustomFields, Cycle, PriceFields, RateFields, Recurring, TierFields, TiersMode, Usage};
 use souk_domain::shared::CurrencyId;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "TierInput")]
+pub struct TierInputModel {
+    /// The last unit of the tier; absent in the last tier.
+    pub up_to: Option<u64>,
+    /// A human decimal; absent: 0.
+    pub unit_amount: Option<Decimal>,
+    /// A human decimal, due once when the tier is reached; absent: 0.
+    pub flat_amount: Option<Decimal>,
+}
+
+/// Human decimals.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CustomUnitAmountInput")]
+pub struct CustomAmountInputModel {
+    pub preset: Option<Decimal>,
+    #[oai(default)]
+    pub presets: Vec<Decimal>,
+    pub minimum: Option<Decimal>,
+    pub maximum: Option<Decimal>,
+}
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CurrencyOptionInput")]
 pub struct OptionInputModel {
     pub currency_id: String,
-    /// A human decimal.
-    pub unit_amount: Decimal,
+    /// A human decimal; absent with tiers or a custom amount.
+    pub unit_amount: Option<Decimal>,
+    pub tiers: Option<Vec<TierInputModel>>,
+    pub custom_unit_amount: Option<CustomAmountInputModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "RecurringInput")]
+pub struct RecurringInputModel {
+    /// hour, day, week, month or year.
+    pub interval: String,
+    /// Absent: 1.
+    pub interval_count: Option<u32>,
+    /// licensed (the default) or metered.
+    pub usage_type: Option<String>,
+    /// Of a metered price: sum (the default), last_during_period or max.
+    pub aggregate_usage: Option<String>,
+    /// What a month and a year are: fixed (30 and 365 days, the default) or calendar.
+    pub anchoring: Option<String>,
+}
+
+impl RecurringInputModel {
+    fn read(&self) -> Result<Recurring, Problem> {
+        let anchoring = Anchoring::from_name(self.anchoring.as_deref().unwrap_or("fixed"));
+        let anchoring = anchoring.ok_or_else(|| Problem::bad("anchoring must be fixed or calendar"))?;
+        let cycle = Cycle::named(&self.interval, self.interval_count.unwrap_or(1), anchoring);
+        let cycle = cycle.map_err(|refused| Problem::bad(refused.to_string()))?;
+        let usage = match (self.usage_type.as_deref().unwrap_or("licensed"), self.aggregate_usage.as_deref().unwrap_or("sum")) {
+            ("licensed", _) => Usage::Licensed,
+            ("metered", name) => {
+                let aggregate = Aggregate::from_name(name);
+                Usage::Metered(aggregate.ok_or_else(|| Problem::bad("aggregate_usage must be sum, last_during_period or max"))?)
+            }
+            _ => return Err(Problem::bad("usage_type must be licensed or metered")),
+        };
+        Ok(Recurring { cycle, usage })
+    }
 }
 
 /// Fields of a price. In an update an absent field keeps its value.
@@ -24,12 +81,20 @@ pub struct PriceInputModel {
     pub active: Option<bool>,
     pub nickname: Option<String>,
     pub lookup_key: Option<String>,
-    /// `one_time`.
+    /// one_time or recurring; it follows from `recurring`.
     #[oai(rename = "type")]
     pub kind: Option<String>,
-    pub recurring: Option<serde_json::Value>,
-    /// `per_unit`.
+    /// Fixed once the price is made. Absent in a new price: paid once.
+    pub recurring: Option<RecurringInputModel>,
+    /// per_unit or tiered; it follows from `tiers`.
     pub billing_scheme: Option<String>,
+    /// graduated or volume, with tiers.
+    pub tiers_mode: Option<String>,
+    /// No tiers in an update: by the unit again.
+    pub tiers: Option<Vec<TierInputModel>>,
+    /// The buyer names the amount.
+    pub custom_unit_amount: Option<CustomAmountInputModel>,
+    pub upsell: Option<UpsellModel>,
     /// Absent in a new price: the base currency.
     pub currency_id: Option<String>,
     /// A human decimal, with at most as many digits after the point as the currency's maximum precision.
@@ -43,28 +108,58 @@ pub struct PriceInputModel {
 }
 
 impl PriceInputModel {
-    pub fn read(self) -> Result<PriceFields, Problem> {
-        let recurs = self.recurring.is_some_and(|recurring| !recurring.is_null());
-        if recurs || self.kind.is_some_and(|kind| kind != "one_time") {
-            return Err(Problem::bad("Unsupported recurring interval"));
+    /// `new`: nothing is there yet that an absent field could keep.
+    pub fn read(self, new: bool) -> Result<PriceFields, Problem> {
+        let recurs = self.recurring.is_some();
+        match self.kind.as_deref() {
+            Some("recurring") if recurs || !new => {}
+            Some("recurring") => return Err(Problem::bad("recurring is required")),
+            Some("one_time") if recurs => return Err(Problem::bad("recurring is not for prices of type one_time")),
+            None | Some("one_time") => {}
+            Some(_) => return Err(Problem::bad("type must be one_time or recurring")),
         }
-        if self.billing_scheme.is_some_and(|scheme| scheme != "per_unit") {
-            return Err(Problem::bad("billing_scheme must be per_unit"));
+        let tiered = self.tiers.as_ref().is_some_and(|tiers| !tiers.is_empty());
+        match self.billing_scheme.as_deref() {
+            Some("tiered") if tiered || !new => {}
+            Some("tiered") => return Err(Problem::bad("tiers are required")),
+            Some("per_unit") if tiered => return Err(Problem::bad("billing_scheme must be tiered")),
+            None | Some("per_unit") => {}
+            Some(_) => return Err(Problem::bad("billing_scheme must be per_unit or tiered")),
         }
-        let option = |option: OptionInputModel| Ok((currency(&option.currency_id)?, option.unit_amount.0));
+        let mode = |name: String| TiersMode::from_name(&name).ok_or_else(|| Problem::bad("tiers_mode must be graduated or volume"));
+        let option = |option: OptionInputModel| {
+            Ok((currency(&option.currency_id)?, rate(option.unit_amount, option.tiers, option.custom_unit_amount)))
+        };
         let options = self.currency_options.map(|options| options.into_iter().map(option).collect::<Result<_, Problem>>());
+        let upsell = self.upsell.map(|upsell| cleared(&upsell.upsells_to_id)).transpose();
         Ok(PriceFields {
             active: self.active,
             nickname: self.nickname,
             lookup_key: self.lookup_key,
             currency_id: self.currency_id.as_deref().map(currency).transpose()?,
-            unit_amount: self.unit_amount.map(|amount| amount.0),
+            rate: rate(self.unit_amount, self.tiers, self.custom_unit_amount),
             currency_options: options.transpose()?,
+            recurring: self.recurring.map(|recurring| recurring.read()).transpose()?,
+            tiers_mode: self.tiers_mode.map(mode).transpose()?,
+            upsells_to: upsell.map_err(|_| Problem::bad("upsells_to_id is not the id of a price"))?,
             quantity_available: self.quantity_available,
             quantity_limit_per_checkout: self.quantity_limit_per_checkout,
             metadata: self.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata),
         })
     }
+}
+
+fn rate(unit_amount: Option<Decimal>, tiers: Option<Vec<TierInputModel>>, custom: Option<CustomAmountInputModel>) -> RateFields {
+    let text = |decimal: Option<Decimal>| decimal.map(|decimal| decimal.0);
+    let tier =
+        |tier: TierInputModel| TierFields { up_to: tier.up_to, unit_amount: text(tier.unit_amount), flat_amount: text(tier.flat_amount) };
+    let custom = custom.map(|custom| CustomFields {
+        preset: text(custom.preset),
+        presets: custom.presets.into_iter().map(|preset| preset.0).collect(),
+        minimum: text(custom.minimum),
+        maximum: text(custom.maximum),
+    });
+    RateFields { unit_amount: text(unit_amount), tiers: tiers.map(|tiers| tiers.into_iter().map(tier).collect()), custom }
 }
 
 fn currency(text: &str) -> Result<CurrencyId, Problem> {

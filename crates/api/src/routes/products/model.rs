@@ -1,9 +1,8 @@
 //! What is typed into a product.
 
 use crate::problem::Problem;
-use crate::routes::checkout_sessions::{FeatureModel, ProductModel};
-use crate::routes::input::read_metadata;
-use crate::routes::prices::PriceInputModel;
+use crate::routes::input::{cleared, read_metadata};
+use crate::routes::prices::{CrossSellModel, FeatureModel, PriceInputModel, ProductModel};
 use crate::state::App;
 use poem_openapi::Object;
 use souk_domain::pricing::{PriceFields, ProductFields};
@@ -23,6 +22,8 @@ pub struct ProductInputModel {
     pub default_price_id: Option<String>,
     /// The app that a purchase entitles to.
     pub app_did: Option<String>,
+    /// Offered beside it at checkout.
+    pub cross_sell: Option<CrossSellModel>,
     pub metadata: Option<serde_json::Value>,
     /// Made together with a new product; an update leaves prices alone.
     pub prices: Option<Vec<PriceInputModel>>,
@@ -32,6 +33,7 @@ impl ProductInputModel {
     pub fn read(self, app: &App) -> Result<(ProductFields, Vec<PriceFields>), Problem> {
         let price_id = self.default_price_id.map(|id| PriceId::parse(&id)).transpose();
         let did = self.app_did.map(|did| app.envelopes.parse_did(&did).ok_or_else(|| Problem::bad("app_did is not an address")));
+        let other = self.cross_sell.map(|cross_sell| cleared(&cross_sell.cross_sells_to_id)).transpose();
         let fields = ProductFields {
             active: self.active,
             name: self.name,
@@ -42,9 +44,10 @@ impl ProductInputModel {
             statement_descriptor: self.statement_descriptor,
             default_price_id: price_id.map_err(|_| Problem::bad("default_price_id is not the id of a price"))?,
             app: did.transpose()?,
+            cross_sells_to: other.map_err(|_| Problem::bad("cross_sells_to_id is not the id of a product"))?,
             metadata: self.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata),
         };
-        let prices = self.prices.unwrap_or_default().into_iter().map(PriceInputModel::read).collect::<Result<_, _>>()?;
+        let prices = self.prices.unwrap_or_default().into_iter().map(|price| price.read(true)).collect::<Result<_, _>>()?;
         Ok((fields, prices))
     }
 }

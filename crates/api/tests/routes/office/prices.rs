@@ -34,22 +34,6 @@ async fn amounts_are_read_exactly_from_texts_and_from_numbers() {
 }
 
 #[tokio::test]
-async fn recurring_prices_are_refused_for_now() {
-    let app = TestApp::open().await;
-    let owner = app.owner().await;
-    app.currencies(&owner).await;
-    let product = text(&app.post(&owner, "/api/products", json!({"name": "Keeper"})).await["id"]);
-    let month = json!({"interval": "month", "interval_count": 1});
-    for extra in [json!({"type": "recurring"}), json!({"recurring": month})] {
-        let mut body = json!({"product_id": product, "unit_amount": "1"});
-        body.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
-        let refused = app.refused(&owner, Verb::POST, "/api/prices", body).await;
-        assert_eq!(refused, (400, "Unsupported recurring interval".to_owned()));
-    }
-    app.post(&owner, "/api/prices", json!({"product_id": product, "unit_amount": "1", "type": "one_time", "recurring": null})).await;
-}
-
-#[tokio::test]
 async fn a_price_answers_to_its_lookup_key_which_nobody_else_can_take() {
     let app = TestApp::open().await;
     let owner = app.owner().await;

@@ -1,0 +1,119 @@
+//! What this store signs by itself.
+
+use super::outcome;
+use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
+use super::*;
+use crate::identity::encode_base58;
+use serde_json::{Value, json};
+use souk_domain::payment::{Errand, ErrandAsk, Outcome, RailError, SignedTransfer, WalletRail};
+use souk_domain::shared::Amount;
+
+fn ask(errand: Errand) -> ErrandAsk {
+    ErrandAsk { errand, amount: Amount::new(2_000_000_000_000_000_000), reference: "in_1".to_owned(), nonce: 1_700_000_000_002 }
+}
+
+fn signed(errand: Errand) -> SignedTransfer {
+    rail().sign(&method("/api/"), &currency(), &ask(errand)).expect("signs")
+}
+
+fn errands() -> [Errand; 4] {
+    let payer = wallet().did().clone();
+    let subject = "sub_1".to_owned();
+    [
+        Errand::Pull { payer: payer.clone() },
+        Errand::PayOut { to: payer.clone() },
+        Errand::ReturnStake { payer: payer.clone(), subject: subject.clone() },
+        Errand::Slash { payer, subject },
+    ]
+}
+
+#[test]
+fn every_errand_is_signed_by_the_store_and_always_alike() {
+    for errand in errands() {
+        let signed = signed(errand.clone());
+        assert_eq!(signed, self::signed(errand));
+        let (transaction, format) = Transaction::decode(&signed.bytes).expect("decodes");
+        assert_eq!(transaction.verify_signatures(format), Ok(()));
+        assert_eq!((transaction_hash(&signed.bytes), format), (signed.hash, Format::Protobuf));
+    }
+}
+
+#[test]
+fn a_pull_is_sent_in_the_payers_name_by_this_store() {
+    let (transaction, _) = Transaction::decode(&signed(Errand::Pull { payer: wallet().did().clone() }).bytes).expect("decodes");
+    assert_eq!((transaction.from.as_str(), transaction.delegator.as_str()), (wallet().did().as_str(), app().did().as_str()));
+    let Some(Itx::TransferV2Tx(transfer)) = transaction.itx else { panic!("a transfer") };
+    assert_eq!((transfer.to.as_str(), transfer.tokens[0].value.as_str()), (app().did().as_str(), "2000000000000000000"));
+}
+
+#[test]
+fn a_store_does_nothing_and_pays_nobody_but_others() {
+    let nothing = ErrandAsk { amount: Amount::ZERO, ..ask(errands()[0].clone()) };
+    let own = ask(Errand::PayOut { to: app().did().clone() });
+    for ask in [nothing, own] {
+        assert!(matches!(rail().sign(&method("/api/"), &currency(), &ask), Err(RailError::Rejected(_))), "{ask:?}");
+    }
+}
+
+/// What a chain says of a transaction, with receipts as `(address, value)`.
+fn answer(from: &str, itx: &Value, receipts: &[(&str, &str)]) -> Value {
+    let receipts = receipts.iter().map(|(address, value)| {
+        let gas = json!({"target": TOKEN, "action": "gas", "value": "-7"});
+        json!({"address": address, "changes": [{"target": TOKEN, "action": "transfer", "value": value}, gas]})
+    });
+    let receipts: Vec<Value> = receipts.collect();
+    json!({"info": {"hash": "AB", "code": "OK", "tx": {"from": from, "itxJson": itx}, "receipts": receipts}})
+}
+
+#[test]
+fn what_was_moved_is_read_from_the_receipts_without_the_gas() {
+    let (store, payer, stake) = (app().did().to_string(), wallet().did().to_string(), "zrj1");
+    for (case, amount, answer) in [
+        ("a pull", 5, answer(&payer, &json!({"to": store}), &[(&payer, "-5"), (&store, "5")])),
+        ("a refund", 4, answer(&store, &json!({"to": payer}), &[(&store, "-4"), (&payer, "4")])),
+        ("a return", 3, answer(&store, &json!({"address": stake}), &[(stake, "-3"), (&payer, "3")])),
+        ("a slash", 2, answer(&store, &json!({"address": stake}), &[(stake, "-2"), (&store, "2")])),
+        ("a stake", 1, answer(&payer, &json!({"address": stake, "receiver": store}), &[(stake, "1"), (&payer, "-1")])),
+        ("a mandate", 0, answer(&payer, &json!({"address": "z2b1", "to": store}), &[])),
+        ("a payment to somebody else", 0, answer(&payer, &json!({"to": "z1x"}), &[(&payer, "-5"), ("z1x", "5")])),
+        ("no amount", u128::MAX, answer(&payer, &json!({"to": store}), &[(&store, "five")])),
+    ] {
+        let outcome = outcome::read(&answer, app().did(), &currency(), "AB");
+        match outcome {
+            Outcome::Settled(settlement) => assert_eq!(settlement.amount, Amount::new(amount), "{case}"),
+            Outcome::Unknown(_) => assert_eq!(amount, u128::MAX, "{case}"),
+            other => panic!("{case}: {other:?}"),
+        }
+    }
+}
+
+/// Recorded: the errands of [`errands`], written and signed by `@ocap/client` 1.30.24 with this store's key, in protobuf and CBOR.
+const RECORDED: [[&str; 2]; 4] = [
+    [
+        "zEt3cAxTzqGoA21e2a639sdkwJgn9EkJnMCexpUkGkoFrBJJputY3NjF5G6JKNzMFLQZDJvKG4V84DsmjR5Xx4Vq5gp8CFWptexk1BQafr6H1pn6h1icQQvZdgd8A7JuyqtLU74DCzLoHV2eLnhmRWfNv2y3RGgkD99XKiX6QpGhLdLrLuj6pH4hWpG6BU2zQRa6WSNtzc8YL68iYas1AQmB6eqQEDYztdsr6h1NrMWw2DPgUKx7pbTMUebrpV1xD1bCTy155G18gHduLezko8CNpLXQKRtwDamJATWrKy4quRZEa2qx3xptgxYHpEShccBuF6HHyUVZPDFX5wMYyyPpZScjyhbUYULEAyqdEunVdWPQpQN9vJdgPkFsUR7sQ6t5Yp5qHhK4Qr7ZhiEGo4BKGfvuAVbm6B6DjvpdNuEXyvzj1P2D7xioykzVSJqQiS2ETd7njecr3KEJpCKrdhqCGif1GCm4Njqq",
+        "zaecwRDSNY4oYfi5U2aTKM3QGxjKsaARS5Ws1FTNopLjBFRffvdKDhz3QS3AXYD2k1ZZkAirZRCccwooyrguck9r9YQQq9SCAKtSzuu5kNwQeiCDP7HsR4fWdxW9y8iKFv4XL8eY3iUHvcuLJ8TrnXsLcvGKqiYnrAbw8uh4MccMNHcH9dAiix4Sx31gB5ZGP7buqqqXe6xDurp2wcsve5LmXPV6sQxftokxvpgps1RJjZR1Nw8PsdL3pEynV8i68usKrWKhyv1vmkKbXb6vxpBjRDP9tcHK9mdu17BgvFdNWJgbpFyJ92TqRjurCihjhfABJqEvwpKrqkYr4auekRsXeSC4Fe3zaxriKAmb1VuZc2iQSRPMwzveiVNphwNWcUxj9zGSBV8mCA8Z3cq9CdRvLZcNscU4DExoFbt92oDpgYTZq7ZSZrv5xQF9HXZjfjBExKTzAQv9tYvJnnLtyoFVdnUQtwxhKw2EjmjK6w",
+    ],
+    [
+        "zNGTamBszSLcPELCRt8JFzvQeZKescL5GjU8BUpoeQEn8k6Sg3bGzMho1dopFe2bLyAzvjAM73J99N9rjDTw7EDbjPWQQQj6tmgMvosShCnSgzmU8D9GCeKKeDK7XFxUEXm9z99NLUswXEK1s2LkXTgPsbodsNmrctSKF9PBCwh141f4UFnUrfmawmwsGe3RBfynkzqppn2EEQL7ouwXWV1buZxZbakR1Htnw26jzPs3ZwaRieJXC3MjZBWEADHd2UXSHsEL2B4GMBVESSDVgbJme37QoKVhsibFok1otKpSGSvXNfsWxw3JChBAFGjWfKXN3t72PafWhoyCq6jz3wLupasZnPzSNeS5KHCagvgow6NV6MPZzjvQAQAbdNWJy1xFD7anM4bawKLRmkTscxvAas225A4MwDFo8NwuBTw7WinK",
+        "zCgCtnjmYnibzneMYRKR5ahS5cL4zKvCynq3BDK97c3prgv3WAw9xVWdm8GcD85XrjH6zD8F2X4eSWj6iacBgjnQ75i4iLWpbAoAiVpKstCetceTwBvQvC1Yj9d53GFxxUR6H7gzBKj994gCceS9iQGbMQ6ZoUJBYFPA6Zkw6Kbhbbk4iwJfpZtHvNYEjhHUkWeKFdnLMN5GGhD9iE4BszuySMDJbwSJxwwvuZWcsvBchvfHUiRX2xn1pFckmMNPVRFqqt9JnpZiygBAaZpA8eHVtmRxFtZGtnW3a5DayeVv6iYzW8PZyXQBH4Ceu5xhwv7EHAhsCL1JispqYfyH6UtgqMGbwhz2ZYHH1xygASmJ3ve7DxJJyLCzEANSM5HwwRPwTgE1uztt43tcNuDRP8Uoqed2ZEc9rjy4kPgqe6wTqKMjS3vGw",
+    ],
+    [
+        "zHdn4gp3Lqu9F2Tz2AkrzuBBRVuviTYpFoppUZJFHgsiTbuDiHnACjS2nx9zQ4z9ySGGBDJwiBmM7fhcSahCHyD3Gkw1EnowUqmZhcbRTPZyhJo8ouiFCbu79vtCKfcoeE6o8tTs3PM7LJHLNgbdjBeBDNK7MkhS5CSHdsMRaqXyvtHNc4rT2audSsYx579qLKSmjdEPGMGaR7bkGcgMg39tLG5h3a8qdhwiARTVyuE8tvfqT2VXMLmDPcAXXeTStdnvjQ5eU2kKHQ64QWjjfKh9UudMjzve7PgrC97wyYxTZf23BZuM5QwB8uskoY9RQZMbCmHpK4eT4guLcHDsFq9A5BX7oKVZNMTAyZb7DZYKJ7obY6m15EKqCTQL6bvACrngkurCyeoPohczP56JyRxJuWTq51Sr4PGjEt1cS1hQYqb4Eiva5HtmXCzExQFiTjch1gKCMPsVF2xohZAEymY2hBUX9AM2bthc1E2Crxk1rREuYrtPFWdKpTxbP2iAHM",
+        "z44vDMdqJuY4iz1LeVxXLxLAeyzW2SjvCibCbGB63VaK6YWWo8ssMxSZeV3jt223teXmm1WfAVS6txpniD1K19yVh7oyTRgMCWsW4Q7wArUXADE3GdVFGoDoneYHZFCnfu1TSm81weuFrypfJAuzYTWjMr9SBoYBv9z7wfoVW2rdUPMuuXaRLFgkd5vdEmzj33k7dWS78WxCy8bvvJA9wuym45rZxZoevunJx2Qdh2TnRh1zeX2d1nxXdcPkK3cQE8oLAwfUqE977eCsHahzBf9v9kP3219WraKTh8Gjr8rz5sHgnR3eGGaeZEUVN4PEntw9BpZeVppj2jRA8QJ5x54j3UprwiDeWRuqunYNS9wXQJ7veSuuktokwKpvTmsHtu5UZamWB9rkm1Q56HcK57nyJpqu3KaPomaSaJacFpSXiEUJvVGJ3dyo8aTy2WaZHAzXQkvR9nHTdJEujCSopVvyCSz3iYCB1K5veUvHx9HPJ2KBg3h4fe5je2x42NpKzCsXkdtmG3",
+    ],
+    [
+        "zTzWK31DRhyj7XYtVyq5deah7xMBbNLRxfS3YWQQzYwM495rMvVUT64tqK6aYEAUjtshaepMDkzUJd4SjpwsMURnykktcJ4cTtpwLhRTVGiNfW7Ank7wdhPAPFtWs7fjsSvdubxfkN2r1BvYaUxTjFkLzpM2WijRULLRphe9TT3ZrNmMSgmbrDFQqFzQ2ye7EopZ3LusH11ydWCFYYgpEBRLFPK61dndtJz7sZWHNVxHpimXsa1exENtGYfLYsPguzoK4PXRbZg3R6rgracNweBToCzM5fkP4XUMNDzQ8rBtaCHucPXsWkGW5ig26FNrqgNyjH8cRn1NdDsybtL8RR6s3zLWjADsf9m8NzJh5pptkhjyHEpNksuqcWe87NkfLDFBAHcaWt44E7k4iJSbozYNg7hDXcGs1x3KccoVXMDj5TJji42cWx7mfEdqU73waWiPytg2ABMiEr8XrZYPAbDscNBpHQhTi9xQvh7jMZKjAe8ueHScUYuYBfjpPkQVkgsmz7YKYbV82QeqhaZQK",
+        "zNyG73iQ1PvZqdY9HMm6ZrmJmC5Zc2GrTogfMwP533SoP753aZE6bRpM8P8bgB8kgHk9fGSykx52aX5ZvF2cepv3Bch6dYXYVJ4RXhfpqN75oM2AnvBtgpTWVbyHNW3CRjD4fjnWp5rf83DppyAgmEuTLnqNCTioN3CzXhDJSNLxV7VyfAHT2YKvpDksbVkSqdAcYv54GbgtLteJHhY3iJhFQmeL3AHHJw4WsXieTYpbkKTMLLbNo9TwhPLEJFbuXQTgwaPeuWoSjA4M58Zzx1Z9BAXGjKuFL3CZZApgYwyhF9Z7kWuU3656dt1DK6S2M9z5xSNS2Yk5qCU1W47Qs2nxMtow5qBdAjmaGFmwb7udZwdB8HAwx6TyeVSdUb4PSM1YV6qWTzfQ9WA15EiC6BJw3uoT3nJSXevgBYrLz3H3BeEqR1WiA1aDVio5zFNPXANf7BszVGMTpmeCKkNVyqeYCfQF8o8RjGh7qmfbwaRY4KjHrsHoA8J6tA962rWHAA67sPL4TcjAvUn1AnQAEi49vUkBSP",
+    ],
+];
+
+#[test]
+fn errands_are_written_as_the_published_client_writes_them() {
+    for (errand, [protobuf, cbor]) in errands().into_iter().zip(RECORDED) {
+        let signed = signed(errand);
+        assert_eq!(encode_base58(&signed.bytes), protobuf);
+        let (mut transaction, _) = Transaction::decode(&signed.bytes).expect("decodes");
+        transaction.signature = app().sign(&transaction.signing_bytes(Format::Cbor)).to_vec();
+        assert_eq!(encode_base58(&transaction.encode(Format::Cbor)), cbor);
+    }
+}

@@ -1,0 +1,137 @@
+//! The journal as text that beancount reads, and every tool of plain-text accounting after it.
+//!
+//! Each mode has accounts of its own (`Assets:Test:Network:Pm-1`). A currency is a commodity by its symbol; where several
+//! share one, the later ones carry their number among them. Debits are positive, as beancount has them.
+
+use crate::persistence::{Database, Row, Session};
+use souk_domain::ledger::{Account, Reason, Side};
+use souk_domain::shared::{Amount, CurrencyId, Mode, StorageError, Timestamp};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+
+/// Entries that are held at once.
+const PAGE: u32 = 1_000;
+/// Accounts and commodities are open from the first day that there is.
+const FIRST_DAY: &str = "1970-01-01";
+
+const CURRENCIES: &str = "SELECT id, symbol, name, decimals FROM currencies ORDER BY id";
+const ACCOUNTS: &str = "SELECT DISTINCT e.livemode, p.account FROM journal_postings p JOIN journal_entries e ON e.id = p.entry_id";
+const ENTRIES: &str = "SELECT e.id, e.livemode, e.subject, e.reason, e.booked_at, p.account, p.side, p.amount, p.currency_id
+    FROM (SELECT * FROM journal_entries WHERE id > $1 ORDER BY id LIMIT $2) e JOIN journal_postings p ON p.entry_id = e.id
+    ORDER BY e.id, p.position";
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    #[error("the text cannot be written: {0}")]
+    Output(#[from] io::Error),
+    #[error("an entry is in {0}, which is no currency of the store")]
+    UnknownCurrency(CurrencyId),
+}
+
+struct Commodity {
+    name: String,
+    decimals: u32,
+}
+
+/// Writes the whole journal, as it is at one moment.
+pub async fn export(database: &Database, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
+    let mut session = database.snapshot().await?;
+    writeln!(out, "option \"title\" \"Souk\"\n")?;
+    let commodities = commodities(&mut session, out).await?;
+    for row in session.query(ACCOUNTS).all().await? {
+        writeln!(out, "{FIRST_DAY} open {}", account_name(row.get("livemode")?, &row.get("account")?))?;
+    }
+    let mut after = String::new();
+    let mut current = String::new();
+    loop {
+        let rows = session.query(ENTRIES).bind(&after).bind(PAGE).all().await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        for row in &rows {
+            let id: String = row.get("id")?;
+            if id != current {
+                head(row, &id, out)?;
+                current = id;
+            }
+            posting(row, &commodities, out)?;
+        }
+        after = last.get("id")?;
+    }
+}
+
+async fn commodities(session: &mut Session, out: &mut (dyn Write + Send)) -> Result<HashMap<CurrencyId, Commodity>, ExportError> {
+    let mut commodities = HashMap::new();
+    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
+    for row in session.query(CURRENCIES).all().await? {
+        let (id, symbol): (CurrencyId, String) = (row.get("id")?, row.get("symbol")?);
+        let symbol = commodity_name(&symbol);
+        let number = taken.entry(symbol.clone()).or_default();
+        *number += 1;
+        let name = if *number == 1 { symbol } else { format!("{symbol}-{number}") };
+        writeln!(out, "{FIRST_DAY} commodity {name}\n  id: \"{id}\"\n  name: {}", quoted(&row.get::<String>("name")?))?;
+        commodities.insert(id, Commodity { name, decimals: row.get("decimals")? });
+    }
+    writeln!(out)?;
+    Ok(commodities)
+}
+
+fn head(row: &Row, id: &str, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
+    let (at, reason, subject): (Timestamp, Reason, String) = (row.get("booked_at")?, row.get("reason")?, row.get("subject")?);
+    let at = at.to_iso();
+    let day = at.get(..10).unwrap_or(FIRST_DAY);
+    writeln!(out, "\n{day} * \"{}\" {}\n  id: \"{id}\"\n  at: \"{at}\"", reason.name(), quoted(&subject))?;
+    Ok(())
+}
+
+fn posting(row: &Row, commodities: &HashMap<CurrencyId, Commodity>, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
+    let (currency, amount, side): (CurrencyId, Amount, Side) = (row.get("currency_id")?, row.get("amount")?, row.get("side")?);
+    let Some(commodity) = commodities.get(&currency) else { return Err(ExportError::UnknownCurrency(currency)) };
+    let sign = if side == Side::Credit && !amount.is_zero() { "-" } else { "" };
+    let account = account_name(row.get("livemode")?, &row.get("account")?);
+    writeln!(out, "  {account}  {sign}{} {}", amount.to_decimal(commodity.decimals), commodity.name)?;
+    Ok(())
+}
+
+/// beancount's names: a known first part, then parts of letters, digits and dashes that begin with a capital or a digit.
+fn account_name(mode: Mode, account: &Account) -> String {
+    let mode = if mode.is_live() { "Live" } else { "Test" };
+    let part = |id: &str| {
+        let mut letters = id.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
+        letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
+    };
+    match account {
+        Account::Network(method) => format!("Assets:{mode}:Network:{}", part(method)),
+        Account::Staked(method) => format!("Assets:{mode}:Staked:{}", part(method)),
+        Account::Sales => format!("Income:{mode}:Sales"),
+        Account::Stakes => format!("Liabilities:{mode}:Stakes"),
+    }
+}
+
+/// Capitals and digits, begun by a capital; a symbol without any is an `X`.
+fn commodity_name(symbol: &str) -> String {
+    let letters: String = symbol.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_uppercase()).take(16).collect();
+    match letters.chars().next() {
+        Some(first) if first.is_ascii_uppercase() && letters.len() > 1 => letters,
+        _ => format!("X{letters}X"),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ones_that_beancount_takes() {
+        let network = Account::Network("pm_sandbox_1_wallet".to_owned());
+        assert_eq!(account_name(Mode::Test, &network), "Assets:Test:Network:Pm-sandbox-1-wallet");
+        assert_eq!(account_name(Mode::Live, &Account::Stakes), "Liabilities:Live:Stakes");
+        for (symbol, name) in [("USD", "USD"), ("usd.e", "USDE"), ("$", "XX"), ("1INCH", "X1INCHX"), ("T", "XTX")] {
+            assert_eq!(commodity_name(symbol), name);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Invariants 1 and 4: nothing is charged twice, what was settled is booked, what is open is open once.
+
+use super::check::Checks;
+use super::rule::Rule;
+use souk_domain::shared::StorageError;
+
+const RULES: &[Rule] = &[
+    Rule {
+        title: "settled attempts are booked, and nothing else is",
+        of: "SELECT count(*) AS n FROM attempts WHERE status = 'settled'",
+        broken: &[
+            (
+                "SELECT a.id FROM attempts a WHERE a.status = 'settled' AND a.purpose <> 'mandate' AND NOT EXISTS
+                     (SELECT 1 FROM journal_entries e WHERE e.subject = a.id AND e.reason = a.purpose)",
+                "is settled and not in the journal",
+            ),
+            (
+                "SELECT e.id FROM journal_entries e LEFT JOIN attempts a ON a.id = e.subject AND a.purpose = e.reason
+                 WHERE a.id IS NULL OR a.status <> 'settled'",
+                "is in the journal without a settled attempt",
+            ),
+            (
+                "SELECT e.id FROM journal_entries e JOIN attempts a ON a.id = e.subject
+                     JOIN journal_postings p ON p.entry_id = e.id WHERE p.amount <> a.amount OR p.currency_id <> a.currency_id",
+                "books another amount than its attempt",
+            ),
+        ],
+        noted: &[],
+    },
+    Rule {
+        title: "nothing has two open attempts",
+        of: "SELECT count(*) AS n FROM attempts WHERE status IN ('open', 'unknown')",
+        broken: &[
+            (
+                "SELECT MIN(subject) AS id FROM attempts WHERE status IN ('open', 'unknown') GROUP BY subject, purpose HAVING count(*) > 1",
+                "has two open attempts",
+            ),
+            (
+                "SELECT c.invoice_id AS id FROM attempt_invoices c JOIN attempts a ON a.id = c.attempt_id
+                 WHERE a.status IN ('open', 'unknown') GROUP BY c.invoice_id HAVING count(*) > 1",
+                "is covered by two open attempts",
+            ),
+            (
+                "SELECT c.attempt_id AS id FROM attempt_invoices c JOIN attempts a ON a.id = c.attempt_id
+                 WHERE (c.open AND a.status NOT IN ('open', 'unknown')) OR (NOT c.open AND a.status IN ('open', 'unknown'))",
+                "covers invoices in another state than its own",
+            ),
+        ],
+        noted: &[("SELECT id FROM attempts WHERE status = 'unknown'", "has an outcome that nobody saw")],
+    },
+    Rule {
+        title: "nothing was paid twice",
+        of: "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose <> 'mandate'",
+        broken: &[
+            (
+                "SELECT MIN(subject) AS id FROM attempts WHERE status = 'settled' AND purpose IN ('payment', 'refund', 'slash', 'return_stake')
+                 GROUP BY subject, purpose HAVING count(*) > 1",
+                "has two settled attempts",
+            ),
+            (
+                "SELECT c.invoice_id AS id FROM attempt_invoices c JOIN attempts a ON a.id = c.attempt_id
+                 WHERE a.status = 'settled' GROUP BY c.invoice_id HAVING count(*) > 1",
+                "was paid by two attempts",
+            ),
+            (
+                "SELECT c.invoice_id AS id FROM attempt_invoices c JOIN attempts a ON a.id = c.attempt_id
+                     JOIN invoices i ON i.id = c.invoice_id WHERE a.status = 'settled' AND a.purpose = 'payment' AND i.status <> 'paid'",
+                "was charged and is not paid",
+            ),
+        ],
+        noted: &[],
+    },
+    Rule {
+        title: "intents say what their attempts say",
+        of: "SELECT count(*) AS n FROM payment_intents",
+        broken: &[
+            (
+                "SELECT i.id FROM payment_intents i JOIN attempts a ON a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled'
+                 WHERE i.status <> 'succeeded' OR i.amount_received <> a.amount",
+                "does not have what its attempt settled",
+            ),
+            (
+                "SELECT i.id FROM payment_intents i WHERE i.status = 'succeeded' AND NOT EXISTS
+                     (SELECT 1 FROM attempts a WHERE a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled')",
+                "succeeded without a settled attempt",
+            ),
+        ],
+        noted: &[],
+    },
+];
+
+pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
+    checks.follow(RULES).await
+}

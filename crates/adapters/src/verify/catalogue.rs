@@ -1,0 +1,33 @@
+//! Invariant 8: what is held or sold is what was taken from the stock, and never more than there was.
+
+use super::check::Checks;
+use super::rule::Rule;
+use souk_domain::shared::StorageError;
+
+const RULES: &[Rule] = &[Rule {
+    title: "stock is what was held and sold",
+    of: "SELECT count(*) AS n FROM prices",
+    broken: &[
+        (
+            "SELECT p.id FROM prices p WHERE p.quantity_sold <>
+                 COALESCE((SELECT SUM(h.quantity) FROM holds h WHERE h.price_id = p.id AND h.state <> 'released'), 0)",
+            "has another stock than its sales and holds",
+        ),
+        ("SELECT id FROM prices WHERE quantity_available > 0 AND quantity_sold > quantity_available", "is oversold"),
+        (
+            "SELECT h.session_id AS id FROM holds h LEFT JOIN checkout_sessions s ON s.id = h.session_id
+             WHERE h.state = 'sold' AND (s.id IS NULL OR s.status <> 'complete')",
+            "sold something and is not complete",
+        ),
+        (
+            "SELECT h.session_id AS id FROM holds h JOIN checkout_sessions s ON s.id = h.session_id
+             WHERE h.state = 'held' AND s.status <> 'open'",
+            "holds something and is over",
+        ),
+    ],
+    noted: &[],
+}];
+
+pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
+    checks.follow(RULES).await
+}

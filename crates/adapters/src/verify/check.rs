@@ -1,0 +1,56 @@
+//! What a check found, and how rows are walked through without holding all of them.
+
+use crate::persistence::{Row, Session};
+use souk_domain::shared::StorageError;
+
+/// Rows, or parents with all their rows, that are held at once.
+const PAGE: u32 = 1_000;
+
+/// One thing that must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    pub title: &'static str,
+    /// How many were looked at.
+    pub of: u64,
+    /// What does not hold, one sentence each.
+    pub breaches: Vec<String>,
+    /// What holds, and somebody should look at nevertheless.
+    pub notes: Vec<String>,
+}
+
+impl Check {
+    pub(super) const fn new(title: &'static str) -> Self {
+        Self { title, of: 0, breaches: Vec::new(), notes: Vec::new() }
+    }
+}
+
+/// A database in one state, and who is told.
+pub(super) struct Checks<'a> {
+    pub session: Session,
+    pub tell: &'a mut (dyn FnMut(Check) + Send),
+}
+
+impl Checks<'_> {
+    pub fn told(&mut self, check: Check) {
+        (self.tell)(check);
+    }
+
+    /// Walks through all rows of a statement in the order of a text column: `$1` is the last one seen, `$2` the most of one
+    /// page. A statement that joins rows to a page of parents gives them in the order of the parents.
+    pub async fn walk(
+        &mut self,
+        sql: &'static str,
+        key: &'static str,
+        mut each: impl FnMut(&Row) -> Result<(), StorageError> + Send,
+    ) -> Result<(), StorageError> {
+        let mut after = String::new();
+        loop {
+            let rows = self.session.query(sql).bind(&after).bind(PAGE).all().await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            for row in &rows {
+                each(row)?;
+            }
+            after = last.get(key)?;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Invariant 2, the other half: no period between the first and the current one is missing.
+
+use super::check::{Check, Checks};
+use crate::persistence::Row;
+use souk_domain::billing::period;
+use souk_domain::pricing::Cycle;
+use souk_domain::shared::{StorageError, Timestamp};
+use std::collections::HashSet;
+
+const PERIODS: &str = "SELECT s.id, s.cycle, s.anchor, s.period_index, s.period_start, s.period_end, i.period_start AS billed
+    FROM (SELECT * FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2) s
+    LEFT JOIN invoices i ON i.subscription_id = s.id AND i.reason IN
+        ('subscription_create', 'subscription_cycle', 'subscription_update', 'subscription_recover')
+    ORDER BY s.id, i.id";
+
+/// A subscription with the starts of the periods that were billed.
+struct Billed {
+    id: String,
+    cycle: Cycle,
+    anchor: Timestamp,
+    index: Option<u32>,
+    current: (Timestamp, Timestamp),
+    starts: HashSet<Timestamp>,
+}
+
+impl Billed {
+    fn of(id: String, row: &Row) -> Result<Self, StorageError> {
+        Ok(Self {
+            id,
+            cycle: row.get("cycle")?,
+            anchor: row.get("anchor")?,
+            index: row.get("period_index")?,
+            current: (row.get("period_start")?, row.get("period_end")?),
+            starts: HashSet::new(),
+        })
+    }
+
+    fn close(&self, check: &mut Check) {
+        check.of += 1;
+        let Some(index) = self.index else { return };
+        for n in 0..=index {
+            match period(&self.cycle, self.anchor, n) {
+                Ok(period) if n == index && (period.start, period.end) != self.current => {
+                    check.breaches.push(format!("{} is in another period than number {n} of its anchor", self.id));
+                }
+                Ok(period) if self.starts.contains(&period.start) => {}
+                Ok(period) => check.breaches.push(format!("{} has no invoice for period {n} from {}", self.id, period.start.to_iso())),
+                Err(error) => check.breaches.push(format!("{}: {error}", self.id)),
+            }
+        }
+    }
+}
+
+pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
+    let mut check = Check::new("no period between the first and the current one is missing");
+    let mut open: Option<Billed> = None;
+    let read = |row: &Row| -> Result<(), StorageError> {
+        let id: String = row.get("id")?;
+        if open.as_ref().is_none_or(|open| open.id != id) {
+            let before = open.replace(Billed::of(id, row)?);
+            if let Some(before) = before {
+                before.close(&mut check);
+            }
+        }
+        if let (Some(open), Some(billed)) = (&mut open, row.get("billed")?) {
+            open.starts.insert(billed);
+        }
+        Ok(())
+    };
+    checks.walk(PERIODS, "id", read).await?;
+    if let Some(open) = open {
+        open.close(&mut check);
+    }
+    checks.told(check);
+    Ok(())
+}

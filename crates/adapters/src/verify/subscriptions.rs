@@ -1,0 +1,68 @@
+//! Subscriptions: their status fits their invoices, and the engine will come back to each that lives.
+
+use super::check::Checks;
+use super::rule::Rule;
+use souk_domain::shared::StorageError;
+
+const RULES: &[Rule] = &[
+    Rule {
+        title: "subscriptions' status fits their invoices",
+        of: "SELECT count(*) AS n FROM subscriptions",
+        broken: &[
+            (
+                "SELECT s.id FROM subscriptions s WHERE s.status = 'past_due' AND NOT EXISTS
+                     (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')",
+                "is past due and owes nothing",
+            ),
+            (
+                "SELECT s.id FROM subscriptions s WHERE s.status IN ('active', 'trialing') AND EXISTS
+                     (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')",
+                "owes and is not past due",
+            ),
+            (
+                "SELECT id FROM subscriptions WHERE (status = 'past_due' AND past_due_since IS NULL)
+                     OR (status IN ('active', 'trialing') AND past_due_since IS NOT NULL)",
+                "does not know since when it owes",
+            ),
+            (
+                "SELECT id FROM subscriptions WHERE (status = 'canceled' AND ended_at IS NULL)
+                     OR (status <> 'canceled' AND ended_at IS NOT NULL)",
+                "has another end than its status",
+            ),
+            (
+                "SELECT i.id FROM invoices i JOIN subscriptions s ON s.id = i.subscription_id WHERE i.status = 'open' AND NOT EXISTS
+                     (SELECT 1 FROM attempt_invoices c WHERE c.invoice_id = i.id AND c.open) AND i.reason IN ('subscription_cycle', 'subscription_cancel')",
+                "is open and nobody collects it",
+            ),
+        ],
+        noted: &[],
+    },
+    Rule {
+        title: "every living subscription has its next turn",
+        of: "SELECT count(*) AS n FROM subscriptions WHERE status <> 'canceled'",
+        broken: &[
+            (
+                "SELECT id FROM subscriptions WHERE due_at IS NULL AND parked IS NULL AND status IN ('trialing', 'active', 'past_due')",
+                "is never due again",
+            ),
+            (
+                "SELECT id FROM subscriptions WHERE parked IS NULL AND due_at > period_end AND status IN ('trialing', 'active', 'past_due')",
+                "is due after the end of its period",
+            ),
+        ],
+        noted: &[("SELECT id || ' (' || parked || ')' AS id FROM subscriptions WHERE parked IS NOT NULL", "is parked")],
+    },
+    Rule {
+        title: "messages are delivered",
+        of: "SELECT count(*) AS n FROM outbox",
+        broken: &[],
+        noted: &[(
+            "SELECT id || ' (' || topic || ': ' || COALESCE(last_error, '') || ')' AS id FROM outbox WHERE dead_at IS NOT NULL",
+            "is a dead letter",
+        )],
+    },
+];
+
+pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
+    checks.follow(RULES).await
+}

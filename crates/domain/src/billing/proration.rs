@@ -1,0 +1,335 @@
+//! What a change of plan within a period gives back and asks for, to the second.
+//!
+//! Each share is `whole * seconds / of_seconds`. The shares of lines that cover the same time are rounded together: their sum is the
+//! share of the sum, rounded down, and the base units that this leaves go to the largest remainders.
+
+use super::{Period, PeriodError, period};
+use crate::pricing::Cycle;
+use crate::shared::{Amount, AmountError, PriceId, Timestamp};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Prorated {
+    /// Given back.
+    Credit,
+    Charge,
+}
+
+impl Prorated {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Credit => "credit",
+            Self::Charge => "charge",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Credit, Self::Charge].into_iter().find(|what| what.name() == name)
+    }
+}
+
+/// What one price of the plan before has been paid, and for which time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaidLine {
+    pub price_id: PriceId,
+    pub quantity: u64,
+    /// Zero in a trial, and while the invoice stands unpaid.
+    pub paid: Amount,
+    /// The whole period, or the rest of it where the plan changed before.
+    pub paid_for: Period,
+}
+
+/// What one price of the plan afterwards costs for a whole period.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanLine {
+    pub price_id: PriceId,
+    pub quantity: u64,
+    pub whole: Amount,
+}
+
+/// `amount` is `whole * seconds / of_seconds`, one base unit more where `rounded_up`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProrationLine {
+    pub what: Prorated,
+    pub price_id: PriceId,
+    pub quantity: u64,
+    pub whole: Amount,
+    pub seconds: u64,
+    pub of_seconds: u64,
+    pub rounded_up: bool,
+    pub amount: Amount,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanChange {
+    /// The one that goes on, or the new one.
+    pub period: Period,
+    /// Where periods are counted from now on, when the cycle changes.
+    pub anchor: Option<Timestamp>,
+    /// Credits, then charges.
+    pub lines: Vec<ProrationLine>,
+}
+
+/// What a change comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Net {
+    Due(Amount),
+    Credit(Amount),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProrationError {
+    #[error(transparent)]
+    Period(#[from] PeriodError),
+    #[error(transparent)]
+    Amount(#[from] AmountError),
+}
+
+/// `whole * seconds / of_seconds`, rounded down; the whole when nothing is divided or more than all is asked for.
+#[must_use]
+pub fn share(whole: Amount, seconds: u64, of_seconds: u64) -> Amount {
+    Amount::new(exact(whole, seconds, of_seconds).0)
+}
+
+/// What a period's price is worth from `at` on, rounded down.
+#[must_use]
+pub fn unused_share(whole: Amount, period: &Period, at: Timestamp) -> Amount {
+    if period.seconds() == 0 { Amount::ZERO } else { share(whole, period.seconds_left(at), period.seconds()) }
+}
+
+/// The quotient and the remainder, without overflow: whole multiples of the divisor first.
+fn exact(whole: Amount, seconds: u64, of_seconds: u64) -> (u128, u128) {
+    if seconds >= of_seconds {
+        return (whole.base_units(), 0);
+    }
+    let (seconds, of_seconds) = (u128::from(seconds), u128::from(of_seconds));
+    let (quotient, rest) = (whole.base_units() / of_seconds, whole.base_units() % of_seconds);
+    let scaled = rest * seconds;
+    (quotient * seconds + scaled / of_seconds, scaled % of_seconds)
+}
+
+/// The shares of several wholes, which add up to the share of their sum; whether each was rounded up.
+pub fn split_shares(wholes: &[Amount], seconds: u64, of_seconds: u64) -> Result<Vec<(Amount, bool)>, AmountError> {
+    let sum = share(Amount::sum(wholes.iter().copied())?, seconds, of_seconds);
+    let exact: Vec<_> = wholes.iter().map(|whole| exact(*whole, seconds, of_seconds)).collect();
+    let floors = exact.iter().map(|(floor, _)| floor).sum::<u128>();
+    let mut order: Vec<usize> = (0..exact.len()).collect();
+    order.sort_by(|a, b| exact[*b].1.cmp(&exact[*a].1).then(a.cmp(b)));
+    let mut shares: Vec<_> = exact.iter().map(|(floor, _)| (Amount::new(*floor), false)).collect();
+    let left = sum.base_units() - floors;
+    for index in order.into_iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
+        shares[index] = (shares[index].0.plus(Amount::new(1))?, true);
+    }
+    Ok(shares)
+}
+
+/// What the plan before gives back from `at` on: never more than was paid.
+pub fn credits(lines: &[PaidLine], at: Timestamp) -> Result<Vec<ProrationLine>, AmountError> {
+    let mut credits: Vec<Option<ProrationLine>> = vec![None; lines.len()];
+    for (first, line) in lines.iter().enumerate() {
+        if credits[first].is_some() {
+            continue;
+        }
+        let same: Vec<usize> = (first..lines.len()).filter(|index| lines[*index].paid_for == line.paid_for).collect();
+        let wholes: Vec<_> = same.iter().map(|index| lines[*index].paid).collect();
+        let (seconds, of_seconds) = (line.paid_for.seconds_left(at), line.paid_for.seconds());
+        let shares = if of_seconds == 0 { vec![(Amount::ZERO, false); same.len()] } else { split_shares(&wholes, seconds, of_seconds)? };
+        for (index, (amount, rounded_up)) in same.into_iter().zip(shares) {
+            let PaidLine { price_id, quantity, paid, .. } = lines[index].clone();
+            let (what, whole) = (Prorated::Credit, paid);
+            credits[index] = Some(ProrationLine { what, price_id, quantity, whole, seconds, of_seconds, rounded_up, amount });
+        }
+    }
+    Ok(credits.into_iter().flatten().collect())
+}
+
+/// What the plan afterwards asks for from `at` to the end of the period.
+pub fn charges(lines: &[PlanLine], period: &Period, at: Timestamp) -> Result<Vec<ProrationLine>, AmountError> {
+    let (seconds, of_seconds) = (period.seconds_left(at), period.seconds());
+    let wholes: Vec<_> = lines.iter().map(|line| line.whole).collect();
+    let shares = split_shares(&wholes, seconds, of_seconds)?;
+    let charge = |(line, (amount, rounded_up)): (&PlanLine, (Amount, bool))| ProrationLine {
+        what: Prorated::Charge,
+        price_id: line.price_id.clone(),
+        quantity: line.quantity,
+        whole: line.whole,
+        seconds,
+        of_seconds,
+        rounded_up,
+        amount,
+    };
+    Ok(lines.iter().zip(shares).map(charge).collect())
+}
+
+/// Changes the plan at `at`, in the middle of `current`. While the cycle stays, so does the period; another cycle begins at once.
+/// Metered prices, which are due afterwards, have no place among the lines.
+pub fn change_plan(
+    before: (&Cycle, &[PaidLine]),
+    after: (&Cycle, &[PlanLine]),
+    current: &Period,
+    at: Timestamp,
+) -> Result<PlanChange, ProrationError> {
+    let stays = before.0 == after.0;
+    let next = if stays { *current } else { period(after.0, at, 0)? };
+    let mut lines = credits(before.1, at)?;
+    lines.extend(charges(after.1, &next, at)?);
+    Ok(PlanChange { period: next, anchor: (!stays).then_some(at), lines })
+}
+
+/// Charges less credits.
+pub fn net(lines: &[ProrationLine]) -> Result<Net, AmountError> {
+    let sum = |what| Amount::sum(lines.iter().filter(|line| line.what == what).map(|line| line.amount));
+    let (credit, charge) = (sum(Prorated::Credit)?, sum(Prorated::Charge)?);
+    if charge >= credit { Ok(Net::Due(charge.minus(credit)?)) } else { Ok(Net::Credit(credit.minus(charge)?)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pricing::{Anchoring, Interval};
+    use proptest::prelude::*;
+
+    fn seconds(seconds: u64) -> Timestamp {
+        Timestamp::from_seconds(seconds as i64)
+    }
+
+    fn span(from: u64, to: u64) -> Period {
+        Period { start: seconds(from), end: seconds(to) }
+    }
+
+    fn price(name: &str) -> PriceId {
+        PriceId::parse(&format!("price_{name}")).expect("an id")
+    }
+
+    fn monthly() -> Cycle {
+        Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
+    }
+
+    fn paid(name: &str, amount: u128, paid_for: Period) -> PaidLine {
+        PaidLine { price_id: price(name), quantity: 1, paid: Amount::new(amount), paid_for }
+    }
+
+    fn plan(name: &str, whole: u128) -> PlanLine {
+        PlanLine { price_id: price(name), quantity: 1, whole: Amount::new(whole) }
+    }
+
+    const MONTH: u64 = 30 * 86_400;
+
+    #[test]
+    fn while_the_cycle_stays_the_rest_of_the_old_is_exchanged_for_the_rest_of_the_new() {
+        let (month, cycle) = (span(0, MONTH), monthly());
+        let change = change_plan((&cycle, &[paid("old", 1_000, month)]), (&cycle, &[plan("new", 3_000)]), &month, seconds(MONTH / 3));
+        let change = change.expect("changes");
+        assert_eq!((change.period, change.anchor), (month, None));
+        let amounts: Vec<_> =
+            change.lines.iter().map(|line| (line.what, line.amount.base_units(), line.seconds, line.of_seconds)).collect();
+        assert_eq!(amounts, [(Prorated::Credit, 666, 1_728_000, MONTH), (Prorated::Charge, 2_000, 1_728_000, MONTH)]);
+        assert_eq!(net(&change.lines), Ok(Net::Due(Amount::new(1_334))));
+    }
+
+    #[test]
+    fn another_cycle_begins_now_and_is_charged_in_full() {
+        let (month, cycle) = (span(0, MONTH), monthly());
+        let yearly = Cycle::new(Interval::Year, 1, Anchoring::Fixed).expect("a cycle");
+        let now = seconds(MONTH / 2);
+        let change = change_plan((&cycle, &[paid("old", 1_000, month)]), (&yearly, &[plan("new", 9_000)]), &month, now).expect("changes");
+        assert_eq!((change.period, change.anchor), (span(MONTH / 2, MONTH / 2 + 365 * 86_400), Some(now)));
+        assert_eq!(net(&change.lines), Ok(Net::Due(Amount::new(8_500))));
+    }
+
+    #[test]
+    fn what_was_not_paid_is_not_given_back() {
+        let (month, cycle) = (span(0, MONTH), monthly());
+        let change = change_plan((&cycle, &[paid("trial", 0, month)]), (&cycle, &[plan("new", 50)]), &month, seconds(0)).expect("changes");
+        assert_eq!(change.lines[0].amount, Amount::ZERO);
+        assert_eq!(net(&change.lines), Ok(Net::Due(Amount::new(50))));
+    }
+
+    #[test]
+    fn the_greatest_amount_is_divided_without_overflow() {
+        let whole = Amount::new(u128::MAX);
+        assert_eq!(share(whole, 1, 2), Amount::new(u128::MAX / 2));
+        assert_eq!(share(whole, 2, 2), whole);
+        assert_eq!(share(whole, 0, 2), Amount::ZERO);
+        assert_eq!(unused_share(whole, &span(5, 5), seconds(5)), Amount::ZERO);
+    }
+
+    fn wholes() -> impl Strategy<Value = Vec<u128>> {
+        proptest::collection::vec(0u128..1_000_000_000_000_000_000_000_000, 1..6)
+    }
+
+    fn lines(wholes: &[u128], paid_for: Period) -> Vec<PaidLine> {
+        wholes.iter().enumerate().map(|(n, whole)| paid(&n.to_string(), *whole, paid_for)).collect()
+    }
+
+    fn plans(wholes: &[u128]) -> Vec<PlanLine> {
+        wholes.iter().enumerate().map(|(n, whole)| plan(&n.to_string(), *whole)).collect()
+    }
+
+    fn sum(lines: &[ProrationLine]) -> Amount {
+        Amount::sum(lines.iter().map(|line| line.amount)).expect("adds up")
+    }
+
+    proptest! {
+        #[test]
+        fn lines_add_up_to_the_share_of_the_whole_and_none_is_more_than_its_own(wholes in wholes(), at in 0..=MONTH) {
+            let month = span(0, MONTH);
+            let charged = charges(&plans(&wholes), &month, seconds(at)).expect("charges");
+            let total = Amount::new(wholes.iter().sum());
+            prop_assert_eq!(sum(&charged), unused_share(total, &month, seconds(at)));
+            for line in &charged {
+                let floor = share(line.whole, line.seconds, line.of_seconds);
+                prop_assert!(line.amount <= line.whole);
+                prop_assert_eq!(line.amount.base_units(), floor.base_units() + u128::from(line.rounded_up));
+            }
+        }
+
+        #[test]
+        fn never_is_more_given_back_than_was_paid(wholes in wholes(), first in 0..=MONTH, second in 0..=MONTH) {
+            let (first, second) = (first.min(second), first.max(second));
+            let month = span(0, MONTH);
+            let bought = charges(&plans(&wholes), &month, seconds(first)).expect("charges");
+            let rest = span(first, MONTH);
+            let held: Vec<_> = bought.iter().map(|line| PaidLine {
+                price_id: line.price_id.clone(), quantity: 1, paid: line.amount, paid_for: rest,
+            }).collect();
+            for (credit, paid) in credits(&held, seconds(second)).expect("credits").iter().zip(&bought) {
+                prop_assert!(credit.amount <= paid.amount);
+            }
+        }
+
+        #[test]
+        fn changing_and_changing_back_at_once_costs_nothing(old in wholes(), new in wholes(), at in 0..=MONTH) {
+            let (month, cycle, now) = (span(0, MONTH), monthly(), seconds(at));
+            let there = change_plan((&cycle, &lines(&old, month)), (&cycle, &plans(&new)), &month, now).expect("changes");
+            let rest = span(at, MONTH);
+            let held: Vec<_> = there.lines.iter().filter(|line| line.what == Prorated::Charge).map(|line| PaidLine {
+                price_id: line.price_id.clone(), quantity: 1, paid: line.amount, paid_for: rest,
+            }).collect();
+            let back = change_plan((&cycle, &held), (&cycle, &plans(&old)), &month, now).expect("changes");
+            let both: Vec<_> = there.lines.into_iter().chain(back.lines).collect();
+            prop_assert_eq!(net(&both), Ok(Net::Due(Amount::ZERO)));
+        }
+
+        #[test]
+        fn lines_that_were_paid_for_other_times_are_reckoned_by_their_own(wholes in wholes(), from in 0..MONTH, at in 0..=MONTH) {
+            let mut held = lines(&wholes, span(0, MONTH));
+            held.extend(lines(&wholes, span(from, MONTH)));
+            let given = credits(&held, seconds(at)).expect("credits");
+            prop_assert_eq!(given.len(), held.len());
+            for (credit, line) in given.iter().zip(&held) {
+                prop_assert_eq!(&credit.price_id, &line.price_id);
+                prop_assert_eq!(credit.of_seconds, line.paid_for.seconds());
+                prop_assert!(credit.amount <= line.paid);
+            }
+        }
+
+        #[test]
+        fn later_never_gives_back_more(whole: u128, a in 0..=MONTH, b in 0..=MONTH) {
+            let month = span(0, MONTH);
+            let (early, late) = (seconds(a.min(b)), seconds(a.max(b)));
+            prop_assert!(unused_share(Amount::new(whole), &month, late) <= unused_share(Amount::new(whole), &month, early));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Reading what is typed into a price: amounts are human decimals, each read against its currency.
+
+use super::{CatalogueError, CurrencyOption, CustomAmount, LIST_MAX, Price, Tier, check_tiers};
+use crate::payment::Currency;
+use crate::shared::{Amount, CurrencyId, InputError, check_count};
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TierFields {
+    /// Absent: no end.
+    pub up_to: Option<u64>,
+    pub unit_amount: Option<String>,
+    pub flat_amount: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CustomFields {
+    pub preset: Option<String>,
+    pub presets: Vec<String>,
+    pub minimum: Option<String>,
+    pub maximum: Option<String>,
+}
+
+/// What a price asks for in one currency: by the unit, by tiers, or whatever the buyer names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RateFields {
+    pub unit_amount: Option<String>,
+    pub tiers: Option<Vec<TierFields>>,
+    pub custom: Option<CustomFields>,
+}
+
+impl RateFields {
+    #[must_use]
+    pub fn per_unit(unit_amount: impl Into<String>) -> Self {
+        Self { unit_amount: Some(unit_amount.into()), ..Self::default() }
+    }
+
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.unit_amount.is_none() && self.tiers.is_none() && self.custom.is_none()
+    }
+
+    /// In the form of an option of this currency. Invariant 9: `currencies` are those of the price's own mode.
+    pub(super) fn read(self, currencies: &[Currency], id: CurrencyId) -> Result<CurrencyOption, CatalogueError> {
+        let currency = currencies.iter().find(|currency| currency.id == id).ok_or(CatalogueError::NoSuchCurrency)?;
+        let amount = |text: &String| Amount::parse_decimal(text, currency.decimals, currency.maximum_precision);
+        let optional = |text: Option<&String>| text.map(amount).transpose();
+        let tier = |tier: TierFields| -> Result<Tier, CatalogueError> {
+            Ok(Tier {
+                up_to: tier.up_to,
+                unit_amount: optional(tier.unit_amount.as_ref())?.unwrap_or_default(),
+                flat_amount: optional(tier.flat_amount.as_ref())?.unwrap_or_default(),
+            })
+        };
+        let tiers = self.tiers.unwrap_or_default();
+        check_count("tiers", tiers.len() as u64, LIST_MAX as u64)?;
+        let custom = match self.custom {
+            None => None,
+            Some(custom) => {
+                check_count("presets", custom.presets.len() as u64, LIST_MAX as u64)?;
+                Some(CustomAmount {
+                    preset: optional(custom.preset.as_ref())?,
+                    presets: custom.presets.iter().map(amount).collect::<Result<_, _>>()?,
+                    minimum: optional(custom.minimum.as_ref())?,
+                    maximum: optional(custom.maximum.as_ref())?,
+                })
+            }
+        };
+        Ok(CurrencyOption {
+            unit_amount: optional(self.unit_amount.as_ref())?.unwrap_or_default(),
+            tiers: tiers.into_iter().map(tier).collect::<Result<_, _>>()?,
+            custom,
+            currency_id: id,
+        })
+    }
+}
+
+/// In every currency the price asks in the same manner, and soundly.
+pub(super) fn check_rates(price: &Price) -> Result<(), CatalogueError> {
+    let own = (&price.tiers, price.custom.as_ref());
+    let further = price.currency_options.iter().map(|option| (&option.tiers, option.custom.as_ref()));
+    for (tiers, custom) in std::iter::once(own).chain(further) {
+        match price.tiers_mode {
+            Some(_) => check_tiers(tiers).map_err(CatalogueError::Tiers)?,
+            None if !tiers.is_empty() => return Err(InputError::Required("tiers_mode").into()),
+            None => {}
+        }
+        if custom.is_some() != price.custom.is_some() {
+            return Err(InputError::Required("custom_unit_amount").into());
+        }
+        if let Some(custom) = custom {
+            check_custom(custom)?;
+        }
+    }
+    if price.tiers_mode.is_some() && (price.custom.is_some() || price.recurring.is_none()) {
+        return Err(CatalogueError::TiersMisplaced);
+    }
+    if price.custom.is_some() && price.is_metered() {
+        return Err(CatalogueError::CustomMetered);
+    }
+    Ok(())
+}
+
+/// What is proposed can be chosen.
+fn check_custom(custom: &CustomAmount) -> Result<(), CatalogueError> {
+    let ends = [custom.minimum, custom.maximum, custom.preset];
+    let sound = ends.into_iter().flatten().chain(custom.presets.iter().copied()).all(|amount| custom.allows(amount));
+    if sound { Ok(()) } else { Err(CatalogueError::CustomRange) }
+}

@@ -1,0 +1,87 @@
+//! How often a price is due, in words: for invoices and mails. The screens have the same words in their own texts.
+
+use super::{Cycle, Interval};
+use crate::shared::Language;
+
+/// Where in a sentence a cycle stands. Cycles of several intervals read alike in all of them: `every 2 weeks`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CycleForm {
+    /// `monthly`.
+    Adverb,
+    /// `per month`, behind an amount.
+    Per,
+    /// `/ month`, behind an amount.
+    Slash,
+}
+
+impl Cycle {
+    #[must_use]
+    pub fn text(&self, form: CycleForm, language: Language) -> String {
+        match (language, self.interval, self.count, form) {
+            (Language::English, interval, 1, form) => english(interval, form),
+            (Language::English, interval, count, _) => format!("every {count} {}s", interval.name()),
+            (Language::Chinese, interval, 1, CycleForm::Slash) => format!("/ {}", chinese(interval)),
+            (Language::Chinese, interval, 1, _) => format!("每{}", chinese(interval)),
+            (Language::Chinese, Interval::Month, 3, _) => "每季度".to_owned(),
+            (Language::Chinese, Interval::Month, 6, _) => "每半年".to_owned(),
+            (Language::Chinese, Interval::Month, count, _) => format!("每 {count} 个月"),
+            (Language::Chinese, interval, count, _) => format!("每 {count} {}", chinese(interval)),
+        }
+    }
+}
+
+fn english(interval: Interval, form: CycleForm) -> String {
+    let name = interval.name();
+    match form {
+        CycleForm::Adverb if interval == Interval::Day => "daily".to_owned(),
+        CycleForm::Adverb => format!("{name}ly"),
+        CycleForm::Per => format!("per {name}"),
+        CycleForm::Slash => format!("/ {name}"),
+    }
+}
+
+const fn chinese(interval: Interval) -> &'static str {
+    match interval {
+        Interval::Hour => "小时",
+        Interval::Day => "天",
+        Interval::Week => "周",
+        Interval::Month => "月",
+        Interval::Year => "年",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pricing::Anchoring;
+
+    fn texts(interval: Interval, count: u32) -> [String; 4] {
+        let cycle = Cycle::new(interval, count, Anchoring::Fixed).expect("a cycle");
+        let text = |form, language| cycle.text(form, language);
+        [
+            text(CycleForm::Adverb, Language::English),
+            text(CycleForm::Per, Language::English),
+            text(CycleForm::Slash, Language::English),
+            text(CycleForm::Per, Language::Chinese),
+        ]
+    }
+
+    #[test]
+    fn one_interval_reads_by_its_name() {
+        assert_eq!(texts(Interval::Hour, 1), ["hourly", "per hour", "/ hour", "每小时"]);
+        assert_eq!(texts(Interval::Day, 1), ["daily", "per day", "/ day", "每天"]);
+        assert_eq!(texts(Interval::Week, 1), ["weekly", "per week", "/ week", "每周"]);
+        assert_eq!(texts(Interval::Month, 1), ["monthly", "per month", "/ month", "每月"]);
+        assert_eq!(texts(Interval::Year, 1), ["yearly", "per year", "/ year", "每年"]);
+    }
+
+    #[test]
+    fn quarters_and_half_years_have_words_of_their_own_in_chinese() {
+        let english = |count: u32| format!("every {count} months");
+        assert_eq!(texts(Interval::Month, 3), [english(3), english(3), english(3), "每季度".to_owned()]);
+        assert_eq!(texts(Interval::Month, 6), [english(6), english(6), english(6), "每半年".to_owned()]);
+        assert_eq!(texts(Interval::Month, 2)[3], "每 2 个月");
+        assert_eq!(texts(Interval::Week, 2)[3], "每 2 周");
+        assert_eq!(texts(Interval::Hour, 12)[1], "every 12 hours");
+    }
+}

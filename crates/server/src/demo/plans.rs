@@ -1,0 +1,90 @@
+//! What can be subscribed to beside the apps of the demo store.
+
+use crate::compose::{Failure, Parts};
+use souk_adapters::demo::{DemoApp, DemoPlan, DemoPlanPrice};
+use souk_domain::access::Did;
+use souk_domain::payment::Currency;
+use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
+use souk_domain::shared::{Amount, AmountError, Mode, PriceId, ProductId, Timestamp};
+use souk_domain::storage::UnitOfWork;
+
+/// Puts the plans of an app on sale, in both currencies.
+pub async fn offer(
+    parts: &Parts,
+    unit: &mut dyn UnitOfWork,
+    app: &DemoApp,
+    did: &Did,
+    currencies: (&Currency, &Currency),
+    now: Timestamp,
+) -> Result<(), Failure> {
+    for plan in &app.plans {
+        let product_id = ProductId::new(now, parts.random.as_ref());
+        let ids: Vec<_> = plan.prices.iter().map(|_| PriceId::new(now, parts.random.as_ref())).collect();
+        unit.products().insert(&product(plan, &product_id, ids.first(), did, now)).await?;
+        for (price, id) in plan.prices.iter().zip(&ids) {
+            let target = plan.prices.iter().position(|other| price.upsells_to.as_ref() == Some(&other.lookup_key));
+            let upsells_to = target.and_then(|target| ids.get(target)).cloned();
+            let price = Price { upsells_to, ..recurring(plan, price, &product_id, id, currencies, now)? };
+            unit.prices().insert(&price).await?;
+        }
+    }
+    Ok(())
+}
+
+fn product(plan: &DemoPlan, id: &ProductId, default: Option<&PriceId>, did: &Did, now: Timestamp) -> Product {
+    let told = [("name_zh", &plan.name.zh), ("description_zh", &plan.description.zh)];
+    Product {
+        id: id.clone(),
+        mode: Mode::Test,
+        active: true,
+        name: plan.name.en.clone(),
+        description: plan.description.en.clone(),
+        images: vec![format!("/api/apps/{did}/logo")],
+        features: Vec::new(),
+        unit_label: plan.unit_label.clone(),
+        statement_descriptor: None,
+        default_price_id: default.cloned(),
+        app: Some(did.clone()),
+        cross_sells_to: None,
+        metadata: told.into_iter().map(|(name, text)| (name.to_owned(), text.clone())).collect(),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+fn recurring(
+    plan: &DemoPlan,
+    price: &DemoPlanPrice,
+    product_id: &ProductId,
+    id: &PriceId,
+    (token, dollar): (&Currency, &Currency),
+    now: Timestamp,
+) -> Result<Price, AmountError> {
+    let amount = |text: &str, currency: &Currency| Amount::parse_decimal(text, currency.decimals, currency.maximum_precision);
+    let in_tokens = amount(&price.token, token)?;
+    Ok(Price {
+        id: id.clone(),
+        mode: Mode::Test,
+        product_id: product_id.clone(),
+        active: true,
+        nickname: plan.name.en.clone(),
+        lookup_key: Some(price.lookup_key.clone()),
+        currency_id: token.id.clone(),
+        unit_amount: in_tokens,
+        currency_options: vec![
+            CurrencyOption::per_unit(token.id.clone(), in_tokens),
+            CurrencyOption::per_unit(dollar.id.clone(), amount(&price.usd, dollar)?),
+        ],
+        recurring: Some(price.recurring),
+        tiers_mode: None,
+        tiers: Vec::new(),
+        custom: None,
+        upsells_to: None,
+        quantity_available: 0,
+        quantity_sold: 0,
+        quantity_limit_per_checkout: 0,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+    })
+}

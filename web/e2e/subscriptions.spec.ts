@@ -111,14 +111,14 @@ test.describe('cancelling', () => {
     const seen = await begin(page, detail('sub_active'));
     await page.getByRole('button', { name: 'Cancel subscription' }).press('Enter');
     await expect(dialog(page)).toContainText('It stays active until Nov 30, 2026');
-    await dialog(page).getByRole('button', { name: 'Cancel at the end of the period' }).press('Enter');
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).press('Enter');
     await expect(dialog(page).getByRole('alert')).toHaveText('Choose a reason, so that we can do better.');
     await expect(page.getByRole('radio').first()).toBeFocused();
     await expect(page.getByRole('radio')).toHaveCount(8);
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Tab');
     await page.keyboard.type('Too many buttons');
-    await dialog(page).getByRole('button', { name: 'Cancel at the end of the period' }).press('Enter');
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).press('Enter');
     await expect(page.getByText('Cancelled. Nothing more will be charged.')).toBeVisible();
     await expect(page.getByText('Ends on Nov 30, 2026')).toBeVisible();
     expect(last(seen, /PUT .*cancel/)?.body).toEqual({
@@ -145,7 +145,7 @@ test.describe('cancelling', () => {
     const opener = page.getByRole('button', { name: 'Cancel subscription' });
     await opener.click();
     await page.getByRole('radio', { name: 'It is too expensive' }).check();
-    await dialog(page).getByRole('button', { name: 'Cancel at the end of the period' }).click();
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
     await expect(dialog(page).getByRole('alert').last()).toContainText('Failed with 409');
     await expect(page.getByRole('radio', { name: 'It is too expensive' })).toBeChecked();
     await page.keyboard.press('Escape');
@@ -383,6 +383,7 @@ const screens: [name: string, path: string, open?: (page: Page) => Promise<unkno
   ]),
   ['the past-due page', '/customer/invoice/past-due'],
   ['an unpaid invoice', '/customer/invoice/in_due1?action=pay'],
+  ['an unpaid invoice of a card', '/customer/invoice/in_due3?action=pay'],
   ['the cancel dialog', detail('sub_active'), button(/^(Cancel subscription|取消订阅)$/)],
   ['the resume dialog', detail('sub_ending'), button(/^(Resume|恢复订阅)$/)],
   ['the plan dialog', detail('sub_active'), button(/^(Change plan|更换方案)$/)],

@@ -263,6 +263,8 @@ export interface Price {
 
 export type SubscriptionStatus = 'trialing' | 'active' | 'past_due' | 'paused' | 'canceled';
 
+export type StakeStatus = 'held' | 'waiting' | 'returning' | 'returned' | 'slashing' | 'slashed' | 'revoked';
+
 export interface SubscriptionItem {
   id: string;
   price_id: string;
@@ -292,7 +294,7 @@ export interface Subscription {
   past_due_since: number | null;
   paused_at: number | null;
   items: SubscriptionItem[];
-  staking: { amount: string; status: string; tx_hash: string | null; return_at: number | null } | null;
+  staking: { amount: string; status: StakeStatus; tx_hash: string | null; return_at: number | null } | null;
   mandate: { type: 'delegation' | 'card'; limit: string | null; brand: string | null; last4: string | null } | null;
   next_invoice: { amount: string; at: number } | null;
   paymentCurrency: PaymentCurrency;

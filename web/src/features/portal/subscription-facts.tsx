@@ -36,7 +36,7 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
       </Fact>
       <Fact name={t('facts.method')}>
         {mandateText(subscription, texts)}
-        {subscription.mandate?.limit ? (
+        {subscription.mandate?.limit && subscription.status !== 'canceled' ? (
           <span className={styles.quiet}>{t('facts.limit', { amount: money(subscription.mandate.limit) })}</span>
         ) : null}
       </Fact>
@@ -69,9 +69,9 @@ function Stake({ subscription }: { subscription: Subscription }) {
   return (
     <>
       <span className={styles.quiet}>
-        {staking.return_at
-          ? t('facts.stakeReturns', { date: dayText(staking.return_at * 1000, language) })
-          : t('facts.stakeText')}
+        {t(`facts.stake.${staking.status}`, {
+          date: staking.return_at ? dayText(staking.return_at * 1000, language) : '',
+        })}
       </span>
       {link ? (
         <a href={link.url} target="_blank" rel="noopener noreferrer" className={styles.link}>

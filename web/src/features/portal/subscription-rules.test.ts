@@ -61,11 +61,7 @@ describe('the time line', () => {
       ['started', 'renews…'],
     ],
     ['one whose end is set', { ...ending, next_invoice: null }, ['started', 'renewed', 'canceled', 'willEnd…']],
-    [
-      'one past due',
-      { status: 'past_due', past_due_since: NOW - DAY, next_invoice: null },
-      ['started', 'renewed', 'pastDue'],
-    ],
+    ['one past due', { status: 'past_due', past_due_since: NOW - DAY, next_invoice: null }, ['started', 'pastDue']],
     ['one that is paused', { status: 'paused', paused_at: NOW - DAY }, ['started', 'renewed', 'paused']],
     [
       'one that has ended at the end of its period',

@@ -62,8 +62,11 @@ export function timeLine(subscription: Subscription, now: number): TimeLineEvent
   if (trialEnd !== null && (ended === null || trialEnd < ended))
     add(trialEnd <= now ? 'trialEnded' : 'trialEnds', trialEnd);
   const begun = subscription.current_period_start;
-  if (!over && begun > start && begun !== trialEnd && begun <= now) add('renewed', begun);
-  if (!over) add('pastDue', subscription.past_due_since);
+  // A period that nobody has paid for is not a renewal.
+  const unpaidSince = subscription.past_due_since;
+  const paid = unpaidSince === null || unpaidSince < begun;
+  if (!over && paid && begun > start && begun !== trialEnd && begun <= now) add('renewed', begun);
+  if (!over) add('pastDue', unpaidSince);
   if (status === 'paused') add('paused', subscription.paused_at);
   if (over) {
     if (subscription.canceled_at !== null && subscription.canceled_at !== ended)

@@ -6,7 +6,7 @@ use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
-use souk_domain::billing::PrintError;
+use souk_domain::billing::{BillingError, ManageError, PrintError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, SettleError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
 use souk_domain::payment::{MethodError, RailError};
@@ -250,6 +250,35 @@ impl From<TransferError> for Problem {
             TransferError::NotFound => Self::not_found(),
             other => Self::bad(other.to_string()),
         }
+    }
+}
+
+impl From<ManageError> for Problem {
+    fn from(error: ManageError) -> Self {
+        let conflict = |error: &ManageError, code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
+        match error {
+            ManageError::NotFound => Self::not_found(),
+            ManageError::Forbidden => Self::forbidden(),
+            ManageError::PreviewChanged => conflict(&error, "PREVIEW_CHANGED"),
+            ManageError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
+            ManageError::Contended => conflict(&error, "CONTENDED"),
+            ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
+            ManageError::OverRefund => Self::bad(error.to_string()).code("OVER_REFUND"),
+            ManageError::Input(error) => error.into(),
+            ManageError::Rail(error) => error.into(),
+            ManageError::Storage(error) => error.into(),
+            ManageError::Ledger(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+            }
+            other => Self::bad(other.to_string()),
+        }
+    }
+}
+
+impl From<BillingError> for Problem {
+    fn from(error: BillingError) -> Self {
+        ManageError::from(error).into()
     }
 }
 

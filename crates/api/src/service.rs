@@ -15,6 +15,7 @@ fn resources() -> impl OpenApi {
         (routes::products::ProductsApi, routes::prices::PricesApi, routes::payment_links::PaymentLinksApi),
         (routes::payment_methods::PaymentMethodsApi, routes::payment_currencies::PaymentCurrenciesApi),
         (routes::customers::CustomersApi, routes::payment_intents::PaymentIntentsApi, routes::invoices::InvoicesApi),
+        (routes::subscriptions::SubscriptionsApi, routes::subscriptions::ManageApi),
     )
 }
 

@@ -1,6 +1,6 @@
 //! What the routes work with.
 
-use souk_domain::access::Envelopes;
+use souk_domain::access::{Envelopes, PageTokens};
 use souk_domain::billing::InvoicePrinter;
 use souk_domain::context::Context;
 use souk_domain::events::Realtime;
@@ -58,6 +58,8 @@ pub struct App {
     pub ctx: Context,
     pub site: Site,
     pub envelopes: Arc<dyn Envelopes>,
+    /// What the links in mails open.
+    pub tokens: PageTokens,
     pub files: Arc<dyn Files>,
     pub printer: Arc<dyn InvoicePrinter>,
     pub realtime: Arc<dyn Realtime>,

@@ -4,7 +4,7 @@ use crate::config::Common;
 use crate::{keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::files::FileStore;
-use souk_adapters::identity::AppKey;
+use souk_adapters::identity::{AppKey, HmacSeals};
 use souk_adapters::mail::{Mailbox, ReceiptMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
@@ -14,6 +14,7 @@ use souk_adapters::sandbox::ledger::Ledger;
 use souk_adapters::sandbox::store::SandboxDb;
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::system::{SystemClock, SystemRandom};
+use souk_domain::access::PageTokens;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
@@ -46,6 +47,8 @@ pub struct Parts {
     pub redis: Option<Arc<RedisRealtime>>,
     pub jobs: Arc<Jobs>,
     pub seed: crate::config::SecretSeed,
+    /// What the links in mails open.
+    pub tokens: PageTokens,
 }
 
 /// Opens the database alone: for commands that need no more.
@@ -131,6 +134,7 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
         }
         None => (Arc::new(LocalRealtime::default()), None),
     };
+    let tokens = PageTokens::new(Arc::new(HmacSeals::new(&keys::derive(&seed, "pages"))));
     let printer = PdfPrinter {
         seller: Party { name: common.name.clone(), details: vec![public_url.to_string()] },
         public_url: public_url.to_string(),
@@ -159,6 +163,7 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
         redis,
         jobs,
         seed,
+        tokens,
     })
 }
 

@@ -100,6 +100,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
             errors_sample_rate: args.errors_sample_rate,
         },
         envelopes: Arc::new(AppEnvelopes::new(parts.app_key.clone())),
+        tokens: parts.tokens.clone(),
         files: Arc::new(parts.files.clone()),
         printer: Arc::new(parts.printer.clone()),
         realtime: Arc::clone(&parts.realtime),

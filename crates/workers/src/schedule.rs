@@ -13,8 +13,6 @@ const CHUNK: u32 = 200;
 
 /// Renewals of one commit.
 const RENEWALS: u32 = 200;
-/// A clock under way that nobody has taken in hand for so long has lost its message.
-const CLOCK_SILENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy)]
 enum Round {
@@ -84,11 +82,7 @@ async fn renew(ctx: &Context) -> Result<(), billing::BillingError> {
 }
 
 async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {
-    let now = ctx.now();
-    let mut unit = ctx.store.begin().await?;
-    let clocks = unit.clocks().claim_under_way(now.minus(CLOCK_SILENCE), now, CHUNK).await?;
-    unit.commit().await?;
-    for clock in clocks {
+    for clock in billing::lost_clocks(ctx, CHUNK).await? {
         billing::advance_clock(ctx, &clock).await?;
     }
     Ok(())

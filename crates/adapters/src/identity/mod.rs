@@ -5,6 +5,7 @@ mod did;
 mod envelope;
 mod envelopes;
 mod keys;
+mod seals;
 
 pub use app_key::AppKey;
 pub use did::{
@@ -13,6 +14,7 @@ pub use did::{
 pub use envelope::{Claims, EnvelopeError, verify};
 pub use envelopes::AppEnvelopes;
 pub use keys::{KeyError, PublicKey};
+pub use seals::HmacSeals;
 pub(crate) use keys::{decode_base58, encode_base58};
 
 #[cfg(test)]

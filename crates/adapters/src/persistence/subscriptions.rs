@@ -1,6 +1,6 @@
 //! Subscriptions and their items.
 
-use super::columns::{keys, read_period};
+use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
@@ -14,7 +14,7 @@ const ITEMS: Sql =
 const LIST: Listing = listing!(
     "subscriptions",
     "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR customer_id = $6)
-     AND ($7 IS NULL OR " (has_all "metadata" "$7") ")"
+     AND ($7 IS NULL OR " (has_all "metadata" "$7") ") AND (id = $8 OR LOWER(description) LIKE $9 ESCAPE '\\')"
 );
 const LOCK_DUE: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2",
@@ -84,11 +84,15 @@ impl Subscriptions for SqlSubscriptions<'_> {
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError> {
         let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
         let metadata = (!filter.metadata.is_empty()).then(|| filter.metadata.clone());
+        let wanted = containing(&filter.query);
         let listed = list(
             self.0,
             &LIST,
             page,
-            |query| query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(metadata.clone()),
+            |query| {
+                let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(metadata.clone());
+                query.bind(filter.query.as_str()).bind(wanted.as_str())
+            },
             |row| subscription(row, Vec::new()),
         )
         .await?;

@@ -1,18 +1,12 @@
 //! Customers' own clocks.
 
-use super::{Row, Session, Sql};
+use super::{Row, Session};
 use async_trait::async_trait;
-use souk_domain::billing::{CLOCK_STORY_MAX, ClockEvent, TestClock, TestClocks};
+use souk_domain::billing::{CLOCK_STORY_MAX, TestClock, TestClocks, Tick};
 use souk_domain::shared::{ClockId, CustomerId, Mode, StorageError, Timestamp};
 
-const CLAIM: Sql = Sql {
-    sqlite: "UPDATE test_clocks SET touched_at = $2 WHERE id IN
-                 (SELECT id FROM test_clocks WHERE target IS NOT NULL AND touched_at <= $1 ORDER BY touched_at LIMIT $3) RETURNING id",
-    postgres:
-        "WITH due AS MATERIALIZED (SELECT id FROM test_clocks WHERE target IS NOT NULL AND touched_at <= $1 ORDER BY touched_at LIMIT $3
-                   FOR UPDATE SKIP LOCKED)
-               UPDATE test_clocks SET touched_at = $2 FROM due WHERE test_clocks.id = due.id RETURNING test_clocks.id",
-};
+/// Before every time at which a clock can have been touched.
+const NEVER: Timestamp = Timestamp::from_seconds(0);
 
 pub struct SqlTestClocks<'s>(pub &'s mut Session);
 
@@ -22,7 +16,7 @@ impl TestClocks for SqlTestClocks<'_> {
         let insert = "INSERT INTO test_clocks (id, name, customer_id, now_at, target, touched_at, story, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
         let query = self.0.query(insert).bind(&clock.id).bind(&clock.name).bind(&clock.customer_id).bind(clock.now).bind(clock.target);
-        match query.bind(clock.created_at).bind(&clock.story).bind(clock.created_at).execute().await? {
+        match query.bind(NEVER).bind(&clock.story).bind(clock.created_at).execute().await? {
             0 => Err(StorageError::Duplicate("test_clocks: one of this customer".to_owned())),
             _ => Ok(()),
         }
@@ -46,21 +40,27 @@ impl TestClocks for SqlTestClocks<'_> {
     }
 
     async fn aim(&mut self, id: &ClockId, target: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE test_clocks SET target = $2 WHERE id = $1 AND target IS NULL AND now_at < $2";
-        Ok(self.0.query(update).bind(id).bind(target).execute().await? == 1)
+        let update = "UPDATE test_clocks SET target = $2, touched_at = $3 WHERE id = $1 AND target IS NULL AND now_at < $2";
+        Ok(self.0.query(update).bind(id).bind(target).bind(NEVER).execute().await? == 1)
     }
 
-    async fn tick(&mut self, id: &ClockId, now: Timestamp, story: &[ClockEvent], arrived: bool) -> Result<(), StorageError> {
+    async fn claim(&mut self, id: &ClockId, before: Timestamp, wall: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE test_clocks SET touched_at = $3 WHERE id = $1 AND target IS NOT NULL AND touched_at <= $2";
+        Ok(self.0.query(update).bind(id).bind(before).bind(wall).execute().await? == 1)
+    }
+
+    async fn tick(&mut self, id: &ClockId, tick: &Tick<'_>, wall: Timestamp) -> Result<(), StorageError> {
         let Some(clock) = self.find(id).await? else { return Ok(()) };
-        let all: Vec<_> = clock.story.into_iter().chain(story.iter().cloned()).collect();
+        let all: Vec<_> = clock.story.into_iter().chain(tick.story.iter().cloned()).collect();
         let kept = all[all.len().saturating_sub(CLOCK_STORY_MAX)..].to_vec();
-        let update = "UPDATE test_clocks SET now_at = $2, story = $3, target = CASE WHEN $4 THEN NULL ELSE target END
+        let update = "UPDATE test_clocks SET now_at = $2, story = $3, target = CASE WHEN $4 THEN NULL ELSE target END, touched_at = $5
                       WHERE id = $1 AND now_at <= $2";
-        self.0.query(update).bind(id).bind(now).bind(kept).bind(arrived).execute().await.map(drop)
+        self.0.query(update).bind(id).bind(tick.now).bind(kept).bind(tick.arrived).bind(wall).execute().await.map(drop)
     }
 
-    async fn claim_under_way(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError> {
-        let rows = self.0.query_each(CLAIM).bind(before).bind(now).bind(limit).all().await?;
+    async fn under_way(&mut self, before: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError> {
+        let select = "SELECT id FROM test_clocks WHERE target IS NOT NULL AND touched_at <= $1 ORDER BY touched_at, id LIMIT $2";
+        let rows = self.0.query(select).bind(before).bind(limit).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 }

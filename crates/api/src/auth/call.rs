@@ -94,6 +94,11 @@ pub mod resources {
         PaymentMethods = "payment_methods";
         Invoices = "invoices";
         PaymentIntents = "payment_intents";
+        Customers = "customers";
+        Subscriptions = "subscriptions";
+        Refunds = "refunds";
+        UsageRecords = "usage_records";
+        TestClocks = "test_clocks";
     }
 }
 
@@ -149,16 +154,81 @@ impl<R> Reader<R> {
     }
 }
 
-impl<'a, R: Resource> FromRequest<'a> for Reader<R> {
-    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+impl<R: Resource> Reader<R> {
+    /// Whether they act for the store.
+    pub fn is_store(&self) -> bool {
+        match self {
+            Self::Person(caller, _) => caller.runs_the_store(),
+            Self::Key(..) => true,
+        }
+    }
+
+    /// `None`: nobody is signed in, and there is no key.
+    async fn of(request: &Request, write: bool) -> Result<Option<Self>, Problem> {
         if let Some(key) = api_key(request).await? {
-            return match key.scopes.iter().any(|scope| scope.allows(R::NAME, false)) {
-                true => Ok(Self::Key(key.mode, PhantomData)),
-                false => Err(Problem::forbidden().into()),
+            return match key.scopes.iter().any(|scope| scope.allows(R::NAME, write)) {
+                true => Ok(Some(Self::Key(key.mode, PhantomData))),
+                false => Err(Problem::forbidden()),
             };
         }
-        let caller = caller(request).await?.ok_or_else(Problem::signed_out)?;
-        Ok(Self::Person(Box::new(caller), Call::of(request).mode))
+        Ok(caller(request).await?.map(|caller| Self::Person(Box::new(caller), Call::of(request).mode)))
+    }
+}
+
+impl<'a, R: Resource> FromRequest<'a> for Reader<R> {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        Ok(Self::of(request, false).await?.ok_or_else(Problem::signed_out)?)
+    }
+}
+
+/// The same for who changes something that is their own: a key needs the scope to write.
+#[derive(Debug, Clone)]
+pub struct Actor<R>(pub Reader<R>);
+
+impl<'a, R: Resource> FromRequest<'a> for Actor<R> {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        Ok(Self(Reader::of(request, true).await?.ok_or_else(Problem::signed_out)?))
+    }
+}
+
+/// Who opens a page: a reader, or whoever holds the link of a mail (`authToken`), which opens one object and no other.
+#[derive(Debug, Clone)]
+pub struct Opener<R> {
+    reader: Option<Reader<R>>,
+    /// The id that the link opens.
+    page: Option<String>,
+}
+
+impl<R> Opener<R> {
+    /// Whether they hold the link of one of these.
+    pub fn has_link(&self, ids: &[&str]) -> bool {
+        self.page.as_ref().is_some_and(|page| ids.contains(&page.as_str()))
+    }
+
+    /// Whether they may see what belongs to a holder in this mode. The link of any of `ids` opens it.
+    pub fn may_open(&self, ids: &[&str], holder: &Did, mode: Mode) -> bool {
+        self.has_link(ids) || self.reader.as_ref().is_some_and(|reader| reader.may_read(holder, mode))
+    }
+}
+
+impl<R: Resource> Opener<R> {
+    /// 401 when nobody is signed in and there is neither a key nor a link.
+    pub async fn of(request: &Request) -> Result<Self, Problem> {
+        let app = app(request)?;
+        let query = request.uri().query().unwrap_or_default();
+        let token = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "authToken").map(|(_, value)| value.into_owned());
+        let page = token.and_then(|token| app.tokens.subject(&token, app.ctx.now()).map(ToOwned::to_owned));
+        let reader = Reader::of(request, false).await?;
+        match (&reader, &page) {
+            (None, None) => Err(Problem::signed_out()),
+            _ => Ok(Self { reader, page }),
+        }
+    }
+}
+
+impl<'a, R: Resource> FromRequest<'a> for Opener<R> {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        Ok(Self::of(request).await?)
     }
 }
 

@@ -4,6 +4,6 @@ mod call;
 mod cookies;
 mod key;
 
-pub use call::{Call, Caller, Guest, Reader, Reads, Resource, SignedIn, Writes, bearer, resources};
+pub use call::{Actor, Call, Caller, Guest, Opener, Reader, Reads, Resource, SignedIn, Writes, bearer, resources};
 pub use cookies::{LOGIN_COOKIE, VISITOR_COOKIE, cookie, login_cookie, token_hash};
 pub use key::{NewKey, create_key};

@@ -18,5 +18,6 @@ pub mod realtime;
 pub mod session;
 pub mod settings;
 pub mod store;
+pub mod subscriptions;
 pub mod webhooks;
 pub mod well_known;

@@ -6,19 +6,21 @@ mod buyer;
 mod connect;
 mod networks;
 mod shop;
+mod subscriber;
 
 pub use browser::{Answer, Browser};
 pub use buyer::{Buyer, form};
 pub use connect::{Connect, altered, claim_of, profile_of};
 pub use networks::{ACCEPTED, DECLINED, INSUFFICIENT, Networks, SECOND_STEP};
 pub use shop::{Shop, Sold};
+pub use subscriber::{WEEK, Subscriber, TOKEN, Terms};
 
 use async_trait::async_trait;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response, Route};
 use souk_adapters::arcblock::{ArcblockRail, TestWallet};
 use souk_adapters::files::FileStore;
-use souk_adapters::identity::{AppEnvelopes, AppKey};
+use souk_adapters::identity::{AppEnvelopes, AppKey, HmacSeals};
 use souk_adapters::mail::{Mailbox, ReceiptMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
@@ -29,7 +31,7 @@ use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
 use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Site};
-use souk_domain::access::{self, Wallet};
+use souk_domain::access::{self, PageTokens, Wallet};
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
@@ -131,6 +133,7 @@ impl TestApp {
             ctx: ctx.clone(),
             site: site(public_url),
             envelopes: Arc::new(AppEnvelopes::new(app_key.clone())),
+            tokens: page_tokens(),
             files: Arc::new(files),
             printer: Arc::new(printer),
             realtime: Arc::clone(&realtime),
@@ -233,9 +236,10 @@ impl TestApp {
         self.finished.store(true, Ordering::SeqCst);
         self.drain().await;
         assert_eq!(self.count("SELECT count(*) AS n FROM outbox").await, 0, "rows are left in the outbox");
-        let settled = self.count("SELECT count(*) AS n FROM attempts WHERE status = 'settled'").await;
+        let settled = self.count("SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose <> 'mandate'").await;
         let booked = self.count("SELECT count(*) AS n FROM journal_entries").await;
-        let moved = self.networks.transfers_to(self.app_key.did().as_str()).await.len() + self.networks.charges().await.len();
+        let moved = self.networks.transfers_of(self.app_key.did().as_str()).await + self.networks.charges().await.len();
+        let moved = moved + self.networks.card_refunds().await;
         assert_eq!((settled, settled), (booked, moved as u64), "attempts settled, entries booked, payments at the networks");
     }
 }
@@ -259,6 +263,11 @@ pub fn wallet(name: &str) -> TestWallet {
         *place = byte;
     }
     TestWallet::from_seed(&seed)
+}
+
+/// As the store under test makes the links of its mails.
+pub fn page_tokens() -> PageTokens {
+    PageTokens::new(Arc::new(HmacSeals::new(&[6; 32])))
 }
 
 fn site(public_url: &str) -> Site {

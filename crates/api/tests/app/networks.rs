@@ -89,6 +89,19 @@ impl Networks {
         list.into_iter().filter(|transfer| transfer["to"] == account).collect()
     }
 
+    /// How often money moved to or from an account on the ledger, faucet apart.
+    pub async fn transfers_of(&self, account: &str) -> usize {
+        let answer = self.http.get(self.at("sandbox/arcblock/debug/transfers")).send().await.expect("an answer");
+        let list: Vec<Value> = serde_json::from_str(&answer.text().await.expect("a body")).expect("a list");
+        list.iter().filter(|transfer| transfer["to"] == account || transfer["from"] == account).count()
+    }
+
+    /// How often the card processor gave money back.
+    pub async fn card_refunds(&self) -> usize {
+        let charges = self.charges().await;
+        charges.iter().filter_map(|charge| charge["refunds"].as_array()).map(Vec::len).sum()
+    }
+
     /// The charges at the card processor.
     pub async fn charges(&self) -> Vec<Value> {
         let answer = self.http.get(self.at("sandbox/stripe/debug/charges")).send().await.expect("an answer");

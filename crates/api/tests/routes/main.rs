@@ -16,6 +16,7 @@ mod outer;
 mod realtime;
 mod session;
 mod strange;
+mod subscriptions;
 mod webhooks;
 mod well_known;
 mod wire;

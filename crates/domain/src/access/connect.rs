@@ -16,6 +16,10 @@ pub const CONNECT_LIFETIME: Duration = Duration::from_secs(300);
 pub enum ConnectAction {
     Login,
     Payment,
+    /// Pays one overdue invoice.
+    Collect,
+    /// Pays all that is overdue in a currency.
+    CollectBatch,
 }
 
 impl ConnectAction {
@@ -24,6 +28,8 @@ impl ConnectAction {
         match self {
             Self::Login => "login",
             Self::Payment => "payment",
+            Self::Collect => "collect",
+            Self::CollectBatch => "collect-batch",
         }
     }
 
@@ -33,6 +39,8 @@ impl ConnectAction {
         match name {
             "login" => Some(Self::Login),
             "payment" | "checkout" => Some(Self::Payment),
+            "collect" => Some(Self::Collect),
+            "collect-batch" => Some(Self::CollectBatch),
             _ => None,
         }
     }

@@ -3,11 +3,13 @@
 mod connect;
 mod did;
 mod envelope;
+mod page_token;
 mod sign_in;
 mod user;
 
 pub use connect::*;
 pub use did::Did;
 pub use envelope::*;
+pub use page_token::*;
 pub use sign_in::*;
 pub use user::*;

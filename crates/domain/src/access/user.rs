@@ -67,8 +67,20 @@ pub struct Scope(String);
 
 impl Scope {
     /// The resources that scopes can name.
-    pub const RESOURCES: [&'static str; 7] =
-        ["products", "prices", "payment_links", "checkout_sessions", "payment_methods", "invoices", "payment_intents"];
+    pub const RESOURCES: [&'static str; 12] = [
+        "products",
+        "prices",
+        "payment_links",
+        "checkout_sessions",
+        "payment_methods",
+        "invoices",
+        "payment_intents",
+        "customers",
+        "subscriptions",
+        "refunds",
+        "usage_records",
+        "test_clocks",
+    ];
 
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -1,6 +1,6 @@
 //! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
 
-use super::{BillingError, ClockEvent, Scope, charge, renew_due, retry_due};
+use super::{BillingError, ClockEvent, Scope, Tick, charge, renew_due, retry_due};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::Grant;
@@ -11,6 +11,8 @@ use std::time::Duration;
 pub const ADVANCE_MAX: Duration = Duration::from_secs(2 * 366 * 24 * 3_600);
 /// Subscriptions of one step.
 const BATCH: u32 = 500;
+/// A clock under way that nobody has touched for so long is in nobody's hand.
+pub const CLOCK_SILENCE: Duration = Duration::from_secs(60);
 /// The most steps of one call: a message that runs too long is taken for lost. What is left goes on in the next.
 const STEPS: usize = 2_000;
 
@@ -46,6 +48,20 @@ pub async fn aim_clock(ctx: &Context, id: &ClockId, target: Timestamp) -> Result
 /// Lives through the time up to the clock's target. Safe to call again after a crash: what has happened is not repeated.
 /// False: there is more to live through.
 pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingError> {
+    let mut unit = ctx.store.begin().await?;
+    let wall = ctx.now();
+    let is_ours = unit.clocks().claim(id, wall.minus(CLOCK_SILENCE), wall).await?;
+    unit.commit().await?;
+    if is_ours { live_through(ctx, id).await } else { Ok(true) }
+}
+
+/// Clocks under way that nobody has in hand: their message got lost, or whoever had them died.
+pub async fn lost_clocks(ctx: &Context, limit: u32) -> Result<Vec<ClockId>, BillingError> {
+    let mut unit = ctx.store.read().await?;
+    Ok(unit.clocks().under_way(ctx.now().minus(CLOCK_SILENCE), limit).await?)
+}
+
+async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError> {
     let scope = Scope::Clock(id.clone());
     for _ in 0..STEPS {
         let mut unit = ctx.store.read().await?;
@@ -67,7 +83,7 @@ pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingE
         let arrived = next.is_none();
         if !arrived {
             // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
-            tick(ctx, id, now, &[], false).await?;
+            tick(ctx, id, Tick { now, story: &[], arrived }).await?;
             let renewed = renew_due(ctx, &scope, now, BATCH).await?;
             charge(ctx, &renewed.attempts).await?;
             let retried = retry_due(ctx, &scope, now, BATCH).await?;
@@ -75,17 +91,18 @@ pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingE
             story.extend(renewed.story);
             story.extend(retried.story);
         }
-        tick(ctx, id, now, &story, arrived).await?;
+        tick(ctx, id, Tick { now, story: &story, arrived }).await?;
         if arrived {
             return Ok(true);
         }
     }
+    // Left for the next who looks for clocks in nobody's hand.
     Ok(false)
 }
 
-async fn tick(ctx: &Context, id: &ClockId, now: Timestamp, story: &[ClockEvent], arrived: bool) -> Result<(), BillingError> {
+async fn tick(ctx: &Context, id: &ClockId, tick: Tick<'_>) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
-    unit.clocks().tick(id, now, story, arrived).await?;
+    unit.clocks().tick(id, &tick, ctx.now()).await?;
     unit.commit().await?;
     Ok(())
 }

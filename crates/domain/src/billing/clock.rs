@@ -38,6 +38,14 @@ pub struct ClockEvent {
     pub subject: String,
 }
 
+/// One step of a clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Tick<'a> {
+    pub now: Timestamp,
+    pub story: &'a [ClockEvent],
+    pub arrived: bool,
+}
+
 #[async_trait]
 pub trait TestClocks: Send {
     /// [`StorageError::Duplicate`] when the customer has one.
@@ -47,8 +55,11 @@ pub trait TestClocks: Send {
     async fn list(&mut self, mode: Mode, limit: u32) -> Result<Vec<TestClock>, StorageError>;
     /// Sets the target of a clock that stands. False when it is being advanced already.
     async fn aim(&mut self, id: &ClockId, target: Timestamp) -> Result<bool, StorageError>;
-    /// Moves a clock on, never back, and remembers what happened. With `arrived` it stands again.
-    async fn tick(&mut self, id: &ClockId, now: Timestamp, story: &[ClockEvent], arrived: bool) -> Result<(), StorageError>;
-    /// Clocks that are under way and that nobody has touched since `before`; they are touched at `now`.
-    async fn claim_under_way(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError>;
+    /// Takes a clock that is under way in hand, unless somebody has touched it since `before`. True for one of several at once.
+    async fn claim(&mut self, id: &ClockId, before: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
+    /// Moves a clock on, never back, and remembers what happened. With `arrived` it stands again. `wall` is the time of day at
+    /// which it was touched.
+    async fn tick(&mut self, id: &ClockId, tick: &Tick<'_>, wall: Timestamp) -> Result<(), StorageError>;
+    /// Clocks that are under way and that nobody has touched since `before`.
+    async fn under_way(&mut self, before: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError>;
 }

@@ -43,8 +43,7 @@ pub(super) async fn write(
     }
     attempts.extend(bill_usage(ctx, unit, book, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;
-    let owed: Vec<_> = unit.invoices().overdue(&subscription.customer_id).await?;
-    let owed = Amount::sum(owed.iter().filter(|one| one.subscription_id.as_ref() == Some(&subscription.id)).map(|one| one.total))?;
+    let owed = Amount::sum(owed_for(unit, &subscription).await?.iter().map(|one| one.total))?;
     if let Some(stake) = subscription.stake.as_mut().filter(|stake| stake.status == StakeStatus::Held) {
         if reason == CancelReason::PaymentFailed && !owed.is_zero() {
             stake.status = StakeStatus::Slashing;
@@ -62,6 +61,17 @@ pub(super) async fn write(
     let message = Message::new(Topic::BillingMail, ctx.now()).with("kind", "canceled").with("subscription", &subscription.id);
     unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await?;
     Ok(Ended { attempts, event: ClockEvent { at: now, what: "canceled".to_owned(), subject: subscription.id.to_string() } })
+}
+
+/// What is owed for a subscription and nobody is paying just now: a charge on its way may settle still, and must not be
+/// collected from the deposit as well.
+async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, BillingError> {
+    let mut owed = unit.invoices().overdue(&subscription.customer_id).await?;
+    owed.retain(|invoice| invoice.subscription_id.as_ref() == Some(&subscription.id));
+    let ids: Vec<_> = owed.iter().map(|invoice| invoice.id.clone()).collect();
+    let covered = unit.attempts().covered(&ids).await?;
+    owed.retain(|invoice| !covered.contains(&invoice.id));
+    Ok(owed)
 }
 
 /// The last usage of metered items, on an invoice of its own.
@@ -124,7 +134,7 @@ pub(super) async fn return_stake(
 }
 
 /// Writes down an attempt that moves a deposit. `None`: its network or its payer is not known here.
-async fn move_stake(
+pub(super) async fn move_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     book: &Book,
@@ -224,11 +234,7 @@ pub(super) async fn stake_invoice(
     unit.invoices().insert_final(&invoice, &[item]).await?;
     if reason == Reason::Slash {
         let mut left = amount;
-        let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
-        for owed in overdue {
-            if owed.subscription_id.as_ref() != Some(&subscription.id) {
-                continue;
-            }
+        for owed in owed_for(unit, subscription).await? {
             let Ok(rest) = left.minus(owed.total) else { break };
             unit.invoices().void(&owed.id, now).await?;
             left = rest;

@@ -2,7 +2,7 @@
 
 use crate::ledger::LedgerError;
 use crate::payment::RailError;
-use crate::shared::{AmountError, StorageError};
+use crate::shared::{AmountError, StorageError, SubscriptionId};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BillingError {
@@ -10,6 +10,9 @@ pub enum BillingError {
     Orphan,
     #[error("it kept changing while it was written down")]
     Contended,
+    /// Its next invoice stands already.
+    #[error("the next invoice of {subscription} cannot be written: {reason}")]
+    Unwritable { subscription: SubscriptionId, reason: String },
     #[error(transparent)]
     Amount(#[from] AmountError),
     #[error(transparent)]

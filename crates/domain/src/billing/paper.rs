@@ -1,6 +1,6 @@
 //! Invoices on paper and by mail.
 
-use super::{Invoice, InvoiceItem};
+use super::{Invoice, InvoiceItem, Subscription};
 use crate::customer::Customer;
 use crate::payment::{Currency, Intent, Method};
 use crate::shared::{InvoiceId, Language, StorageError};
@@ -16,6 +16,7 @@ pub struct ExpandedInvoice {
     pub currency: Currency,
     pub method: Method,
     pub intent: Option<Intent>,
+    pub subscription: Option<Subscription>,
 }
 
 /// Reads an invoice and what it refers to. `None`: no such invoice.
@@ -29,8 +30,12 @@ pub async fn expand_invoice(unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result
         Some(intent) => unit.intents().find(intent).await?,
         None => None,
     };
+    let subscription = match &invoice.subscription_id {
+        Some(subscription) => unit.subscriptions().find(subscription).await?,
+        None => None,
+    };
     let (Some(customer), Some(currency), Some(method)) = (customer, currency, method) else { return Ok(None) };
-    Ok(Some(ExpandedInvoice { invoice, items, customer, currency, method, intent }))
+    Ok(Some(ExpandedInvoice { invoice, items, customer, currency, method, intent, subscription }))
 }
 
 #[derive(Debug, thiserror::Error)]

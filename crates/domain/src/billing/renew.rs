@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::Refusal;
 use crate::pricing::{Price, Usage};
-use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -33,8 +33,24 @@ struct Renewal {
 }
 
 /// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. One that missed several periods
-/// gets an invoice for each, one in a round: it stays due until it has caught up.
+/// gets an invoice for each, one in a round: it stays due until it has caught up. One that cannot be written is parked, and
+/// the others are written without it.
 pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
+    for _ in 0..limit {
+        match renew_batch(ctx, scope, now, limit).await {
+            Err(BillingError::Unwritable { subscription, reason }) => {
+                let mut unit = ctx.store.begin().await?;
+                let poison = unit.subscriptions().find(&subscription).await?.ok_or(BillingError::Orphan)?;
+                park(unit.as_mut(), poison, reason, now).await?;
+                unit.commit().await?;
+            }
+            done => return done,
+        }
+    }
+    Ok(Round::default())
+}
+
+async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let due = unit.subscriptions().lock_due(scope, now, limit).await?;
     let mut round = Round { due: due.len(), ..Round::default() };
@@ -204,7 +220,11 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
             invoice.intent_id = Some(charge.intent.id.clone());
         }
         let owes = charge.is_none() && !invoice.total.is_zero();
-        unit.invoices().insert_final(&invoice, &items).await?;
+        let written = unit.invoices().insert_final(&invoice, &items).await;
+        if let Err(StorageError::Duplicate(reason)) = written {
+            return Err(BillingError::Unwritable { subscription: subscription.id, reason });
+        }
+        written?;
         if owes {
             // Nothing permits a charge: the customer has to pay by hand.
             let refusal = Refusal { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };

@@ -331,6 +331,8 @@ pub struct SubscriptionFilter {
     /// Empty: any.
     pub statuses: Vec<SubscriptionStatus>,
     pub customer_id: Option<CustomerId>,
+    /// A part of the description, in whatever case, or the id; empty: any.
+    pub query: String,
     pub metadata: Metadata,
 }
 

@@ -14,7 +14,9 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
 /// What could not be written down is tried again; attempts that were decided meanwhile are left alone then.
 pub(super) fn told(error: &BillingError) -> JobError {
     match error {
-        BillingError::Orphan | BillingError::Ledger(_) | BillingError::Amount(_) => JobError::Fail(error.to_string()),
+        BillingError::Orphan | BillingError::Unwritable { .. } | BillingError::Ledger(_) | BillingError::Amount(_) => {
+            JobError::Fail(error.to_string())
+        }
         BillingError::Contended | BillingError::Rail(_) | BillingError::Storage(_) => JobError::Retry(error.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
-use souk_domain::billing::{CancelReason, InvoiceStatus, SubscriptionStatus};
+use souk_domain::billing::{CancelReason, InvoiceStatus, STAKE_WAITING, SubscriptionStatus};
 use souk_domain::payment::{Mandate, MandateStatus};
 use souk_domain::shared::Amount;
 
@@ -79,5 +79,8 @@ on_both! {
         assert_eq!(billing.invoices().await[1].total, Amount::new(700 * UNIT));
         assert_eq!((billing.networks.earned().await, billing.income().await), (700, 700));
         assert_eq!(billing.networks.staked("sub_1").await, (100, 0));
+        billing.wait(STAKE_WAITING);
+        billing.round().await;
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 0), 300), "the rest goes back");
     }
 }

@@ -144,4 +144,23 @@ on_both! {
         let permits = billing.networks.rail.permits(&billing.networks.method, &billing.networks.currency, billing.networks.wallet.did(), price.unit_amount);
         assert_eq!(permits.await, Ok(true));
     }
+
+    async fn one_whose_period_is_billed_already_is_parked_and_the_others_go_on(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 31)).await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
+        billing.round().await;
+        // As if the first one's new period had never been written: its invoice stands.
+        let before = billing.find("sub_1").await;
+        let torn = Subscription { index: Some(0), period: billing.subscription("sub_1", &price, DAY * 31).period, ..before };
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        assert!(unit.subscriptions().update(&torn).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        billing.insert(&billing.subscription("sub_3", &price, DAY * 30)).await;
+        billing.round().await;
+        assert!(billing.find("sub_1").await.parked.expect("a reason").starts_with("invoices: one of this subscription"));
+        assert_eq!(billing.find("sub_3").await.index, Some(1));
+        assert_eq!(billing.networks.earned().await, 15);
+    }
 }

@@ -1,8 +1,8 @@
 //! The endpoints. They are plain routes: wallets and published clients fix their shape.
 
-use super::claims;
+use super::{claims, collect};
 use super::step::{self, advance, challenge};
-use crate::auth::{Guest, cookie, login_cookie, token_hash};
+use crate::auth::{Call, Guest, Opener, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::{StatusCode, header};
@@ -44,7 +44,13 @@ fn action_of(name: &str) -> Result<ConnectAction, Problem> {
 
 /// Begins a session for this browser.
 #[handler]
-async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, guest: Guest) -> Result<Response, Problem> {
+async fn begin(
+    app: Data<&Arc<App>>,
+    request: &Request,
+    action: Path<String>,
+    guest: Guest,
+    call: Call,
+) -> Result<Response, Problem> {
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
     let query = request.uri().query().unwrap_or_default();
@@ -53,10 +59,18 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
         .take(PARAMS_MAX)
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect();
+    let params = match action {
+        ConnectAction::Collect | ConnectAction::CollectBatch => {
+            let opener = Opener::of(request).await?;
+            collect::open(&app, action, params, call.mode, &opener, guest.0.as_ref()).await?.params
+        }
+        ConnectAction::Login | ConnectAction::Payment => params,
+    };
     let user = guest.0.map(|caller| caller.user);
     let (step, wallet) = match (action, &user) {
+        (ConnectAction::Collect | ConnectAction::CollectBatch, None) => (ConnectStep::Principal, None),
         (ConnectAction::Login, _) => (ConnectStep::Principal, None),
-        (ConnectAction::Payment, Some(user)) => {
+        (ConnectAction::Payment | ConnectAction::Collect | ConnectAction::CollectBatch, Some(user)) => {
             (ConnectStep::Transfer, Some(Wallet { did: user.did.clone(), public_key: user.public_key.clone() }))
         }
         (ConnectAction::Payment, None) => return Err(Problem::signed_out()),

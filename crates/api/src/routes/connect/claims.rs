@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_domain::access::ConnectSession;
 use souk_domain::checkout::AskedTransfer;
-use souk_domain::payment::MethodSettings;
+use souk_domain::payment::{Method, MethodSettings};
 use souk_domain::shared::{Language, Timestamp};
 
 /// Where a phone opens the wallet. Wallets read the query parameter `url` and decode it once more.
@@ -150,8 +150,8 @@ pub fn transfer_claim(asked: &AskedTransfer, language: Language) -> Value {
     }])
 }
 
-pub fn chain_of(app: &App, asked: &AskedTransfer) -> Value {
-    match &asked.method.settings {
+pub fn chain_of(app: &App, method: &Method) -> Value {
+    match &method.settings {
         MethodSettings::Arcblock { chain_id, api_host, .. } => {
             json!({ "type": "arcblock", "id": chain_id, "host": app.site.host(api_host) })
         }

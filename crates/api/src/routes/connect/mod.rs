@@ -2,6 +2,7 @@
 
 mod api;
 mod claims;
+mod collect;
 mod step;
 
 pub use api::routes;

@@ -1,9 +1,11 @@
 //! One step of a connect session: the wallet's answer, and what it leads to.
 
 use super::claims::{self, Answer};
+use super::collect;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{self, ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet};
+use souk_domain::billing::{self, ManageError};
 use souk_domain::checkout;
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
@@ -24,12 +26,18 @@ pub fn challenge(app: &App) -> String {
 pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let language = claims::language_of(session);
+    if let (ConnectStep::Transfer, Some(debt), Some(wallet)) = (session.step, collect::debt_of(session), &session.wallet) {
+        return match collect::ask(app, session, &debt, wallet).await {
+            Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
+            Err(error) => not_collected(app, session, error, now).await,
+        };
+    }
     Ok(match session.step {
         ConnectStep::Principal => claims::request(app, session, claims::principal_claim(language), claims::no_chain(), now),
         ConnectStep::Profile => claims::request(app, session, claims::profile_claim(language), claims::no_chain(), now),
         ConnectStep::Transfer => match (checkout_of(session), &session.wallet) {
             (Some(id), Some(wallet)) => match checkout::ask_for_transfer(&app.ctx, &id, wallet, session.nonce).await {
-                Ok(asked) => claims::request(app, session, claims::transfer_claim(&asked, language), claims::chain_of(app, &asked), now),
+                Ok(asked) => claims::request(app, session, claims::transfer_claim(&asked, language), claims::chain_of(app, &asked.method), now),
                 Err(checkout::TransferError::Storage(error)) => return Err(error),
                 Err(error) => {
                     fail(app, session, ConnectStatus::Error, &error.to_string()).await?;
@@ -97,7 +105,7 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
         ConnectStep::Principal => {
             let next = match session.action {
                 ConnectAction::Login => ConnectStep::Profile,
-                ConnectAction::Payment => ConnectStep::Transfer,
+                ConnectAction::Payment | ConnectAction::Collect | ConnectAction::CollectBatch => ConnectStep::Transfer,
             };
             let next = ConnectSession { status: ConnectStatus::Scanned, step: next, challenge: challenge(app), ..session.clone() };
             advance(app, &session, &next).await?;
@@ -111,6 +119,16 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             });
             access::welcome(&app.ctx, &wallet, &told.unwrap_or_default(), claims::language_of(&session)).await?;
             succeed(app, session, json!({}), now).await
+        }
+        ConnectStep::Transfer if collect::debt_of(&session).is_some() => {
+            let (Some(debt), Some(claim)) = (collect::debt_of(&session), answer.claim("prepareTx")) else {
+                fail(app, &session, ConnectStatus::Error, NO_CLAIM).await?;
+                return Ok(claims::refused(app, NO_CLAIM, now));
+            };
+            match billing::take_collection(&app.ctx, &debt, &wallet, session.nonce, &claim.final_tx).await {
+                Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
+                Err(error) => not_collected(app, &session, error, now).await,
+            }
         }
         ConnectStep::Transfer => {
             let (Some(id), Some(claim)) = (checkout_of(&session), answer.claim("prepareTx")) else {
@@ -127,6 +145,14 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             }
         }
     }
+}
+
+async fn not_collected(app: &App, session: &ConnectSession, error: ManageError, now: Timestamp) -> Result<Value, StorageError> {
+    if let ManageError::Storage(error) = error {
+        return Err(error);
+    }
+    fail(app, session, ConnectStatus::Error, &error.to_string()).await?;
+    Ok(claims::refused(app, &error.to_string(), now))
 }
 
 async fn succeed(app: &App, session: ConnectSession, response: Value, now: Timestamp) -> Result<Value, StorageError> {

@@ -1,13 +1,16 @@
-use crate::auth::{Call, Caller, SignedIn};
+use crate::auth::{Call, Caller, Reader, SignedIn, resources};
 use crate::problem::Problem;
 use crate::routes::payments::{AddressModel, CustomerModel};
+use crate::routes::subscriptions::{OverdueModel, overdue_model};
 use crate::state::App;
 use poem::web::Data;
+use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::access::User;
+use souk_domain::billing::overdue_of;
 use souk_domain::customer::{self, ContactForm};
-use souk_domain::shared::Mode;
+use souk_domain::shared::{CustomerId, Mode};
 use std::sync::Arc;
 
 /// What a person may change about themselves. An absent field stays.
@@ -54,6 +57,25 @@ impl CustomersApi {
         let user = app.ctx.store.read().await?.users().find(&caller.0.user.did).await?;
         let caller = Caller { user: user.unwrap_or(caller.0.user), passports: caller.0.passports };
         me(&app, &caller, call.mode).await
+    }
+
+    /// What a customer owes, by currency. The customer is named by id or DID.
+    #[oai(path = "/:id/overdue/invoices", method = "get")]
+    async fn overdue(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::Customers>,
+        id: Path<String>,
+    ) -> Result<Json<OverdueModel>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let customer = match (CustomerId::parse(&id), app.envelopes.parse_did(&id)) {
+            (Ok(id), _) => unit.customers().find(&id).await?,
+            (Err(_), Some(did)) => unit.customers().find_by_did(reader.mode(), &did).await?,
+            (Err(_), None) => None,
+        };
+        let customer = customer.filter(|customer| reader.may_read(&customer.did, customer.mode)).ok_or_else(Problem::not_found)?;
+        let overdue = overdue_of(unit.as_mut(), &customer.id, None).await?;
+        Ok(Json(overdue_model(&overdue, None, &app.site)))
     }
 }
 

@@ -1,14 +1,16 @@
 use super::model::{InvoiceListModel, InvoiceModel};
-use crate::auth::{Call, Reader, resources};
+use crate::auth::{Call, Opener, Reader, resources};
+use crate::routes::subscriptions::SubscriptionReference;
 use crate::problem::Problem;
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
-use souk_domain::billing::{ExpandedInvoice, InvoiceFilter, InvoiceStatus, expand_invoice};
+use souk_domain::billing::{ExpandedInvoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
 use souk_domain::customer::Customer;
 use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Page, SubscriptionId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub struct InvoicesApi;
@@ -35,7 +37,7 @@ impl InvoicesApi {
     ) -> Result<Json<InvoiceListModel>, Problem> {
         let named = status.0.as_deref().filter(|named| !named.is_empty()).unwrap_or("open,paid,uncollectible");
         let statuses: Vec<_> = named.split(',').filter_map(InvoiceStatus::from_name).collect();
-        let nothing = || Ok(Json(InvoiceListModel { count: 0, list: Vec::new() }));
+        let nothing = || Ok(Json(InvoiceListModel { subscription: None, count: 0, list: Vec::new() }));
         // A filter without a status would be none at all.
         if statuses.is_empty() {
             return nothing();
@@ -60,11 +62,19 @@ impl InvoicesApi {
         let currencies = unit.methods().currencies(mode).await?;
         let ids: Vec<_> = found.list.iter().filter_map(|invoice| invoice.intent_id.clone()).collect();
         let intents = unit.intents().find_all(&ids).await?;
+        let ids: BTreeSet<_> = found.list.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+        let ids: Vec<_> = ids.into_iter().chain(filter.subscription_id.clone()).collect();
+        let subscriptions = if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? };
         let model = |invoice: &souk_domain::billing::Invoice| {
             let intent = intents.iter().find(|intent| Some(&intent.id) == invoice.intent_id.as_ref());
-            InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site)
+            InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).within(&subscriptions)
         };
-        Ok(Json(InvoiceListModel { count: found.count, list: found.list.iter().map(model).collect() }))
+        let is_asked = |one: &&Subscription| {
+            let is_theirs = filter.customer_id.as_ref().is_none_or(|customer| one.customer_id == *customer);
+            filter.subscription_id.as_ref() == Some(&one.id) && one.mode == mode && is_theirs
+        };
+        let subscription = subscriptions.iter().find(is_asked).map(SubscriptionReference::from);
+        Ok(Json(InvoiceListModel { subscription, count: found.count, list: found.list.iter().map(model).collect() }))
     }
 
     /// One invoice with its lines, customer and payment.
@@ -72,10 +82,10 @@ impl InvoicesApi {
     async fn retrieve(
         &self,
         app: Data<&Arc<App>>,
-        reader: Reader<resources::Invoices>,
+        opener: Opener<resources::Invoices>,
         id: Path<String>,
     ) -> Result<Json<InvoiceModel>, Problem> {
-        let invoice = own(&app, &reader, &id).await?;
+        let invoice = own(&app, &opener, &id).await?;
         Ok(Json(InvoiceModel::expanded(&invoice, &app.site)))
     }
 
@@ -84,11 +94,11 @@ impl InvoicesApi {
     async fn pdf(
         &self,
         app: Data<&Arc<App>>,
-        reader: Reader<resources::Invoices>,
+        opener: Opener<resources::Invoices>,
         call: Call,
         id: Path<String>,
     ) -> Result<Response<Binary<Vec<u8>>>, Problem> {
-        let invoice = own(&app, &reader, &id).await?;
+        let invoice = own(&app, &opener, &id).await?;
         let name = invoice.invoice.number_text().unwrap_or_else(|| invoice.invoice.id.to_string());
         let app = Arc::clone(&app);
         let pdf = print(app, invoice, call.language).await?;
@@ -134,11 +144,13 @@ async fn whose(app: &App, reader: &Reader<resources::Invoices>, named: Option<&s
 }
 
 /// The invoice, if it is the reader's, or they read for the store. Anybody else's does not exist for them.
-async fn own(app: &App, reader: &Reader<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
+async fn own(app: &App, opener: &Opener<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
     let id = InvoiceId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let invoice = expand_invoice(unit.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
-    match reader.may_read(&invoice.customer.did, invoice.invoice.mode) {
+    let ids = [Some(id.as_str()), invoice.invoice.subscription_id.as_ref().map(SubscriptionId::as_str)];
+    let ids: Vec<_> = ids.into_iter().flatten().collect();
+    match opener.may_open(&ids, &invoice.customer.did, invoice.invoice.mode) {
         true => Ok(invoice),
         false => Err(Problem::not_found()),
     }

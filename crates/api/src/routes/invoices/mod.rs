@@ -1,6 +1,8 @@
 //! Invoices of the signed-in customer, and of the whole store for those who run it.
 
 mod api;
+mod formula;
 mod model;
 
 pub use api::InvoicesApi;
+pub use model::InvoiceModel;

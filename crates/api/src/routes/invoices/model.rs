@@ -1,7 +1,11 @@
 use crate::routes::payments::{AddressModel, CurrencyModel, CustomerModel, IntentModel, MethodModel, PaymentDetailModel, payment_details};
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceItem};
+use super::formula::{formula, formula_text};
+use crate::routes::checkout_sessions::TextModel;
+use crate::routes::subscriptions::SubscriptionReference;
+use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceItem, Period, Subscription};
+use souk_domain::shared::Timestamp;
 use souk_domain::payment::{Currency, Intent, Method};
 use std::collections::BTreeMap;
 
@@ -19,13 +23,35 @@ pub struct LineModel {
     pub description: String,
     pub price_id: Option<String>,
     pub quantity: u64,
-    /// Base units; the amount is `unit_amount * quantity`.
+    /// Base units. What the amount follows from says the formula.
     pub unit_amount: String,
     pub amount: String,
+    /// The line lessens what is due.
+    pub credit: bool,
+    /// The time that it bills for.
+    pub period: Option<PeriodModel>,
+    /// The inputs of the amount, under the name of the formula (`kind`).
+    pub formula: serde_json::Value,
+    /// The same in words.
+    pub formula_text: TextModel,
 }
 
-impl From<&InvoiceItem> for LineModel {
-    fn from(item: &InvoiceItem) -> Self {
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Period")]
+pub struct PeriodModel {
+    /// Unix seconds.
+    pub start: i64,
+    pub end: i64,
+}
+
+impl From<Period> for PeriodModel {
+    fn from(period: Period) -> Self {
+        Self { start: period.start.seconds(), end: period.end.seconds() }
+    }
+}
+
+impl LineModel {
+    fn new(item: &InvoiceItem, currency: &Currency) -> Self {
         Self {
             id: item.id.to_string(),
             description: item.description.clone(),
@@ -33,6 +59,10 @@ impl From<&InvoiceItem> for LineModel {
             quantity: item.quantity,
             unit_amount: item.unit_amount.to_string(),
             amount: item.amount.to_string(),
+            credit: item.calculation.is_credit(),
+            period: item.period.map(PeriodModel::from),
+            formula: formula(&item.calculation),
+            formula_text: formula_text(&item.calculation, currency),
         }
     }
 }
@@ -59,6 +89,15 @@ pub struct InvoiceModel {
     pub customer_id: String,
     pub payment_intent_id: Option<String>,
     pub checkout_session_id: Option<String>,
+    pub subscription_id: Option<String>,
+    pub subscription: Option<SubscriptionReference>,
+    /// The time that it bills for, in unix seconds.
+    pub period_start: Option<i64>,
+    pub period_end: Option<i64>,
+    /// How often its collection was refused.
+    pub attempt_count: u32,
+    /// When it is tried again by itself, in unix seconds.
+    pub next_payment_attempt: Option<i64>,
     pub subtotal: String,
     pub total: String,
     pub amount_due: String,
@@ -106,6 +145,12 @@ impl InvoiceModel {
             customer_id: invoice.customer_id.to_string(),
             payment_intent_id: invoice.intent_id.as_ref().map(ToString::to_string),
             checkout_session_id: invoice.session_id.as_ref().map(ToString::to_string),
+            subscription_id: invoice.subscription_id.as_ref().map(ToString::to_string),
+            subscription: None,
+            period_start: invoice.period.map(|period| period.start.seconds()),
+            period_end: invoice.period.map(|period| period.end.seconds()),
+            attempt_count: invoice.refusals,
+            next_payment_attempt: invoice.retry_at.map(Timestamp::seconds),
             subtotal: invoice.total.to_string(),
             total: invoice.total.to_string(),
             amount_due: invoice.total.to_string(),
@@ -129,6 +174,13 @@ impl InvoiceModel {
         }
     }
 
+    /// With the subscription that it belongs to, if it is among these.
+    #[must_use]
+    pub fn within(self, subscriptions: &[Subscription]) -> Self {
+        let own = subscriptions.iter().find(|one| self.subscription_id.as_deref() == Some(one.id.as_str()));
+        Self { subscription: own.map(SubscriptionReference::from), ..self }
+    }
+
     /// With lines, customer and payment.
     #[must_use]
     pub fn expanded(invoice: &ExpandedInvoice, site: &Site) -> Self {
@@ -136,15 +188,18 @@ impl InvoiceModel {
         Self {
             customer: Some(CustomerModel::from(&invoice.customer)),
             payment_intent: invoice.intent.as_ref().map(|intent| IntentModel::new(intent, methods, currencies, site)),
-            lines: Some(invoice.items.iter().map(LineModel::from).collect()),
+            lines: Some(invoice.items.iter().map(|item| LineModel::new(item, &invoice.currency)).collect()),
+            subscription: invoice.subscription.as_ref().map(SubscriptionReference::from),
             ..Self::new(&invoice.invoice, invoice.intent.as_ref(), methods, currencies, site)
         }
     }
 }
 
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "InvoiceList")]
+#[oai(rename = "InvoiceList", skip_serializing_if_is_none)]
 pub struct InvoiceListModel {
+    /// The one that was asked for by `subscription_id`.
+    pub subscription: Option<SubscriptionReference>,
     pub count: u64,
     pub list: Vec<InvoiceModel>,
 }

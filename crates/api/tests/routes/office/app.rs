@@ -7,7 +7,7 @@ use poem::test::TestClient;
 use poem::{EndpointExt, Response};
 use serde_json::{Value, json};
 use souk_adapters::files::FileStore;
-use souk_adapters::identity::{AppEnvelopes, AppKey};
+use souk_adapters::identity::{AppEnvelopes, AppKey, HmacSeals};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{SecretBox, SqlStore};
 use souk_adapters::realtime::LocalRealtime;
@@ -15,7 +15,7 @@ use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
 use souk_api::auth::{NewKey, create_key, token_hash};
 use souk_api::state::{App, Probe, Site};
 use souk_api::{Limits, service};
-use souk_domain::access::{self, Did, Passport, Role, Scope, User};
+use souk_domain::access::{self, Did, PageTokens, Passport, Role, Scope, User};
 use souk_domain::context::{Context, Networks};
 use souk_domain::payment::*;
 use souk_domain::shared::*;
@@ -81,6 +81,7 @@ impl TestApp {
                 errors_sample_rate: 0.0,
             },
             envelopes: Arc::new(AppEnvelopes::new(AppKey::from_seed(&[1; 32]))),
+            tokens: PageTokens::new(Arc::new(HmacSeals::new(&[2; 32]))),
             files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
             printer: Arc::new(printer),
             realtime: Arc::new(LocalRealtime::default()),

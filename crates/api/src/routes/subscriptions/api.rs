@@ -1,0 +1,191 @@
+use super::model::{OverdueModel, SubscriptionListModel, SubscriptionModel, overdue_model};
+use crate::auth::{Actor, Opener, Reader, Writes, resources};
+use crate::problem::Problem;
+use crate::routes::input::{metadata_filter, page, read_metadata, words};
+use crate::state::App;
+use poem::Request;
+use poem::web::Data;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use souk_domain::access::Did;
+use souk_domain::billing::{
+    self, ExpandedSubscription, Requester, Subscription, SubscriptionFilter, SubscriptionStatus, expand_subscriptions, overdue_of,
+};
+use souk_domain::shared::{CustomerId, Mode, Page, SubscriptionId};
+use std::sync::Arc;
+
+/// What the store may write on a subscription. An absent field stays.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionUpdate")]
+pub struct UpdateModel {
+    pub description: Option<String>,
+    /// Replaces all of it.
+    pub metadata: Option<serde_json::Value>,
+}
+
+pub struct SubscriptionsApi;
+
+#[OpenApi(prefix_path = "/api/subscriptions")]
+impl SubscriptionsApi {
+    /// Subscriptions, newest first: a customer's own; the store's may be narrowed to a customer, by id or DID.
+    #[oai(path = "/", method = "get")]
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
+    async fn list(
+        &self,
+        app: Data<&Arc<App>>,
+        request: &Request,
+        reader: Reader<resources::Subscriptions>,
+        customer_id: Query<Option<String>>,
+        status: Query<Option<String>>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        limit: Query<Option<u32>>,
+        starting_after: Query<Option<String>>,
+    ) -> Result<Json<SubscriptionListModel>, Problem> {
+        let page = page::<SubscriptionId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
+        let named = status.0.as_deref().unwrap_or_default();
+        let statuses: Vec<_> = named.split(',').filter_map(SubscriptionStatus::from_name).collect();
+        if statuses.is_empty() && !matches!(named, "" | "all") {
+            return Ok(Json(SubscriptionListModel { count: 0, list: Vec::new() }));
+        }
+        let Some(customer_id) = whose(&app, &reader, customer_id.0.as_deref()).await? else {
+            return Ok(Json(SubscriptionListModel { count: 0, list: Vec::new() }));
+        };
+        let filter = SubscriptionFilter { statuses, customer_id: customer_id.0, metadata: metadata_filter(request)?, ..Default::default() };
+        listed(&app, reader.mode(), &filter, &page).await
+    }
+
+    /// Subscriptions whose description holds a text, or whose id it is.
+    #[oai(path = "/search", method = "get")]
+    async fn search(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::Subscriptions>,
+        query: Query<Option<String>>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+    ) -> Result<Json<SubscriptionListModel>, Problem> {
+        let customer_id = if reader.is_store() { Some(Whose(None)) } else { whose(&app, &reader, None).await? };
+        let Some(customer_id) = customer_id else { return Ok(Json(SubscriptionListModel { count: 0, list: Vec::new() })) };
+        let filter = SubscriptionFilter { customer_id: customer_id.0, query: words(query.0), ..Default::default() };
+        listed(&app, reader.mode(), &filter, &Page::new(number.0, page_size.0)).await
+    }
+
+    /// One subscription with what it refers to.
+    #[oai(path = "/:id", method = "get")]
+    async fn retrieve(
+        &self,
+        app: Data<&Arc<App>>,
+        opener: Opener<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<SubscriptionModel>, Problem> {
+        let found = expanded(&app, &SubscriptionId::parse(&id)?).await?;
+        match opener.may_open(&[&id], &found.customer.did, found.subscription.mode) {
+            true => Ok(Json(SubscriptionModel::new(&found, &app.site))),
+            false => Err(Problem::not_found()),
+        }
+    }
+
+    /// Change the description or the metadata.
+    #[oai(path = "/:id", method = "put")]
+    async fn update(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Subscriptions>,
+        id: Path<String>,
+        update: Json<UpdateModel>,
+    ) -> Result<Json<SubscriptionModel>, Problem> {
+        let id = SubscriptionId::parse(&id)?;
+        let metadata = update.0.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata);
+        billing::describe_subscription(&app.ctx, writes.mode, &id, update.0.description.as_deref(), metadata).await?;
+        show(&app, &id).await
+    }
+
+    /// What a subscription owes, by currency.
+    #[oai(path = "/:id/overdue/invoices", method = "get")]
+    async fn overdue(
+        &self,
+        app: Data<&Arc<App>>,
+        opener: Opener<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<OverdueModel>, Problem> {
+        let id = SubscriptionId::parse(&id)?;
+        let mut unit = app.ctx.store.read().await?;
+        let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;
+        let overdue = overdue_of(unit.as_mut(), &subscription.customer_id, Some(&id)).await?;
+        match opener.may_open(&[id.as_str()], &overdue.customer.did, subscription.mode) {
+            true => Ok(Json(overdue_model(&overdue, Some(&subscription), &app.site))),
+            false => Err(Problem::not_found()),
+        }
+    }
+}
+
+/// Whose subscriptions are listed: `None` within: of the whole store.
+struct Whose(Option<CustomerId>);
+
+async fn whose(app: &App, reader: &Reader<resources::Subscriptions>, named: Option<&str>) -> Result<Option<Whose>, Problem> {
+    let named = named.filter(|named| !named.is_empty());
+    let mut unit = app.ctx.store.read().await?;
+    let mode = reader.mode();
+    match (reader, named) {
+        (_, Some("all") | None) if reader.is_store() && (named.is_some() || matches!(reader, Reader::Key(..))) => Ok(Some(Whose(None))),
+        (Reader::Key(..), None) => Ok(Some(Whose(None))),
+        (Reader::Person(caller, _), None) => {
+            Ok(unit.customers().find_by_did(mode, &caller.user.did).await?.map(|own| Whose(Some(own.id))))
+        }
+        (reader, Some(named)) => {
+            let customer = match CustomerId::parse(named) {
+                Ok(id) => unit.customers().find(&id).await?,
+                Err(_) => match app.envelopes.parse_did(named) {
+                    Some(did) => unit.customers().find_by_did(mode, &did).await?,
+                    None => None,
+                },
+            };
+            match customer {
+                Some(customer) if reader.may_read(&customer.did, customer.mode) => Ok(Some(Whose(Some(customer.id)))),
+                Some(_) => Err(Problem::forbidden()),
+                None => Ok(None),
+            }
+        }
+    }
+}
+
+async fn listed(app: &App, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Json<SubscriptionListModel>, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    let found = unit.subscriptions().list(mode, filter, page).await?;
+    let expanded = expand_subscriptions(&app.ctx, unit.as_mut(), found.list).await?;
+    let list = expanded.iter().map(|one| SubscriptionModel::new(one, &app.site)).collect();
+    Ok(Json(SubscriptionListModel { count: found.count, list }))
+}
+
+async fn expanded(app: &App, id: &SubscriptionId) -> Result<ExpandedSubscription, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    let subscription = unit.subscriptions().find(id).await?.ok_or_else(Problem::not_found)?;
+    expand_subscriptions(&app.ctx, unit.as_mut(), vec![subscription]).await?.pop().ok_or_else(Problem::not_found)
+}
+
+/// The subscription as it stands.
+pub(super) async fn show(app: &App, id: &SubscriptionId) -> Result<Json<SubscriptionModel>, Problem> {
+    Ok(Json(SubscriptionModel::new(&expanded(app, id).await?, &app.site)))
+}
+
+/// The subscription, and for whom the actor changes it. Anybody else's does not exist for them.
+pub(super) async fn acted_on(
+    app: &App,
+    actor: &Actor<resources::Subscriptions>,
+    id: &str,
+) -> Result<(Subscription, Requester), Problem> {
+    let id = SubscriptionId::parse(id)?;
+    let mut unit = app.ctx.store.read().await?;
+    let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;
+    let holder: Did = match unit.customers().find(&subscription.customer_id).await? {
+        Some(customer) => customer.did,
+        None => return Err(Problem::not_found()),
+    };
+    if !actor.0.may_read(&holder, subscription.mode) {
+        return Err(Problem::not_found());
+    }
+    let requester = if actor.0.is_store() { Requester::Store } else { Requester::Customer };
+    Ok((subscription, requester))
+}

@@ -1,0 +1,202 @@
+use super::api::{acted_on, show};
+use super::model::SubscriptionModel;
+use crate::auth::{Actor, Writes, resources};
+use crate::exact::{Decimal, ExactJson};
+use crate::problem::Problem;
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use souk_domain::billing::{
+    self, CancelAt, CancelTerms, Feedback, RefundChoice, Requester, StakeChoice, Subscription, find_subscription,
+};
+use souk_domain::shared::{Amount, SubscriptionId, Timestamp};
+use std::sync::Arc;
+
+/// How a subscription is to end. A customer may name the end of the period, a reason and a comment.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Cancelation")]
+pub struct CancelModel {
+    /// now, current_period_end or custom.
+    pub at: Option<String>,
+    /// For `custom`, in unix seconds.
+    pub time: Option<i64>,
+    /// none, proration or last.
+    pub refund: Option<String>,
+    pub feedback: Option<String>,
+    pub comment: Option<String>,
+    /// none, proration or slash.
+    pub staking: Option<String>,
+    #[oai(rename = "slashReason")]
+    pub slash_reason: Option<String>,
+    /// customer: somebody who runs the store acts for themselves.
+    pub cancel_from: Option<String>,
+}
+
+impl CancelModel {
+    fn read(self) -> Result<CancelTerms, Problem> {
+        fn choice<T>(name: &str, value: Option<String>, fallback: T, read: fn(&str) -> Option<T>) -> Result<T, Problem> {
+            match value.filter(|value| !value.is_empty()) {
+                Some(value) => read(&value).ok_or_else(|| Problem::bad(format!("{name} is invalid"))),
+                None => Ok(fallback),
+            }
+        }
+        let at = match self.at.as_deref() {
+            None | Some("" | "current_period_end") => CancelAt::PeriodEnd,
+            Some("now") => CancelAt::Now,
+            Some("custom") => CancelAt::Time(self.time.map(Timestamp::from_seconds).ok_or_else(|| Problem::bad("time is required"))?),
+            Some(_) => return Err(Problem::bad("at is invalid")),
+        };
+        Ok(CancelTerms {
+            at,
+            refund: choice("refund", self.refund, RefundChoice::None, RefundChoice::from_name)?,
+            stake: choice("staking", self.staking, StakeChoice::None, StakeChoice::from_name)?,
+            slash_reason: self.slash_reason.unwrap_or_default(),
+            feedback: choice("feedback", self.feedback, None, |name| Feedback::from_name(name).map(Some))?,
+            comment: self.comment.unwrap_or_default(),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Recovery")]
+pub struct RecoveryModel {
+    pub subscription: SubscriptionModel,
+    /// The stake was revoked: the wallet has to leave a new one (action `re-stake`) before the subscription goes on.
+    #[oai(rename = "needStake")]
+    pub need_stake: bool,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "StakeReturn")]
+pub struct StakeReturnModel {
+    pub success: bool,
+    #[oai(rename = "subscriptionId")]
+    pub subscription_id: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "StakeSlash")]
+pub struct SlashModel {
+    /// A human decimal; absent: all of it.
+    pub amount: Option<Decimal>,
+    pub reason: String,
+}
+
+pub struct ManageApi;
+
+#[OpenApi(prefix_path = "/api/subscriptions")]
+impl ManageApi {
+    /// Cancel a subscription. A trial ends at once.
+    #[oai(path = "/:id/cancel", method = "put")]
+    async fn cancel(
+        &self,
+        app: Data<&Arc<App>>,
+        actor: Actor<resources::Subscriptions>,
+        id: Path<String>,
+        terms: Json<CancelModel>,
+    ) -> Result<Json<SubscriptionModel>, Problem> {
+        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
+        let by = if terms.cancel_from.as_deref() == Some("customer") { Requester::Customer } else { requester };
+        billing::cancel(&app.ctx, by, &subscription.id, &terms.0.read()?).await?;
+        show(&app, &subscription.id).await
+    }
+
+    /// Whether the end that was asked for can be taken back, and whether that needs a new stake.
+    #[oai(path = "/:id/recover-info", method = "get")]
+    async fn recover_info(
+        &self,
+        app: Data<&Arc<App>>,
+        actor: Actor<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<RecoveryModel>, Problem> {
+        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        let recovery = billing::recovery(&app.ctx, &subscription.id).await?;
+        recovered(&app, &subscription, recovery.needs_stake).await
+    }
+
+    /// Take back the end that was asked for. With `needStake` nothing has changed yet.
+    #[oai(path = "/:id/recover", method = "put")]
+    async fn recover(
+        &self,
+        app: Data<&Arc<App>>,
+        actor: Actor<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<RecoveryModel>, Problem> {
+        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        let recovery = billing::recover(&app.ctx, &subscription.id).await?;
+        recovered(&app, &subscription, recovery.needs_stake).await
+    }
+
+    /// Pause a subscription: it charges nothing until it is resumed.
+    #[oai(path = "/:id/pause", method = "put")]
+    async fn pause(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<SubscriptionModel>, Problem> {
+        let id = of_store(&app, writes, &id).await?;
+        billing::pause(&app.ctx, &id).await?;
+        show(&app, &id).await
+    }
+
+    /// Let a paused subscription go on; a new period begins when the old one is over.
+    #[oai(path = "/:id/resume", method = "put")]
+    async fn resume(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<SubscriptionModel>, Problem> {
+        let id = of_store(&app, writes, &id).await?;
+        billing::resume(&app.ctx, &id).await?;
+        show(&app, &id).await
+    }
+
+    /// Give the stake of an ended subscription back now, before its waiting time is over.
+    #[oai(path = "/:id/return-stake", method = "put")]
+    async fn return_stake(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<StakeReturnModel>, Problem> {
+        let id = of_store(&app, writes, &id).await?;
+        billing::return_stake(&app.ctx, &id).await?;
+        Ok(Json(StakeReturnModel { success: true, subscription_id: id.to_string() }))
+    }
+
+    /// Take a stake, or a part of it. It pays what is owed first.
+    #[oai(path = "/:id/slash-stake", method = "put")]
+    async fn slash_stake(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Subscriptions>,
+        id: Path<String>,
+        slash: ExactJson<SlashModel>,
+    ) -> Result<Json<SubscriptionModel>, Problem> {
+        let id = of_store(&app, writes, &id).await?;
+        let mut unit = app.ctx.store.read().await?;
+        let subscription = find_subscription(unit.as_mut(), writes.mode, &id).await?;
+        let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or_else(Problem::not_found)?;
+        drop(unit);
+        let amount = slash.0.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose();
+        let amount = amount.map_err(|error| Problem::bad(error.to_string()))?;
+        billing::slash_stake(&app.ctx, &id, amount, &slash.0.reason).await?;
+        show(&app, &id).await
+    }
+}
+
+async fn recovered(app: &App, subscription: &Subscription, need_stake: bool) -> Result<Json<RecoveryModel>, Problem> {
+    Ok(Json(RecoveryModel { subscription: show(app, &subscription.id).await?.0, need_stake }))
+}
+
+/// The id of a subscription of the writer's mode.
+async fn of_store(app: &App, writes: Writes<resources::Subscriptions>, id: &str) -> Result<SubscriptionId, Problem> {
+    let id = SubscriptionId::parse(id)?;
+    let mut unit = app.ctx.store.read().await?;
+    find_subscription(unit.as_mut(), writes.mode, &id).await?;
+    Ok(id)
+}

@@ -1,0 +1,296 @@
+//! Subscriptions as payment-kit.md 2 spells them. Times are unix seconds, amounts base units in texts.
+
+use crate::routes::prices::{PriceModel, ProductModel};
+use crate::routes::invoices::InvoiceModel;
+use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel};
+use crate::state::Site;
+use poem_openapi::Object;
+use souk_domain::billing::{Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, Subscription};
+use souk_domain::payment::{Grant, Mandate};
+use souk_domain::shared::{CurrencyId, Timestamp};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionItem")]
+pub struct ItemModel {
+    pub id: String,
+    pub price_id: String,
+    pub quantity: u64,
+    pub price: PriceModel,
+}
+
+impl From<&ExpandedItem> for ItemModel {
+    fn from(item: &ExpandedItem) -> Self {
+        let product = Some(Box::new(ProductModel::from(&item.product)));
+        Self {
+            id: item.item.id.to_string(),
+            price_id: item.item.price_id.to_string(),
+            quantity: item.item.quantity,
+            price: PriceModel { product, ..PriceModel::from(&item.price) },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CancelationDetails")]
+pub struct CancellationModel {
+    /// cancellation_requested, cancellation_by_store or payment_failed.
+    pub reason: String,
+    pub feedback: Option<String>,
+    pub comment: String,
+}
+
+impl From<&Cancellation> for CancellationModel {
+    fn from(cancellation: &Cancellation) -> Self {
+        Self {
+            reason: cancellation.reason.name().to_owned(),
+            feedback: cancellation.feedback.map(|feedback| feedback.name().to_owned()),
+            comment: cancellation.comment.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionStake")]
+pub struct StakeModel {
+    pub amount: String,
+    /// held, waiting, returning, returned, slashing, slashed or revoked.
+    pub status: String,
+    pub tx_hash: String,
+    pub return_at: Option<i64>,
+}
+
+impl From<&Stake> for StakeModel {
+    fn from(stake: &Stake) -> Self {
+        Self {
+            amount: stake.amount.to_string(),
+            status: stake.status.name().to_owned(),
+            tx_hash: stake.reference.clone(),
+            return_at: stake.return_at.map(Timestamp::seconds),
+        }
+    }
+}
+
+/// What it is charged by.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionMandate")]
+pub struct MandateModel {
+    /// delegation or card.
+    #[oai(rename = "type")]
+    pub kind: String,
+    /// The most of one charge in the subscription's currency.
+    pub limit: Option<String>,
+    pub brand: Option<String>,
+    pub last4: Option<String>,
+}
+
+impl MandateModel {
+    fn of(mandate: &Mandate, currency: &CurrencyId) -> Option<Self> {
+        Some(match mandate.grant.as_ref()? {
+            Grant::Delegation { limits, .. } => Self {
+                kind: "delegation".to_owned(),
+                limit: limits.iter().find(|(id, _)| id == currency).map(|(_, most)| most.to_string()),
+                brand: None,
+                last4: None,
+            },
+            Grant::Card(card) => {
+                Self { kind: "card".to_owned(), limit: None, brand: Some(card.brand.clone()), last4: Some(card.last4.clone()) }
+            }
+        })
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "NextInvoice")]
+pub struct NextInvoiceModel {
+    pub amount: String,
+    pub at: i64,
+}
+
+impl From<NextInvoice> for NextInvoiceModel {
+    fn from(next: NextInvoice) -> Self {
+        Self { amount: next.amount.to_string(), at: next.at.seconds() }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CustomerReference")]
+pub struct CustomerReference {
+    pub id: String,
+    pub did: String,
+    pub name: String,
+    pub email: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "TestClockReference")]
+pub struct ClockReference {
+    pub id: String,
+    pub now: i64,
+}
+
+/// What other objects tell of their subscription.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionReference")]
+pub struct SubscriptionReference {
+    pub id: String,
+    pub description: String,
+    pub status: String,
+    pub current_period_end: i64,
+}
+
+impl From<&Subscription> for SubscriptionReference {
+    fn from(subscription: &Subscription) -> Self {
+        Self {
+            id: subscription.id.to_string(),
+            description: subscription.description.clone(),
+            status: subscription.status.name().to_owned(),
+            current_period_end: subscription.period.end.seconds(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Subscription")]
+pub struct SubscriptionModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    /// trialing, active, past_due, paused or canceled.
+    pub status: String,
+    pub description: String,
+    pub customer_id: String,
+    pub currency_id: String,
+    pub default_payment_method_id: String,
+    pub collection_method: String,
+    pub start_date: i64,
+    pub billing_cycle_anchor: i64,
+    pub current_period_start: i64,
+    pub current_period_end: i64,
+    pub trial_start: Option<i64>,
+    pub trial_end: Option<i64>,
+    pub cancel_at_period_end: bool,
+    /// When it ends by request.
+    pub cancel_at: Option<i64>,
+    pub canceled_at: Option<i64>,
+    pub ended_at: Option<i64>,
+    pub cancelation_details: Option<CancellationModel>,
+    pub days_until_cancel: u32,
+    pub past_due_since: Option<i64>,
+    pub paused_at: Option<i64>,
+    pub latest_invoice_id: Option<String>,
+    pub items: Vec<ItemModel>,
+    pub staking: Option<StakeModel>,
+    pub mandate: Option<MandateModel>,
+    pub next_invoice: Option<NextInvoiceModel>,
+    pub customer: CustomerReference,
+    #[oai(rename = "paymentCurrency")]
+    pub payment_currency: CurrencyModel,
+    #[oai(rename = "paymentMethod")]
+    pub payment_method: MethodModel,
+    pub test_clock: Option<ClockReference>,
+    pub metadata: BTreeMap<String, String>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl SubscriptionModel {
+    #[must_use]
+    pub fn new(expanded: &ExpandedSubscription, site: &Site) -> Self {
+        let ExpandedSubscription { subscription, items, customer, method, currency, mandate, clock, next_invoice } = expanded;
+        let seconds = |at: Option<Timestamp>| at.map(Timestamp::seconds);
+        Self {
+            id: subscription.id.to_string(),
+            object: "subscription".to_owned(),
+            livemode: subscription.mode.is_live(),
+            status: subscription.status.name().to_owned(),
+            description: subscription.description.clone(),
+            customer_id: subscription.customer_id.to_string(),
+            currency_id: subscription.currency_id.to_string(),
+            default_payment_method_id: subscription.method_id.to_string(),
+            collection_method: "charge_automatically".to_owned(),
+            start_date: subscription.trial.map_or(subscription.created_at, |trial| trial.start).seconds(),
+            billing_cycle_anchor: subscription.anchor.seconds(),
+            current_period_start: subscription.period.start.seconds(),
+            current_period_end: subscription.period.end.seconds(),
+            trial_start: seconds(subscription.trial.map(|trial| trial.start)),
+            trial_end: seconds(subscription.trial.map(|trial| trial.end)),
+            cancel_at_period_end: subscription.cancel_at_period_end,
+            cancel_at: seconds(subscription.ends_at()),
+            canceled_at: seconds(subscription.canceled_at),
+            ended_at: seconds(subscription.ended_at),
+            cancelation_details: subscription.cancellation.as_ref().map(CancellationModel::from),
+            days_until_cancel: subscription.days_until_cancel,
+            past_due_since: seconds(subscription.past_due_since),
+            paused_at: seconds(subscription.paused_at),
+            latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
+            items: items.iter().map(ItemModel::from).collect(),
+            staking: subscription.stake.as_ref().map(StakeModel::from),
+            mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
+            next_invoice: next_invoice.map(NextInvoiceModel::from),
+            customer: CustomerReference {
+                id: customer.id.to_string(),
+                did: customer.did.to_string(),
+                name: customer.name.clone(),
+                email: customer.email.clone(),
+            },
+            payment_currency: CurrencyModel::from(currency),
+            payment_method: MethodModel::new(method, &[], site),
+            test_clock: clock.as_ref().map(|clock| ClockReference { id: clock.id.to_string(), now: clock.now.seconds() }),
+            metadata: subscription.metadata.clone(),
+            created_at: subscription.created_at.to_iso(),
+            updated_at: subscription.updated_at.to_iso(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionList")]
+pub struct SubscriptionListModel {
+    pub count: u64,
+    pub list: Vec<SubscriptionModel>,
+}
+
+/// What is owed in one currency.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "OverdueSum")]
+pub struct OwedModel {
+    pub amount: String,
+    pub currency: CurrencyModel,
+    pub method: MethodModel,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Overdue", skip_serializing_if_is_none)]
+pub struct OverdueModel {
+    /// By the id of the currency.
+    pub summary: BTreeMap<String, OwedModel>,
+    /// Oldest first.
+    pub invoices: Vec<InvoiceModel>,
+    pub subscription: Option<SubscriptionReference>,
+    #[oai(rename = "subscriptionCount")]
+    pub subscription_count: Option<u64>,
+    pub customer: Option<CustomerModel>,
+}
+
+/// `subscription`: of one of them; else of the customer as a whole.
+#[must_use]
+pub fn overdue_model(overdue: &Overdue, subscription: Option<&Subscription>, site: &Site) -> OverdueModel {
+    let methods: Vec<_> = overdue.sums.iter().map(|sum| sum.method.clone()).collect();
+    let currencies: Vec<_> = overdue.sums.iter().map(|sum| sum.currency.clone()).collect();
+    let owed = overdue.sums.iter().map(|sum| {
+        let model = OwedModel {
+            amount: sum.amount.to_string(),
+            currency: CurrencyModel::from(&sum.currency),
+            method: MethodModel::new(&sum.method, &[], site),
+        };
+        (sum.currency.id.to_string(), model)
+    });
+    OverdueModel {
+        summary: owed.collect(),
+        invoices: overdue.invoices.iter().map(|invoice| InvoiceModel::new(invoice, None, &methods, &currencies, site)).collect(),
+        subscription: subscription.map(SubscriptionReference::from),
+        subscription_count: subscription.is_none().then_some(overdue.subscriptions as u64),
+        customer: Some(CustomerModel::from(&overdue.customer)),
+    }
+}

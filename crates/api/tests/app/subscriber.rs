@@ -1,0 +1,215 @@
+//! Somebody with a subscription, without the checkout that leads to one.
+
+use super::{Buyer, TestApp};
+use souk_domain::billing::{
+    DAYS_UNTIL_CANCEL, Period, Scope, Subscription, SubscriptionItem, SubscriptionStatus, period, renew_due, retry_due,
+};
+use souk_domain::customer::Customer;
+use souk_domain::payment::{Grant, Mandate, MandateAsk, MandateStatus, Outcome};
+use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Usage};
+use souk_domain::shared::{
+    Amount, CustomerId, Language, MandateId, Mode, PriceId, ProductId, SubscriptionId, SubscriptionItemId,
+};
+use std::time::Duration;
+
+/// One token of the sandbox, in base units.
+pub const TOKEN: u128 = 1_000_000_000_000_000_000;
+pub const WEEK: Duration = Duration::from_secs(7 * 86_400);
+
+pub struct Subscriber {
+    pub buyer: Buyer,
+    pub customer: CustomerId,
+    pub product: ProductId,
+    pub price: PriceId,
+    pub id: SubscriptionId,
+}
+
+/// What is subscribed to, and where it stands.
+pub struct Terms {
+    /// Whole tokens for a week, and dollars for the card.
+    pub tokens: u128,
+    /// Charged by what is reported.
+    pub metered: bool,
+    pub trial: Option<Duration>,
+    /// The most of one charge, in whole tokens.
+    pub limit: u128,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self { tokens: 10, metered: false, trial: None, limit: 100 }
+    }
+}
+
+fn price_of(app: &TestApp, product: &ProductId, tokens: u128, cycle: Cycle, metered: bool) -> Price {
+    let now = app.ctx.now();
+    let usage = if metered { Usage::Metered(Aggregate::Sum) } else { Usage::Licensed };
+    Price {
+        id: PriceId::new(now, app.ctx.random.as_ref()),
+        mode: Mode::Test,
+        product_id: product.clone(),
+        active: true,
+        nickname: String::new(),
+        lookup_key: None,
+        currency_id: app.shop.token.clone(),
+        unit_amount: Amount::new(tokens * TOKEN),
+        currency_options: vec![CurrencyOption::per_unit(app.shop.dollar.clone(), Amount::new(tokens * 100))],
+        recurring: Some(Recurring { cycle, usage }),
+        tiers_mode: None,
+        tiers: Vec::new(),
+        custom: None,
+        upsells_to: None,
+        quantity_available: 0,
+        quantity_sold: 0,
+        quantity_limit_per_checkout: 0,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+pub fn cycle(interval: Interval) -> Cycle {
+    Cycle::new(interval, 1, Anchoring::Fixed).expect("a cycle")
+}
+
+impl TestApp {
+    /// A further price of a product.
+    pub async fn price(&self, product: &ProductId, tokens: u128, interval: Interval) -> PriceId {
+        let price = price_of(self, product, tokens, cycle(interval), false);
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        unit.prices().insert(&price).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        price.id
+    }
+
+    /// Signs somebody in, lets their wallet permit charges at the ledger, and begins a subscription now, its first invoice unpaid
+    /// for by nobody: the next period is the first that is charged.
+    pub async fn subscribe(&self, name: &str, terms: Terms) -> Subscriber {
+        let buyer = self.sign_in(name).await;
+        let (customer, mandate) = self.permit(&buyer, terms.limit).await;
+        let now = self.ctx.now();
+        let random = self.ctx.random.as_ref();
+        let product = Product {
+            id: ProductId::new(now, random),
+            mode: Mode::Test,
+            active: true,
+            name: "Monthly".to_owned(),
+            description: String::new(),
+            images: Vec::new(),
+            features: Vec::new(),
+            unit_label: None,
+            statement_descriptor: None,
+            default_price_id: None,
+            app: None,
+            cross_sells_to: None,
+            metadata: Metadata::new(),
+            created_at: now,
+            updated_at: now,
+        };
+        let price = price_of(self, &product.id, terms.tokens, cycle(Interval::Week), terms.metered);
+        let trial = terms.trial.map(|long| Period { start: now, end: now.plus(long) });
+        let anchor = trial.map_or(now, |trial| trial.end);
+        let subscription = Subscription {
+            id: SubscriptionId::new(now, random),
+            mode: Mode::Test,
+            status: if trial.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active },
+            description: "Monthly".to_owned(),
+            customer_id: customer.clone(),
+            method_id: self.shop.wallet.clone(),
+            currency_id: self.shop.token.clone(),
+            mandate_id: Some(mandate),
+            session_id: None,
+            items: vec![SubscriptionItem { id: SubscriptionItemId::new(now, random), price_id: price.id.clone(), quantity: 1 }],
+            cycle: cycle(Interval::Week),
+            anchor,
+            index: trial.is_none().then_some(0),
+            period: trial.unwrap_or_else(|| period(&cycle(Interval::Week), now, 0).expect("a period")),
+            trial,
+            cancel_at_period_end: false,
+            cancel_at: None,
+            canceled_at: None,
+            ended_at: None,
+            cancellation: None,
+            past_due_since: None,
+            paused_at: None,
+            days_until_cancel: DAYS_UNTIL_CANCEL,
+            billing_threshold: None,
+            stake: None,
+            latest_invoice_id: None,
+            clock_id: None,
+            due_at: None,
+            parked: None,
+            metadata: Metadata::new(),
+            created_at: now,
+            updated_at: now,
+            version: 0,
+        };
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        unit.products().insert(&product).await.expect("inserts");
+        unit.prices().insert(&price).await.expect("inserts");
+        unit.subscriptions().insert(&subscription).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        Subscriber { buyer, customer, product: product.id, price: price.id, id: subscription.id }
+    }
+
+    /// The customer of a buyer, and a permission that the network knows.
+    async fn permit(&self, buyer: &Buyer, limit: u128) -> (CustomerId, MandateId) {
+        let now = self.ctx.now();
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        let method = unit.methods().find(&self.shop.wallet).await.expect("reads").expect("a method");
+        let token = unit.methods().find_currency(&self.shop.token).await.expect("reads").expect("a currency");
+        let customer = Customer {
+            id: CustomerId::new(now, self.ctx.random.as_ref()),
+            mode: Mode::Test,
+            did: buyer.wallet.did().clone(),
+            name: format!("{} Example", buyer.name),
+            email: format!("{}@example.com", buyer.name),
+            phone: String::new(),
+            address: None,
+            language: Language::English,
+            created_at: now,
+            updated_at: now,
+        };
+        let customer = unit.customers().upsert(&customer).await.expect("upserts").id;
+        let most = Amount::new(limit * TOKEN);
+        let mandate = Mandate {
+            id: MandateId::new(now, self.ctx.random.as_ref()),
+            mode: Mode::Test,
+            customer_id: customer.clone(),
+            method_id: method.id.clone(),
+            status: MandateStatus::Active,
+            grant: Some(Grant::Delegation { payer: buyer.wallet.did().clone(), limits: vec![(token.id.clone(), most)] }),
+            created_at: now,
+            updated_at: now,
+        };
+        unit.mandates().put(&mandate).await.expect("puts");
+        unit.commit().await.expect("commits");
+        let ask = MandateAsk {
+            payer: buyer.wallet.did().clone(),
+            payer_key: buyer.wallet.public_key_base58(),
+            limits: vec![(token.clone(), most)],
+            reference: "a test".to_owned(),
+            nonce: u64::try_from(now.micros()).expect("a time"),
+        };
+        let rail = self.ctx.networks.wallet(method.kind).expect("a rail");
+        let prepared = rail.prepare_mandate(&method, &ask).expect("prepares");
+        let signature = buyer.wallet.sign_origin(&prepared.partial_tx).expect("signs");
+        let signed = rail.check_mandate(&method, &ask, &signature).expect("passes");
+        assert!(matches!(rail.send(&method, &token, &signed).await, Outcome::Settled(_)), "the network takes the permission");
+        (customer, mandate.id)
+    }
+
+    /// Lets the time pass, and everything happen that is due then.
+    pub async fn live_on(&self, by: Duration) {
+        self.advance(by);
+        self.round().await;
+    }
+
+    /// One round of the engine, and the jobs that follow from it.
+    pub async fn round(&self) {
+        let now = self.ctx.now();
+        renew_due(&self.ctx, &Scope::Wall, now, 100).await.expect("renews");
+        retry_due(&self.ctx, &Scope::Wall, now, 100).await.expect("retries");
+        self.drain().await;
+    }
+}

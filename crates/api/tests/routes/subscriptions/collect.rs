@@ -1,0 +1,103 @@
+use crate::app::{Connect, WEEK, Subscriber, TOKEN, Terms, TestApp, claim_of, page_tokens, wallet};
+use serde_json::{Value, json};
+
+/// Somebody whose permission is too small: a period stands unpaid.
+async fn in_debt(app: &TestApp, name: &str) -> Subscriber {
+    let one = app.subscribe(name, Terms { limit: 1, ..Terms::default() }).await;
+    app.live_on(WEEK).await;
+    one
+}
+
+async fn owed(one: &Subscriber) -> Value {
+    one.buyer.browser.get(&format!("/api/subscriptions/{}/overdue/invoices", one.id)).await.ok()
+}
+
+#[tokio::test]
+async fn what_is_overdue_is_summed_by_currency_and_paid_by_one_transfer() {
+    let app = TestApp::open().await;
+    let alice = in_debt(&app, "alice").await;
+    let token = app.shop.token.as_str();
+    let owes = owed(&alice).await;
+    assert_eq!(owes["summary"][token]["amount"], (10 * TOKEN).to_string());
+    assert_eq!(owes["subscription"]["status"], "past_due");
+    assert_eq!(owes["invoices"][0]["status"], "uncollectible");
+    let path = format!("/api/customers/{}/overdue/invoices", alice.buyer.wallet.did());
+    let of_all = alice.buyer.browser.get(&path).await.ok();
+    assert_eq!((&of_all["subscriptionCount"], &of_all["customer"]["id"]), (&json!(1), &json!(alice.customer.as_str())));
+
+    let query = format!("&currencyId={token}&customerId={}", alice.buyer.wallet.did());
+    let connect = Connect::begin(&app, &alice.buyer.browser, "collect-batch", &query).await;
+    let asked = connect.scan().await;
+    let done = connect.answer(&alice.buyer.wallet, &asked, claim_of(&alice.buyer.wallet, &asked)).await;
+    assert_eq!(done["status"], "ok", "{done}");
+    app.drain().await;
+    let owes = owed(&alice).await;
+    assert_eq!((&owes["summary"], &owes["subscription"]["status"]), (&json!({}), &json!("active")));
+    let again = Connect::begin(&app, &alice.buyer.browser, "collect-batch", &query).await;
+    assert_eq!(again.scan().await["errorMessage"], "Nothing is overdue");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_link_of_a_mail_pays_one_invoice_with_any_wallet() {
+    let app = TestApp::open().await;
+    let alice = in_debt(&app, "alice").await;
+    let invoice = owed(&alice).await["invoices"][0]["id"].as_str().expect("an id").to_owned();
+    let token = page_tokens().auth_token(&invoice, app.ctx.now());
+    let friend = wallet("friend");
+    app.networks.pour(friend.did().as_str()).await;
+    let stranger = app.browser();
+    let seen = stranger.get(&format!("/api/invoices/{invoice}?authToken={token}")).await.ok();
+    assert_eq!(seen["subscription"]["id"], alice.id.as_str());
+    assert_eq!(stranger.get(&format!("/api/did/collect/token?invoiceId={invoice}&action=pay")).await.status, 401);
+    let query = format!("&invoiceId={invoice}&action=pay&authToken={token}");
+    let connect = Connect::begin(&app, &stranger, "collect", &query).await;
+    let asked = connect.scan().await;
+    assert_eq!(asked["requestedClaims"][0]["type"], "authPrincipal");
+    let asked = connect.answer(&friend, &asked, json!([{ "type": "authPrincipal" }])).await;
+    let done = connect.answer(&friend, &asked, claim_of(&friend, &asked)).await;
+    assert_eq!(done["status"], "ok", "{done}");
+    let seen = stranger.get(&format!("/api/invoices/{invoice}?authToken={token}")).await.ok();
+    assert_eq!(seen["status"], "paid");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn debts_of_others_and_of_nobody_are_refused() {
+    let app = TestApp::open().await;
+    let alice = in_debt(&app, "alice").await;
+    let mallory = app.sign_in("mallory").await;
+    let token = app.shop.token.as_str();
+    let begin = async |query: String| mallory.browser.get(&format!("/api/did/collect-batch/token?x=1{query}")).await;
+    assert_eq!(begin(format!("&currencyId={token}&subscriptionId={}", alice.id)).await.status, 404);
+    let answer = begin(format!("&currencyId={token}")).await;
+    assert_eq!((answer.status, answer.json()["error"].as_str()), (400, Some("Either subscriptionId or customerId must be provided")));
+    assert_eq!(mallory.browser.get(&format!("/api/subscriptions/{}/overdue/invoices", alice.id)).await.status, 404);
+    assert_eq!(mallory.browser.get(&format!("/api/customers/{}/overdue/invoices", alice.customer)).await.status, 404);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_payment_that_the_network_refuses_is_told_and_may_be_tried_again() {
+    let app = TestApp::open().await;
+    let alice = in_debt(&app, "alice").await;
+    let poor = wallet("poor");
+    let invoice = owed(&alice).await["invoices"][0]["id"].as_str().expect("an id").to_owned();
+    let token = page_tokens().auth_token(&invoice, app.ctx.now());
+    let stranger = app.browser();
+    let query = format!("&invoiceId={invoice}&action=pay&authToken={token}");
+    for tries in 0..2 {
+        let connect = Connect::begin(&app, &stranger, "collect", &query).await;
+        let asked = connect.scan().await;
+        let asked = connect.answer(&poor, &asked, json!([{ "type": "authPrincipal" }])).await;
+        let done = connect.answer(&poor, &asked, claim_of(&poor, &asked)).await;
+        match tries {
+            0 => assert_eq!(done["status"], "error", "{done}"),
+            _ => assert_eq!(done["status"], "ok", "{done}"),
+        }
+        app.networks.pour(poor.did().as_str()).await;
+        app.advance(std::time::Duration::from_secs(1));
+    }
+    assert_eq!(owed(&alice).await["summary"], json!({}));
+    app.finish().await;
+}

@@ -1,0 +1,132 @@
+use crate::app::{Buyer, WEEK, Subscriber, TOKEN, Terms, TestApp};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+async fn put(buyer: &Buyer, one: &Subscriber, what: &str, body: Value) -> (u16, Value) {
+    let answer = buyer.browser.put(&format!("/api/subscriptions/{}/{what}", one.id), &body).await;
+    (answer.status, answer.json())
+}
+
+async fn seen(one: &Subscriber) -> Value {
+    one.buyer.browser.get(&format!("/api/subscriptions/{}", one.id)).await.ok()
+}
+
+#[tokio::test]
+async fn a_customer_cancels_at_the_end_of_the_period_and_may_take_it_back_until_then() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let terms = json!({ "at": "current_period_end", "feedback": "too_expensive", "comment": "sorry" });
+    let (status, body) = put(&alice.buyer, &alice, "cancel", terms).await;
+    assert_eq!((status, &body["status"], &body["cancel_at_period_end"]), (200, &json!("active"), &json!(true)));
+    let details = json!({ "reason": "cancellation_requested", "feedback": "too_expensive", "comment": "sorry" });
+    assert_eq!(body["cancelation_details"], details);
+    assert_eq!((&body["cancel_at"], &body["next_invoice"]), (&body["current_period_end"], &Value::Null));
+    let info = alice.buyer.browser.get(&format!("/api/subscriptions/{}/recover-info", alice.id)).await.ok();
+    assert_eq!(info["needStake"], false);
+    let (status, body) = put(&alice.buyer, &alice, "recover", json!({})).await;
+    assert_eq!((status, &body["subscription"]["cancel_at_period_end"]), (200, &json!(false)));
+    assert_eq!(put(&alice.buyer, &alice, "recover", json!({})).await.0, 400, "there is nothing to take back");
+    put(&alice.buyer, &alice, "cancel", json!({})).await;
+    app.live_on(WEEK).await;
+    let ended = seen(&alice).await;
+    assert_eq!((&ended["status"], &ended["ended_at"]), (&json!("canceled"), &ended["current_period_end"]));
+    let (status, body) = put(&alice.buyer, &alice, "recover", json!({})).await;
+    assert_eq!((status, body["error"].as_str()), (400, Some("This subscription cannot be resumed")));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_trial_ends_at_once_and_is_never_charged() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms { trial: Some(7 * DAY), ..Terms::default() }).await;
+    assert_eq!(seen(&alice).await["status"], "trialing");
+    let (status, body) = put(&alice.buyer, &alice, "cancel", json!({ "at": "current_period_end" })).await;
+    assert_eq!((status, &body["status"]), (200, &json!("canceled")));
+    app.live_on(8 * DAY).await;
+    assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 0);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_customer_may_not_ask_for_is_refused() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let mallory = app.sign_in("mallory").await;
+    for terms in [
+        json!({ "at": "now" }),
+        json!({ "at": "custom", "time": 4_000_000_000i64 }),
+        json!({ "refund": "last" }),
+        json!({ "staking": "slash" }),
+    ] {
+        assert_eq!(put(&alice.buyer, &alice, "cancel", terms.clone()).await.0, 403, "{terms}");
+    }
+    assert_eq!(put(&alice.buyer, &alice, "cancel", json!({ "feedback": "bored" })).await.0, 400);
+    assert_eq!(put(&mallory, &alice, "cancel", json!({})).await.0, 404);
+    for what in ["pause", "resume", "return-stake"] {
+        assert_eq!(put(&alice.buyer, &alice, what, json!({})).await.0, 403, "{what}");
+    }
+    assert_eq!(seen(&alice).await["status"], "active");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_store_ends_at_once_and_gives_the_rest_of_the_period_back() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let owner = app.owner().await;
+    app.live_on(WEEK).await;
+    app.advance(2 * DAY);
+    let (status, body) = put(&owner, &alice, "cancel", json!({ "at": "now", "refund": "proration" })).await;
+    assert_eq!((status, &body["status"]), (200, &json!("canceled")), "{body}");
+    app.drain().await;
+    let refunds = app.count("SELECT count(*) AS n FROM refunds WHERE status = 'succeeded'").await;
+    assert_eq!(refunds, 1);
+    let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await;
+    let five_sevenths = (10 * TOKEN * 5 / 7).to_string();
+    assert_eq!(back.len(), 1);
+    assert_eq!(back[0]["amount"], five_sevenths, "{back:?}");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_store_ends_at_a_time_and_nobody_takes_that_back() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let owner = app.owner().await;
+    let at = app.ctx.now().plus(3 * DAY).seconds();
+    let late = json!({ "at": "custom", "time": at, "refund": "last" });
+    assert_eq!(put(&owner, &alice, "cancel", late).await.0, 400, "money is decided at the end");
+    assert_eq!(put(&owner, &alice, "cancel", json!({ "at": "custom", "time": 5 })).await.0, 400);
+    let (status, body) = put(&owner, &alice, "cancel", json!({ "at": "custom", "time": at })).await;
+    assert_eq!((status, &body["cancel_at"]), (200, &json!(at)));
+    assert_eq!(put(&alice.buyer, &alice, "recover", json!({})).await.0, 400);
+    app.live_on(3 * DAY).await;
+    assert_eq!(seen(&alice).await["status"], "canceled");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_paused_subscription_charges_nothing_and_a_new_period_begins_when_it_goes_on() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let owner = app.owner().await;
+    assert_eq!(put(&owner, &alice, "resume", json!({})).await.0, 400);
+    assert_eq!(put(&owner, &alice, "pause", json!({})).await.1["status"], "paused");
+    app.live_on(WEEK + WEEK).await;
+    assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 0);
+    let (status, body) = put(&owner, &alice, "resume", json!({})).await;
+    assert_eq!((status, &body["status"]), (200, &json!("active")), "{body}");
+    assert_eq!(body["current_period_start"], app.ctx.now().seconds());
+    app.drain().await;
+    assert_eq!(app.count("SELECT count(*) AS n FROM invoices WHERE status = 'paid'").await, 1);
+    put(&owner, &alice, "pause", json!({})).await;
+    app.live_on(DAY).await;
+    let (_, body) = put(&owner, &alice, "resume", json!({})).await;
+    assert_eq!(body["status"], "active", "within the period nothing is charged again");
+    assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 1);
+    app.live_on(WEEK).await;
+    assert_eq!(app.count("SELECT count(*) AS n FROM invoices WHERE status = 'paid'").await, 2);
+    app.finish().await;
+}

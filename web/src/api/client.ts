@@ -1,4 +1,3 @@
-import { authToken } from '@/lib/auth-token';
 import { keptLivemode, livemode, setLivemode } from '@/lib/livemode';
 import { locale } from '@/lib/locale';
 import { ApiError } from './error';
@@ -30,15 +29,17 @@ export function idempotencyKey(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** The address of a call, with `locale`, `livemode`, the token of a mail's link, and no empty parameters. */
+let more = (): Query => ({});
+
+/** What the page adds to each of its calls. */
+export const alsoSend = (parameters: () => Query): void => {
+  more = parameters;
+};
+
+/** The address of a call, with `locale` and `livemode` and no empty parameters. */
 export function callAddress(path: string, query: Query = {}): string {
   const params = new URLSearchParams();
-  const all: Query = {
-    ...query,
-    locale: query.locale ?? locale(),
-    livemode: query.livemode ?? livemode(),
-    authToken: query.authToken ?? authToken(),
-  };
+  const all: Query = { ...more(), ...query, locale: query.locale ?? locale(), livemode: query.livemode ?? livemode() };
   for (const [key, value] of Object.entries(all)) {
     if (value !== undefined && value !== null && value !== '') params.append(key, String(value));
   }

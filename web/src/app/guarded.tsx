@@ -1,12 +1,12 @@
 import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useRef } from 'react';
+import { authToken } from '@/api/auth-token';
 import { useTexts } from '@/app/i18n';
 import { Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
 import { signIn } from '@/app/sign-in';
 import { Button } from '@/kit/button';
-import { authToken } from '@/lib/auth-token';
 
 /**
  * Once the session is known and nobody is signed in, asks for it and stays on the page's own address, so that

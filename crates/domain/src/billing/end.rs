@@ -179,7 +179,7 @@ pub(super) async fn move_stake(
 }
 
 /// A deposit that moved is told by an invoice of its own; a taken one settles what was owed, oldest first.
-pub(super) async fn stake_invoice(
+pub(crate) async fn stake_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,

@@ -37,12 +37,7 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
     }
     match &attempt.purpose {
         Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
-        Purpose::Mandate(mandate) => {
-            let mandate = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?;
-            let ended = Mandate { status: MandateStatus::Ended, updated_at: wall, ..mandate };
-            unit.mandates().put(&ended).await?;
-            Ok(())
-        }
+        Purpose::Mandate(mandate) => mandate_refused(ctx, unit, mandate).await,
         Purpose::Stake(_) => Ok(()),
         // The wallet has taken the deposit back meanwhile, or its network does not give it: somebody has to look.
         Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(unit, subscription, wall).await,
@@ -108,7 +103,21 @@ async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentInte
     }
 }
 
-async fn mandate_given(ctx: &Context, unit: &mut dyn UnitOfWork, id: &MandateId, settlement: &Settlement) -> Result<(), BillingError> {
+/// A permission that was asked for was not given.
+pub(crate) async fn mandate_refused(ctx: &Context, unit: &mut dyn UnitOfWork, id: &MandateId) -> Result<(), BillingError> {
+    let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
+    let ended = Mandate { status: MandateStatus::Ended, updated_at: ctx.now(), ..mandate };
+    unit.mandates().put(&ended).await?;
+    Ok(())
+}
+
+/// A permission was given: a delegation that was asked for, or a card that was kept.
+pub(crate) async fn mandate_given(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &MandateId,
+    settlement: &Settlement,
+) -> Result<(), BillingError> {
     let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
     let grant = settlement.card.clone().map(Grant::Card).or(mandate.grant);
     let given = Mandate { status: MandateStatus::Active, grant, updated_at: ctx.now(), ..mandate };

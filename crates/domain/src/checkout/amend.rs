@@ -1,9 +1,11 @@
 //! Changing a session before it is paid.
 
-use super::{Session, SessionStatus};
+use super::submit::open_attempt;
+use super::{Session, SessionMode, SessionStatus};
 use crate::context::Context;
-use crate::pricing::{QUANTITY_MAX, QuantityError, check_quantity};
-use crate::shared::{PriceId, SessionId, StorageError};
+use crate::pricing::{CustomAmountError, Price, QUANTITY_MAX, QuantityError, Rate, check_quantity};
+use crate::shared::{Amount, CurrencyId, Mode, PriceId, SessionId, StorageError};
+use crate::storage::UnitOfWork;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AmendError {
@@ -16,27 +18,53 @@ pub enum AmendError {
     Fixed,
     #[error("The quantity of this item cannot be changed")]
     NotAdjustable,
+    #[error("This is not offered with your order")]
+    NotOffered,
+    #[error("The amount of this item cannot be chosen")]
+    NotCustom,
+    #[error("Multiple items with custom unit amount are not supported")]
+    SeveralCustomAmounts,
+    #[error(transparent)]
+    CustomAmount(#[from] CustomAmountError),
+    #[error("Currency not configured for price")]
+    CurrencyNotConfigured,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
+/// A session that may still be changed.
+pub(super) async fn amendable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Session, AmendError> {
+    let session = unit.sessions().find(id).await?.ok_or(AmendError::NotFound)?;
+    if session.is_expired(ctx.now()) {
+        return Err(AmendError::Expired);
+    }
+    if session.status != SessionStatus::Open || open_attempt(unit, &session).await?.is_some() {
+        return Err(AmendError::Fixed);
+    }
+    Ok(session)
+}
+
+/// Writes a changed session. What was submitted no longer holds: a wallet must not pay the old amount for the new order.
+/// False: somebody was faster, and it is to be read again.
+pub(super) async fn write(ctx: &Context, mut unit: Box<dyn UnitOfWork>, session: Session) -> Result<bool, AmendError> {
+    let changed = Session { method_id: None, updated_at: ctx.now(), ..session };
+    let written = unit.sessions().update(&changed).await?;
+    if written {
+        unit.commit().await?;
+    }
+    Ok(written)
+}
+
 /// Sets how many of an item are bought. Stock is taken at submit; here it is only looked at.
 pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, quantity: u64) -> Result<(), AmendError> {
-    let now = ctx.now();
     loop {
         let mut unit = ctx.store.begin().await?;
-        let mut session = unit.sessions().find(id).await?.ok_or(AmendError::NotFound)?;
-        if session.is_expired(now) {
-            return Err(AmendError::Expired);
-        }
-        if session.status != SessionStatus::Open || has_open_attempt(unit.as_mut(), &session).await? {
-            return Err(AmendError::Fixed);
-        }
-        let price = unit.prices().find(price_id).await?.ok_or(AmendError::NotFound)?;
-        let held = unit.prices().holds(id).await?.iter().find(|hold| hold.price_id == *price_id).map_or(0, |hold| hold.quantity);
+        let mut session = amendable(ctx, unit.as_mut(), id).await?;
         let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(AmendError::NotFound)?;
+        let price = unit.prices().find(item.sold()).await?.ok_or(AmendError::NotFound)?;
+        let held = unit.prices().holds(id).await?.iter().find(|hold| hold.price_id == price.id).map_or(0, |hold| hold.quantity);
         let range = item.adjustable.ok_or(AmendError::NotAdjustable)?;
         if quantity == 0 || quantity > QUANTITY_MAX || quantity < range.minimum {
             return Err(AmendError::NotAdjustable);
@@ -46,19 +74,81 @@ pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, 
             return Err(QuantityError::ExceedPurchaseLimit.into());
         }
         item.quantity = quantity;
-        // What was submitted no longer holds: a wallet must not pay the old amount for the new order.
-        session.method_id = None;
-        session.updated_at = now;
-        if unit.sessions().update(&session).await? {
-            unit.commit().await?;
+        if write(ctx, unit, session).await? {
             return Ok(());
         }
     }
 }
 
-async fn has_open_attempt(unit: &mut dyn crate::storage::UnitOfWork, session: &Session) -> Result<bool, StorageError> {
-    match &session.intent_id {
-        Some(intent) => Ok(unit.attempts().open_of_intent(intent).await?.is_some()),
-        None => Ok(false),
+/// Exchanges an item's price for the longer cycle that it offers.
+pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId) -> Result<(), AmendError> {
+    loop {
+        let mut unit = ctx.store.begin().await?;
+        let mut session = amendable(ctx, unit.as_mut(), id).await?;
+        let item = session.items.iter_mut().find(|item| item.price_id == *from).ok_or(AmendError::NotFound)?;
+        let price = unit.prices().find(from).await?.ok_or(AmendError::NotFound)?;
+        if price.upsells_to.as_ref() != Some(to) {
+            return Err(AmendError::NotOffered);
+        }
+        let target = unit.prices().find(to).await?.filter(|target| is_on_sale(target, session.mode));
+        let target = target.ok_or(AmendError::NotOffered)?;
+        if target.rate_in(&session.currency_id).is_none() {
+            return Err(AmendError::CurrencyNotConfigured);
+        }
+        item.upsell = Some(target.id);
+        if write(ctx, unit, session).await? {
+            return Ok(());
+        }
+    }
+}
+
+fn is_on_sale(price: &Price, mode: Mode) -> bool {
+    price.active && price.is_recurring() && price.mode == mode
+}
+
+/// Takes an exchange back. `from` is the price that was chosen, or the one it was chosen instead of.
+pub async fn downsell(ctx: &Context, id: &SessionId, from: &PriceId) -> Result<(), AmendError> {
+    loop {
+        let mut unit = ctx.store.begin().await?;
+        let mut session = amendable(ctx, unit.as_mut(), id).await?;
+        let chosen = session.items.iter_mut().find(|item| item.upsell.is_some() && (item.price_id == *from || item.sold() == from));
+        chosen.ok_or(AmendError::NotFound)?.upsell = None;
+        if write(ctx, unit, session).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// Sets what the buyer pays for an item that lets them choose, in base units of `currency` (absent: the session's).
+pub async fn set_amount(
+    ctx: &Context,
+    id: &SessionId,
+    price_id: &PriceId,
+    amount: Amount,
+    currency: Option<&CurrencyId>,
+) -> Result<(), AmendError> {
+    loop {
+        let mut unit = ctx.store.begin().await?;
+        let mut session = amendable(ctx, unit.as_mut(), id).await?;
+        if session.items.len() > 1 {
+            return Err(AmendError::SeveralCustomAmounts);
+        }
+        let currency_id = currency.unwrap_or(&session.currency_id).clone();
+        let currency = unit.methods().find_currency(&currency_id).await?.filter(|found| found.mode == session.mode);
+        let currency = currency.ok_or(AmendError::CurrencyNotConfigured)?;
+        let price = unit.prices().find(price_id).await?.ok_or(AmendError::NotFound)?;
+        let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(AmendError::NotFound)?;
+        match price.rate_in(&currency_id).ok_or(AmendError::CurrencyNotConfigured)? {
+            // What recurs is charged what its price says.
+            Rate::Custom(custom) if session.kind == SessionMode::Payment => {
+                custom.check(amount, currency.decimals, currency.maximum_precision)?;
+            }
+            _ => return Err(AmendError::NotCustom),
+        }
+        item.custom_amount = Some(amount);
+        session.currency_id = currency_id;
+        if write(ctx, unit, session).await? {
+            return Ok(());
+        }
     }
 }

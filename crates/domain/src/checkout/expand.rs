@@ -1,11 +1,13 @@
 //! A session with everything its page shows.
 
+use super::submit::open_attempt;
 use super::{PaymentLink, Session};
-use crate::billing::Invoice;
+use crate::billing::{Invoice, Subscription, time_of};
+use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Attempt, Currency, Intent, Method};
 use crate::pricing::{Price, Product};
-use crate::shared::{SessionId, StorageError};
+use crate::shared::{PriceId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::{App, Entitlement};
 
@@ -22,10 +24,31 @@ pub struct Expanded {
     pub invoice: Option<Invoice>,
     pub customer: Option<Customer>,
     pub entitlements: Vec<(Entitlement, App)>,
+    /// Those that it began.
+    pub subscriptions: Vec<Subscription>,
+    /// Prices of longer cycles that items may be, or are, exchanged for.
+    pub upsells: Vec<Price>,
+    /// The time that the customer lives in.
+    pub now: Timestamp,
+}
+
+impl Expanded {
+    /// The prices that are paid, with their products, in the order of the items. `None`: one of them is gone.
+    #[must_use]
+    pub fn sold(&self) -> Option<Vec<(Price, Product)>> {
+        let sold = |item: &super::LineItem| {
+            let (price, product) = self.items.iter().find(|(price, _)| price.id == item.price_id)?;
+            match &item.upsell {
+                Some(upsell) => Some((self.upsells.iter().find(|price| price.id == *upsell)?.clone(), product.clone())),
+                None => Some((price.clone(), product.clone())),
+            }
+        };
+        self.session.items.iter().map(sold).collect()
+    }
 }
 
 /// Reads a session and what it refers to. `None`: no such session.
-pub async fn expand(unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Option<Expanded>, StorageError> {
+pub async fn expand(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Option<Expanded>, StorageError> {
     let Some(session) = unit.sessions().find(id).await? else { return Ok(None) };
     let link = match &session.link_id {
         Some(link) => unit.links().find(link).await?,
@@ -35,6 +58,11 @@ pub async fn expand(unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Option<
     let prices = unit.prices().find_all(&price_ids).await?;
     let product_ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
     let products = unit.products().find_all(&product_ids).await?;
+    let offered = prices.iter().filter_map(|price| price.upsells_to.clone());
+    let mut upsell_ids: Vec<PriceId> = offered.chain(session.items.iter().filter_map(|item| item.upsell.clone())).collect();
+    upsell_ids.sort();
+    upsell_ids.dedup();
+    let upsells = if upsell_ids.is_empty() { Vec::new() } else { unit.prices().find_all(&upsell_ids).await? };
     let items = session
         .items
         .iter()
@@ -49,7 +77,7 @@ pub async fn expand(unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Option<
     let (mut intent, mut attempt) = (None, None);
     if let Some(intent_id) = &session.intent_id {
         intent = unit.intents().find(intent_id).await?;
-        attempt = unit.attempts().open_of_intent(intent_id).await?;
+        attempt = open_attempt(unit, &session).await?;
     }
     let invoice = match &session.invoice_id {
         Some(invoice) => unit.invoices().find(invoice).await?,
@@ -69,5 +97,28 @@ pub async fn expand(unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Option<
             Some((entitlement, app))
         })
         .collect();
-    Ok(Some(Expanded { session, link, items, methods, currencies, intent, attempt, invoice, customer, entitlements }))
+    let mut now = ctx.now();
+    let subscriptions = match session.is_complete() && !session.subscription_ids.is_empty() {
+        true => unit.subscriptions().find_all(&session.subscription_ids).await?,
+        false => Vec::new(),
+    };
+    if let (false, Some(customer)) = (session.subscription_ids.is_empty(), &customer) {
+        let clock = unit.clocks().of_customer(&customer.id).await?;
+        now = time_of(ctx, unit, clock.map(|clock| clock.id).as_ref()).await?;
+    }
+    Ok(Some(Expanded {
+        session,
+        link,
+        items,
+        methods,
+        currencies,
+        intent,
+        attempt,
+        invoice,
+        customer,
+        entitlements,
+        subscriptions,
+        upsells,
+        now,
+    }))
 }

@@ -1,5 +1,6 @@
 //! Sessions whose time is over.
 
+use super::submit::{give_back, open_attempt};
 use super::{Session, SessionStatus, settle};
 use crate::context::Context;
 use crate::payment::IntentStatus;
@@ -57,10 +58,7 @@ pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError>
 pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireError> {
     let mut unit = ctx.store.read().await?;
     let session = unit.sessions().find(id).await?.ok_or(ExpireError::NotFound)?;
-    let open = match &session.intent_id {
-        Some(intent) => unit.attempts().open_of_intent(intent).await?,
-        None => None,
-    };
+    let open = open_attempt(unit.as_mut(), &session).await?;
     drop(unit);
     if session.status != SessionStatus::Open {
         return Err(ExpireError::NotOpen);
@@ -77,14 +75,18 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     if session.status != SessionStatus::Open {
         return Err(ExpireError::NotOpen);
     }
-    if let Some(intent) = &session.intent_id {
-        if unit.attempts().open_of_intent(intent).await?.is_some() {
-            return Err(ExpireError::PaymentInFlight);
-        }
-        unit.intents().mark(intent, IntentStatus::Canceled, None, now).await?;
+    if open_attempt(unit.as_mut(), &session).await?.is_some() {
+        return Err(ExpireError::PaymentInFlight);
     }
-    if let Some(invoice) = &session.invoice_id {
-        unit.invoices().void_draft(invoice, now).await?;
+    if let Some(id) = &session.intent_id {
+        unit.intents().mark(id, IntentStatus::Canceled, None, now).await?;
+        let intent = unit.intents().find(id).await?;
+        for invoice in intent.iter().flat_map(|intent| &intent.invoices) {
+            unit.invoices().void_draft(invoice, now).await?;
+        }
+    }
+    if let Some(deposit) = session.deposit.as_ref().filter(|deposit| deposit.reference.is_some()) {
+        give_back(ctx, unit.as_mut(), &session, deposit, now).await?;
     }
     // Stock after intent and invoice, as submit and settlement take it: whoever takes locks in one order never waits in a circle.
     unit.prices().release(id).await?;

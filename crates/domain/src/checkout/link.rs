@@ -1,8 +1,9 @@
 //! Payment links: what a seller publishes, and what a session is started from.
 
+use super::SubscriptionTerms;
 use crate::customer::PageInfo;
 use crate::pricing::{CatalogueFilter, Metadata};
-use crate::shared::{CurrencyId, Listed, Mode, Page, PaymentLinkId, PriceId, StorageError, Text, Timestamp};
+use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PaymentLinkId, PriceId, StorageError, Text, Timestamp};
 use async_trait::async_trait;
 
 /// A price in a link or a session, and how many of it.
@@ -12,6 +13,25 @@ pub struct LineItem {
     pub quantity: u64,
     /// Whether the buyer may change the quantity, and between which bounds.
     pub adjustable: Option<QuantityRange>,
+    /// The price of a longer cycle that was chosen instead.
+    pub upsell: Option<PriceId>,
+    /// Whether it was offered beside the others and taken.
+    pub cross_sell: bool,
+    /// What the buyer chose to pay for the whole item, in the session's currency.
+    pub custom_amount: Option<Amount>,
+}
+
+impl LineItem {
+    #[must_use]
+    pub const fn new(price_id: PriceId, quantity: u64) -> Self {
+        Self { price_id, quantity, adjustable: None, upsell: None, cross_sell: false, custom_amount: None }
+    }
+
+    /// The price that is paid.
+    #[must_use]
+    pub fn sold(&self) -> &PriceId {
+        self.upsell.as_ref().unwrap_or(&self.price_id)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +57,9 @@ pub struct PaymentLink {
     pub items: Vec<LineItem>,
     pub currency_id: CurrencyId,
     pub form: FormOptions,
+    pub terms: SubscriptionTerms,
+    /// Whether what is offered beside the items must be taken.
+    pub requires_cross_sell: bool,
     /// Shown when a purchase is complete.
     pub custom_message: Text,
     /// Where the buyer goes afterwards, instead of the confirmation.

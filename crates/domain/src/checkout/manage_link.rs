@@ -1,13 +1,13 @@
 //! Running payment links and integrators' sessions.
 
 use super::start::check_items;
-use super::{FormOptions, LineItem, NewSession, PaymentLink, Session, StartError, create_session};
+use super::{FormOptions, LineItem, NewSession, PaymentLink, Session, StartError, SubscriptionTerms, create_session};
 use crate::context::Context;
 use crate::customer::PageInfo;
 use crate::pricing::{Metadata, QUANTITY_MAX};
 use crate::shared::{
-    CurrencyId, DESCRIPTION_MAX, InputError, Mode, PaymentLinkId, SessionId, StorageError, Text, check_address, check_metadata, check_name,
-    check_text,
+    AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, PaymentLinkId, SessionId, StorageError, Text, check_address,
+    check_metadata, check_name, check_text,
 };
 use crate::storage::MANAGEMENT;
 
@@ -25,6 +25,10 @@ pub enum LinkError {
     Range,
     #[error("expires_at must be between now and 30 days from now")]
     BadExpiry,
+    #[error("mode does not fit the items")]
+    Mode,
+    #[error("an amount of subscription_data is not valid: {0}")]
+    Amount(AmountError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -36,6 +40,7 @@ impl From<StartError> for LinkError {
             StartError::Inactive | StartError::Misconfigured => Self::Items,
             StartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
             StartError::BadExpiry => Self::BadExpiry,
+            StartError::Mode => Self::Mode,
             StartError::Storage(error) => Self::Storage(error),
         }
     }
@@ -51,6 +56,8 @@ pub struct LinkFields {
     pub currency_id: Option<CurrencyId>,
     pub collect_phone: Option<bool>,
     pub require_address: Option<bool>,
+    pub terms: Option<SubscriptionTerms>,
+    pub requires_cross_sell: Option<bool>,
     pub custom_message: Option<Text>,
     /// `Some(None)`: the confirmation is shown instead.
     pub redirect_url: Option<Option<String>>,
@@ -62,7 +69,7 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
     let now = ctx.now();
     let items = fields.items.clone().ok_or(InputError::Required("line_items"))?;
     let mut unit = ctx.store.begin().await?;
-    let currency_id = check_items(unit.as_mut(), mode, &items, fields.currency_id.clone()).await?;
+    let (currency_id, _) = check_items(unit.as_mut(), mode, &items, fields.currency_id.clone()).await?;
     let blank = PaymentLink {
         id: PaymentLinkId::new(now, ctx.random.as_ref()),
         mode,
@@ -71,6 +78,8 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
         items,
         currency_id,
         form: FormOptions::default(),
+        terms: SubscriptionTerms::default(),
+        requires_cross_sell: false,
         custom_message: Text::default(),
         redirect_url: None,
         metadata: Metadata::new(),
@@ -114,7 +123,8 @@ pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, L
     check_metadata(&new.metadata)?;
     let success_url = new.success_url.as_deref().map(|url| check_address("success_url", url)).transpose()?;
     let cancel_url = new.cancel_url.as_deref().map(|url| check_address("cancel_url", url)).transpose()?;
-    Ok(create_session(ctx, NewSession { success_url, cancel_url, ..new }).await?)
+    let terms = new.terms.clone().checked()?;
+    Ok(create_session(ctx, NewSession { success_url, cancel_url, terms, ..new }).await?)
 }
 
 /// Replaces what an integrator attached to a session; nothing else of a session can be changed from outside.
@@ -148,6 +158,10 @@ fn with_fields(mut link: PaymentLink, fields: LinkFields) -> Result<PaymentLink,
     link.form.collect_phone = fields.collect_phone.unwrap_or(link.form.collect_phone);
     link.form.require_address = fields.require_address.unwrap_or(link.form.require_address);
     link.form.page_info = fields.page_info.unwrap_or(link.form.page_info);
+    if let Some(terms) = fields.terms {
+        link.terms = terms.checked()?;
+    }
+    link.requires_cross_sell = fields.requires_cross_sell.unwrap_or(link.requires_cross_sell);
     if let Some(message) = fields.custom_message {
         let check = |text: &str| check_text("custom_message", text, DESCRIPTION_MAX);
         link.custom_message = Text { en: check(&message.en)?, zh: check(&message.zh)? };

@@ -1,12 +1,12 @@
 //! Checkout sessions: one visit to the till.
 
-use super::{FormOptions, LineItem};
+use super::{FormOptions, LineItem, SessionMode, SubscriptionTerms};
 use crate::access::Did;
 use crate::customer::Contact;
 use crate::pricing::Metadata;
 use crate::shared::{
-    Amount, CurrencyId, CustomerId, InvoiceId, Listed, MethodId, Mode, Page, PaymentIntentId, PaymentLinkId, SessionId, StorageError,
-    Timestamp,
+    Amount, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, PaymentLinkId, SessionId,
+    StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
 use std::time::Duration;
@@ -68,10 +68,22 @@ impl PaymentStatus {
     }
 }
 
+/// The stake that a checkout asks of a wallet, for its first subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deposit {
+    pub amount: Amount,
+    pub method_id: MethodId,
+    pub currency_id: CurrencyId,
+    pub payer: Did,
+    /// The network's name of it, once it is held there.
+    pub reference: Option<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub id: SessionId,
     pub mode: Mode,
+    pub kind: SessionMode,
     pub status: SessionStatus,
     pub payment_status: PaymentStatus,
     pub link_id: Option<PaymentLinkId>,
@@ -79,6 +91,9 @@ pub struct Session {
     /// The currency it began with, then the one it was submitted in.
     pub currency_id: CurrencyId,
     pub form: FormOptions,
+    pub terms: SubscriptionTerms,
+    /// Whether what is offered beside the items must be taken.
+    pub requires_cross_sell: bool,
     pub success_url: Option<String>,
     pub cancel_url: Option<String>,
     /// Whose it is, from the first submit on. Nobody else can submit it then.
@@ -88,6 +103,13 @@ pub struct Session {
     pub method_id: Option<MethodId>,
     pub intent_id: Option<PaymentIntentId>,
     pub invoice_id: Option<InvoiceId>,
+    /// The subscriptions that it begins, named at submit; their rows are written when it completes.
+    pub subscription_ids: Vec<SubscriptionId>,
+    /// The permission that they are charged by.
+    pub mandate_id: Option<MandateId>,
+    pub deposit: Option<Deposit>,
+    /// When the trial ends, as it was reckoned at submit.
+    pub trial_end: Option<Timestamp>,
     pub amount_total: Amount,
     pub metadata: Metadata,
     pub expires_at: Timestamp,
@@ -103,6 +125,12 @@ impl Session {
     pub const fn is_complete(&self) -> bool {
         matches!(self.status, SessionStatus::Complete)
             && matches!(self.payment_status, PaymentStatus::Paid | PaymentStatus::NoPaymentRequired)
+    }
+
+    /// Whether a stake is still to be made.
+    #[must_use]
+    pub fn lacks_deposit(&self) -> bool {
+        self.deposit.as_ref().is_some_and(|deposit| deposit.reference.is_none())
     }
 
     /// SPEC.md 4: expired when `expires_at` is not later than now. A complete session does not expire.

@@ -1,15 +1,16 @@
 //! What becomes of an attempt, and the one way a session completes (invariants 1, 3, 4, 10).
 
-use super::{PaymentStatus, Session, SessionStatus};
+use super::proceed::{Step, step};
+use super::{Deposit, PaymentStatus, Session, SessionMode, SessionStatus, subscribe};
 use crate::billing::{self, BillingError};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, LedgerError, Movement, Reason};
 use crate::payment::{
-    Asker, Attempt, AttemptKind, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, RailError, Refusal, Settlement, ask, card_ask,
-    next_check, not_opened, setup_outcome,
+    Asker, Attempt, AttemptKind, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, RailError, Refusal, Settlement, SetupAsk, ask,
+    card_ask, next_check, not_opened, setup_outcome,
 };
-use crate::shared::{AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, StorageError, Timestamp};
+use crate::shared::{AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use futures_util::FutureExt;
@@ -35,6 +36,8 @@ pub enum SettleError {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
     Billing(BillingError),
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -46,6 +49,7 @@ impl From<BillingError> for SettleError {
             BillingError::Orphan => Self::Orphan,
             BillingError::Contended => Self::Contended,
             BillingError::Ledger(error) => Self::Ledger(error),
+            BillingError::Rail(error) => Self::Rail(error),
             BillingError::Storage(error) => Self::Storage(error),
             other => Self::Billing(other),
         }
@@ -71,10 +75,15 @@ pub(super) async fn settle_first(ctx: &Context, id: &AttemptId) -> Result<(), Se
     pursue(ctx, id, Asker::First).await
 }
 
+/// What the settlement of one attempt writes down to be charged next is sent at once.
 async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker) -> Result<(), SettleError> {
-    let Some(pursued) = load(ctx, id).await? else { return Ok(()) };
-    let outcome = ask(ctx, &pursued, asker).await;
-    apply(ctx, pursued, outcome, asker).await
+    let mut next = Some((id.clone(), asker));
+    while let Some((id, asker)) = next.take() {
+        let Some(pursued) = load(ctx, &id).await? else { return Ok(()) };
+        let outcome = ask(ctx, &pursued, asker).await;
+        next = apply(ctx, pursued, outcome, asker).await?.map(|charge| (charge, Asker::First));
+    }
+    Ok(())
 }
 
 /// Asks the network to give the attempt up. True when no attempt stands open any more.
@@ -87,6 +96,13 @@ pub(super) async fn end(ctx: &Context, id: &AttemptId) -> Result<bool, SettleErr
         (AttemptKind::CardSetup { provider_id, .. }, Some(rail)) if !provider_id.is_empty() => {
             setup_outcome(provider_id, rail.cancel_setup(&pursued.method, provider_id).await)
         }
+        (AttemptKind::CardSetup { holder, .. }, Some(rail)) => {
+            let ask = SetupAsk { attempt: pursued.attempt.id.clone(), holder: holder.clone() };
+            match rail.open_setup(&pursued.method, &ask).await {
+                Ok(setup) => setup_outcome(&setup.provider_id, rail.cancel_setup(&pursued.method, &setup.provider_id).await),
+                Err(error) => not_opened(error),
+            }
+        }
         (AttemptKind::Card { .. }, Some(rail)) => match rail.open(&pursued.method, &pursued.currency, &card_ask(&pursued.attempt)).await {
             // Perhaps it was opened and the answer got lost: the same key finds it, and it can be ended by name.
             Ok(intent) => rail.cancel(&pursued.method, &pursued.currency, &intent.provider_id).await,
@@ -95,7 +111,9 @@ pub(super) async fn end(ctx: &Context, id: &AttemptId) -> Result<bool, SettleErr
         _ => ask(ctx, &pursued, Asker::Worker).await,
     };
     let id = pursued.attempt.id.clone();
-    apply(ctx, pursued, outcome, Asker::Worker).await?;
+    if let Some(charge) = apply(ctx, pursued, outcome, Asker::Worker).await? {
+        pursue(ctx, &charge, Asker::First).await?;
+    }
     Ok(load(ctx, &id).await?.is_none())
 }
 
@@ -143,14 +161,23 @@ async fn load(ctx: &Context, id: &AttemptId) -> Result<Option<Pursued>, SettleEr
 /// Writes down that a card intent could not be opened.
 pub(super) async fn note_not_opened(ctx: &Context, id: &AttemptId, error: RailError) -> Result<(), SettleError> {
     let Some(pursued) = load(ctx, id).await? else { return Ok(()) };
-    apply(ctx, pursued, not_opened(error), Asker::First).await
+    apply(ctx, pursued, not_opened(error), Asker::First).await.map(drop)
 }
 
-async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome, asker: Asker) -> Result<(), SettleError> {
+/// Answers the charge that was written down in its wake.
+async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome, asker: Asker) -> Result<Option<AttemptId>, SettleError> {
     let attempt = &pursued.attempt;
-    let (Purpose::Payment(intent), Some(_)) = (&attempt.purpose, &attempt.session_id) else {
-        return note(ctx, &pursued, &outcome).await;
+    let intent = match (&attempt.purpose, &attempt.session_id) {
+        (Purpose::Payment(intent), Some(_)) => intent,
+        (Purpose::Mandate(_) | Purpose::Stake(_) | Purpose::ReturnStake(_), Some(session)) => {
+            return given(ctx, attempt, session, &outcome, asker).await;
+        }
+        _ => return note(ctx, &pursued, &outcome).await.map(|()| None),
     };
+    paid(ctx, attempt, intent, outcome, asker).await.map(|()| None)
+}
+
+async fn paid(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, outcome: Outcome, asker: Asker) -> Result<(), SettleError> {
     match outcome {
         Outcome::Settled(settlement) if settlement.amount == attempt.amount => settled(ctx, attempt, intent, &settlement).await,
         Outcome::Settled(settlement) => {
@@ -170,6 +197,116 @@ async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome, asker: Asker) 
         Outcome::Absent => wait(ctx, (attempt, intent), asker, AttemptStatus::Open, None, IntentStatus::Processing).await,
         Outcome::Unknown(_) => wait(ctx, (attempt, intent), asker, AttemptStatus::Unknown, None, IntentStatus::Processing).await,
     }
+}
+
+/// What a session needs beside money: permissions and stakes. The session's next step is taken in the same unit of work, so that
+/// a crash in between leaves nothing waiting.
+async fn given(
+    ctx: &Context,
+    attempt: &Attempt,
+    session: &SessionId,
+    outcome: &Outcome,
+    asker: Asker,
+) -> Result<Option<AttemptId>, SettleError> {
+    for _ in 0..TRIES {
+        let now = ctx.now();
+        let mut unit = ctx.store.begin().await?;
+        let session = unit.sessions().find(session).await?.ok_or(SettleError::Orphan)?;
+        let settlement = match outcome {
+            Outcome::Settled(settlement) if settlement.amount == attempt.amount => settlement,
+            Outcome::Refused(refusal) => {
+                if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
+                    if let Purpose::Mandate(mandate) = &attempt.purpose {
+                        billing::mandate_refused(ctx, unit.as_mut(), mandate).await?;
+                    }
+                    if let Some(intent) = &session.intent_id {
+                        unit.intents().mark(intent, IntentStatus::RequiresAction, Some(refusal), now).await?;
+                    }
+                    unit.commit().await?;
+                }
+                return Ok(None);
+            }
+            other => {
+                let (status, marked, error) = match other {
+                    Outcome::Pending { requires_payer: true, last_error } => {
+                        (AttemptStatus::Open, IntentStatus::RequiresAction, last_error.as_ref())
+                    }
+                    Outcome::Pending { .. } | Outcome::Absent => (AttemptStatus::Open, IntentStatus::Processing, None),
+                    _ => (AttemptStatus::Unknown, IntentStatus::Processing, None),
+                };
+                let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
+                unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
+                if let Some(intent) = &session.intent_id {
+                    unit.intents().mark(intent, marked, error, now).await?;
+                }
+                unit.commit().await?;
+                return Ok(None);
+            }
+        };
+        if !unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, now).await? {
+            return Ok(None);
+        }
+        let Some(session) = receive(ctx, unit.as_mut(), attempt, session, settlement, now).await? else { continue };
+        match step(ctx, unit.as_mut(), session, now).await? {
+            Step::Raced => {}
+            Step::Charge(charge) => {
+                unit.commit().await?;
+                return Ok(Some(charge));
+            }
+            Step::Nothing | Step::Completed => {
+                unit.commit().await?;
+                return Ok(None);
+            }
+        }
+    }
+    Err(SettleError::Contended)
+}
+
+/// Writes down what was given. `None`: the session changed meanwhile, and the unit of work must be dropped.
+async fn receive(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    mut session: Session,
+    settlement: &Settlement,
+    now: Timestamp,
+) -> Result<Option<Session>, SettleError> {
+    match &attempt.purpose {
+        Purpose::Mandate(mandate) => {
+            billing::mandate_given(ctx, unit, mandate, settlement).await?;
+            if let Some(intent) = &session.intent_id {
+                unit.intents().mark(intent, IntentStatus::Processing, None, now).await?;
+            }
+        }
+        Purpose::ReturnStake(_) => book(ctx, unit, &session, attempt, Reason::ReturnStake, now).await?,
+        _ => {
+            book(ctx, unit, &session, attempt, Reason::Stake, now).await?;
+            if let Some(deposit) = session.deposit.take() {
+                session.deposit = Some(Deposit { amount: attempt.amount, reference: Some(settlement.reference.clone()), ..deposit });
+                session.updated_at = now;
+                if !unit.sessions().update(&session).await? {
+                    return Ok(None);
+                }
+                session.version += 1;
+            }
+        }
+    }
+    Ok(Some(session))
+}
+
+async fn book(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    attempt: &Attempt,
+    reason: Reason,
+    now: Timestamp,
+) -> Result<(), SettleError> {
+    let movement = Movement { method_id: &attempt.method_id, currency_id: &attempt.currency_id, amount: attempt.amount };
+    let id = EntryId::new(now, ctx.random.as_ref());
+    let entry = Entry::of_movement(id, session.mode, reason, attempt.id.as_str(), now, &movement)?;
+    unit.journal().book(&entry).await?;
+    Ok(())
 }
 
 /// What no session's payment is: renewals, refunds, permissions, deposits.
@@ -208,6 +345,12 @@ async fn refused(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, ref
     let mut unit = ctx.store.begin().await?;
     if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
         unit.intents().mark(intent, IntentStatus::RequiresAction, Some(refusal), now).await?;
+        if let Some(id) = attempt.session_id.as_ref().filter(|_| refusal.is_for_mandate()) {
+            // The permission does not suffice any more: the wallet is asked for another one. Where the session has changed
+            // meanwhile, the next try finds out again.
+            let session = unit.sessions().find(id).await?.ok_or(SettleError::Orphan)?;
+            unit.sessions().update(&Session { mandate_id: None, updated_at: now, ..session }).await?;
+        }
         unit.commit().await?;
     }
     Ok(())
@@ -225,6 +368,9 @@ async fn settled(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, set
         unit.intents().succeed(&intent.id, attempt.amount, &settlement.reference, &settlement.payer, now).await?;
         let session = intent.session_id.as_ref().ok_or(SettleError::Orphan)?;
         let session = unit.sessions().find(session).await?.ok_or(SettleError::Orphan)?;
+        if let Some(mandate) = session.mandate_id.as_ref().filter(|_| settlement.card.is_some()) {
+            billing::mandate_given(ctx, unit.as_mut(), mandate, settlement).await?;
+        }
         if complete(ctx, unit.as_mut(), session, Some(attempt), now).await? {
             unit.commit().await?;
             return Ok(());
@@ -243,13 +389,15 @@ pub(super) async fn complete(
 ) -> Result<bool, SettleError> {
     let random = ctx.random.as_ref();
     if let Some(attempt) = paid_by {
-        let movement = Movement { method_id: &attempt.method_id, currency_id: &attempt.currency_id, amount: attempt.amount };
-        let id = EntryId::new(now, random);
-        let entry = Entry::of_movement(id, session.mode, Reason::Payment, attempt.id.as_str(), now, &movement)?;
-        unit.journal().book(&entry).await?;
+        book(ctx, unit, &session, attempt, Reason::Payment, now).await?;
     }
-    if let Some(invoice) = &session.invoice_id {
-        unit.invoices().pay(invoice, session.amount_total, session.intent_id.as_ref(), now).await?;
+    match session.kind {
+        SessionMode::Payment => {
+            if let Some(invoice) = &session.invoice_id {
+                unit.invoices().pay(invoice, session.amount_total, session.intent_id.as_ref(), now).await?;
+            }
+        }
+        SessionMode::Subscription | SessionMode::Setup => subscribe::begin(ctx, unit, &session).await?,
     }
     unit.prices().sell(&session.id).await?;
     grant(ctx, unit, &session, now).await?;
@@ -276,7 +424,7 @@ pub(super) async fn complete(
 /// One entitlement for each app that was bought.
 async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, now: Timestamp) -> Result<(), StorageError> {
     let Some(holder) = &session.payer else { return Ok(()) };
-    let ids: Vec<_> = session.items.iter().map(|item| item.price_id.clone()).collect();
+    let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
     let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
     let products = unit.products().find_all(&ids).await?;

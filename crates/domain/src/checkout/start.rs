@@ -1,8 +1,11 @@
 //! Opening a session: from a link, or made by an integrator.
 
-use super::{FormOptions, LineItem, PaymentStatus, SESSION_LIFETIME, SESSION_LIFETIME_MAX, START_WINDOW, Session, SessionStatus};
+use super::{
+    FormOptions, LineItem, PaymentStatus, SESSION_LIFETIME, SESSION_LIFETIME_MAX, START_WINDOW, Session, SessionMode, SessionStatus,
+    SubscriptionTerms,
+};
 use crate::context::Context;
-use crate::pricing::{ITEMS_MAX, Metadata, QUANTITY_MAX};
+use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX};
 use crate::shared::{Amount, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
 use std::time::Duration;
 
@@ -24,6 +27,8 @@ pub enum StartError {
     CurrencyNotConfigured,
     #[error("expires_at must be between now and 30 days from now")]
     BadExpiry,
+    #[error("mode does not fit the items")]
+    Mode,
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -32,10 +37,14 @@ pub enum StartError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
     pub mode: Mode,
+    /// Absent: what follows from the items.
+    pub kind: Option<SessionMode>,
     pub items: Vec<LineItem>,
     /// Absent: the first item's own currency.
     pub currency_id: Option<CurrencyId>,
     pub form: FormOptions,
+    pub terms: SubscriptionTerms,
+    pub requires_cross_sell: bool,
     pub success_url: Option<String>,
     pub cancel_url: Option<String>,
     pub metadata: Metadata,
@@ -54,10 +63,15 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
     let key = format!("{link_id}:{}", visitor.0);
     let claimed = unit.sessions().claim_start(&key, &id, now, now.minus(START_WINDOW)).await?;
     if claimed == id {
+        let ids: Vec<_> = link.items.iter().map(|item| item.price_id.clone()).collect();
+        let prices = unit.prices().find_all(&ids).await?;
         let session = Session {
             mode: link.mode,
+            kind: SessionMode::of(&prices),
             link_id: Some(link.id),
             form: link.form,
+            terms: link.terms,
+            requires_cross_sell: link.requires_cross_sell,
             metadata: link.metadata,
             ..empty_session(id, link.items, link.currency_id, now, now.plus(SESSION_LIFETIME))
         };
@@ -75,10 +89,17 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
         return Err(StartError::BadExpiry);
     }
     let mut unit = ctx.store.begin().await?;
-    let currency_id = check_items(unit.as_mut(), new.mode, &new.items, new.currency_id).await?;
+    let (currency_id, prices) = check_items(unit.as_mut(), new.mode, &new.items, new.currency_id).await?;
+    let kind = new.kind.unwrap_or_else(|| SessionMode::of(&prices));
+    if !kind.fits(&prices) {
+        return Err(StartError::Mode);
+    }
     let session = Session {
         mode: new.mode,
+        kind,
         form: new.form,
+        terms: new.terms,
+        requires_cross_sell: new.requires_cross_sell,
         success_url: new.success_url,
         cancel_url: new.cancel_url,
         metadata: new.metadata,
@@ -89,13 +110,14 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
     Ok(session.id)
 }
 
-/// Each item names a price that is on sale in this mode and in one currency. Answers that currency.
+/// Each item names a price that is on sale in this mode and in one currency. Answers that currency, and the
+/// prices.
 pub async fn check_items(
     unit: &mut dyn crate::storage::UnitOfWork,
     mode: Mode,
     items: &[LineItem],
     currency: Option<CurrencyId>,
-) -> Result<CurrencyId, StartError> {
+) -> Result<(CurrencyId, Vec<Price>), StartError> {
     let sound = |item: &LineItem| (1..=QUANTITY_MAX).contains(&item.quantity);
     if items.is_empty() || items.len() > ITEMS_MAX || !items.iter().all(sound) {
         return Err(StartError::Misconfigured);
@@ -112,19 +134,22 @@ pub async fn check_items(
     if prices.iter().any(|price| price.unit_amount_in(&currency).is_none()) {
         return Err(StartError::CurrencyNotConfigured);
     }
-    Ok(currency)
+    Ok((currency, prices))
 }
 
 fn empty_session(id: SessionId, items: Vec<LineItem>, currency_id: CurrencyId, now: Timestamp, expires_at: Timestamp) -> Session {
     Session {
         id,
         mode: Mode::Test,
+        kind: SessionMode::default(),
         status: SessionStatus::Open,
         payment_status: PaymentStatus::Unpaid,
         link_id: None,
         items,
         currency_id,
         form: FormOptions::default(),
+        terms: SubscriptionTerms::default(),
+        requires_cross_sell: false,
         success_url: None,
         cancel_url: None,
         payer: None,
@@ -133,6 +158,10 @@ fn empty_session(id: SessionId, items: Vec<LineItem>, currency_id: CurrencyId, n
         method_id: None,
         intent_id: None,
         invoice_id: None,
+        subscription_ids: Vec::new(),
+        mandate_id: None,
+        deposit: None,
+        trial_end: None,
         amount_total: Amount::ZERO,
         metadata: Metadata::new(),
         expires_at,

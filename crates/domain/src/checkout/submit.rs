@@ -1,18 +1,23 @@
 //! Submitting the form: contact checked, stock held, invoice drafted, payment begun.
 
+use super::consent::deposit_of;
+use super::cross_sell::offered_beside;
+use super::proceed::errand_attempt;
 use super::settle::{self, complete};
-use super::{Expanded, LineItem, Session, SessionStatus, expand};
+use super::subscribe::{first_lines, reason_of};
+use super::{Deposit, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
 use crate::access::User;
-use crate::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus};
+use crate::billing::{BillTo, Invoice, InvoiceStatus, time_of};
 use crate::context::Context;
 use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, check_contact};
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, Outcome, Purpose, RailError, card_ask, next_check,
+    Attempt, AttemptKind, AttemptStatus, CardHolder, Currency, Errand, Intent, IntentStatus, Mandate, MandateStatus, Method, Outcome,
+    Purpose, RailError, SetupAsk, SetupOutcome, card_ask, next_check,
 };
-use crate::pricing::{CartError, CartItem, Hold, Price, Product, QuantityError, check_quantity, line_amounts};
+use crate::pricing::{CartError, CustomAmountError, Hold, Price, Product, QuantityError, Rate, check_quantity};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, MethodId, PaymentIntentId, PriceId, SessionId,
-    StorageError, Timestamp,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, SessionId,
+    StorageError, SubscriptionId, Timestamp,
 };
 use crate::storage::UnitOfWork;
 
@@ -43,6 +48,8 @@ pub struct CardForm {
     pub client_secret: String,
     /// Whether the provider says that it is paid already.
     pub settled: bool,
+    /// Whether the card is only kept, and charged later.
+    pub setup: bool,
 }
 
 /// Every way a submit is refused.
@@ -63,6 +70,14 @@ pub enum SubmitError {
     CurrencyNotConfigured,
     #[error("Multiple items with custom unit amount are not supported")]
     SeveralCustomAmounts,
+    #[error(transparent)]
+    CustomAmount(#[from] CustomAmountError),
+    /// Invoices of the customer stand unpaid.
+    #[error("Please pay your overdue invoices first")]
+    CustomerLimited,
+    /// What is offered beside the items must be taken.
+    #[error("Please choose what is offered with your order")]
+    RequireCrossSell,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("Validate failed")]
@@ -108,7 +123,7 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
         match try_submit(ctx, submission).await? {
             Step::Complete => {
                 let mut unit = ctx.store.read().await?;
-                let session = expand(unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
+                let session = expand(ctx, unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
                 return Ok(Submitted { session, card: None });
             }
             Step::Open(session) => {
@@ -145,6 +160,8 @@ struct Loaded {
     intent: Option<Intent>,
     attempt: Option<Attempt>,
     customer: Option<Customer>,
+    /// The time that the customer lives in.
+    customer_now: Timestamp,
 }
 
 /// `None`: the session is complete.
@@ -167,43 +184,100 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     if let Some(id) = &session.intent_id {
         held = unit.prices().holds(&session.id).await?;
         intent = unit.intents().find(id).await?;
-        attempt = unit.attempts().open_of_intent(id).await?;
+        attempt = open_attempt(unit.as_mut(), &session).await?;
     }
     let customer = unit.customers().find_by_did(session.mode, &submission.payer.did).await?;
-    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, customer }))
+    let mut customer_now = now;
+    if let Some(customer) = &customer {
+        if !unit.invoices().overdue(&customer.id).await?.is_empty() {
+            return Err(SubmitError::CustomerLimited);
+        }
+        if session.kind != SessionMode::Payment {
+            let clock = unit.clocks().of_customer(&customer.id).await?;
+            customer_now = time_of(ctx, unit.as_mut(), clock.map(|clock| clock.id).as_ref()).await?;
+        }
+    }
+    if session.requires_cross_sell
+        && !session.items.iter().any(|item| item.cross_sell)
+        && offered_beside(unit.as_mut(), &session, &currency.id).await?.is_some()
+    {
+        return Err(SubmitError::RequireCrossSell);
+    }
+    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, customer, customer_now }))
 }
 
 /// One try: what is loaded is judged, and all of it is written in one unit of work before any network is called.
 async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, SubmitError> {
     let now = ctx.now();
     let Some(loaded) = load(ctx, submission, now).await? else { return Ok(Step::Complete) };
-    let Loaded { session, method, currency, items, held, attempt, .. } = &loaded;
-    let cart: Vec<_> = session
-        .items
-        .iter()
-        .zip(items)
-        .map(|(item, (price, _))| CartItem { price, quantity: item.quantity, custom_amount: None })
-        .collect();
-    for item in &cart {
-        if let Err(error) = check_quantity(item.price, item.quantity, held_of(held, &item.price.id)) {
+    let Loaded { session, method, currency, items, held, attempt, customer_now, .. } = &loaded;
+    for (item, (price, _)) in session.items.iter().zip(items) {
+        if let Err(error) = check_quantity(price, item.quantity, held_of(held, &price.id)) {
             return Ok(Step::Short(error, session.version));
         }
     }
     let demands = ContactDemands { phone: session.form.collect_phone, address: session.form.require_address, card: method.kind.is_card() };
     let contact = check_contact(&submission.form, demands, &session.form.page_info).map_err(SubmitError::Fields)?;
-    let amounts = line_amounts(&cart, &currency.id)?;
-    let amount = Amount::sum(amounts.iter().copied())?;
+    check_custom(session, items, currency)?;
+    let terms = (session.kind, &session.terms);
+    let order = reckon(terms, &session.items, items, currency, !method.kind.is_card(), *customer_now)?;
     if let Some(attempt) = attempt {
-        let is_same = attempt.method_id == method.id && attempt.currency_id == currency.id && attempt.amount == amount;
+        let is_setup = matches!(attempt.kind, AttemptKind::CardSetup { .. });
+        let is_same = attempt.method_id == method.id
+            && attempt.currency_id == currency.id
+            && attempt.amount == order.due.now
+            && is_setup == (method.kind.is_card() && needs_setup(session.kind, &order));
         match attempt.kind {
             // The form may have been corrected; the payment stays the one that is open.
-            AttemptKind::Card { .. } if is_same => {}
-            AttemptKind::Card { .. } => return Ok(Step::Replace(attempt.id.clone())),
+            AttemptKind::Card { .. } | AttemptKind::CardSetup { .. } if is_same => {}
+            AttemptKind::Card { .. } | AttemptKind::CardSetup { .. } => return Ok(Step::Replace(attempt.id.clone())),
             _ => return Err(SubmitError::PaymentInFlight),
         }
     }
-    write_down(ctx, submission, loaded, contact, &amounts, now).await
+    write_down(ctx, submission, loaded, contact, order, now).await
 }
+
+/// Whether a card is asked for although nothing is due.
+fn needs_setup(kind: SessionMode, order: &Order) -> bool {
+    kind != SessionMode::Payment && order.due.now.is_zero()
+}
+
+/// What a session is waiting for: a payment, a permission, or a stake.
+pub(super) async fn open_attempt(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Option<Attempt>, StorageError> {
+    if let Some(intent) = &session.intent_id
+        && let Some(open) = unit.attempts().open_of_intent(intent).await?
+    {
+        return Ok(Some(open));
+    }
+    if session.kind == SessionMode::Payment {
+        return Ok(None);
+    }
+    if let Some(mandate) = &session.mandate_id
+        && let Some(open) = unit.attempts().open_of(&Purpose::Mandate(mandate.clone())).await?
+    {
+        return Ok(Some(open));
+    }
+    match session.subscription_ids.first() {
+        Some(first) if session.lacks_deposit() => unit.attempts().open_of(&Purpose::Stake(first.clone())).await,
+        _ => Ok(None),
+    }
+}
+
+/// What the buyer named, or what is proposed, is allowed in the currency that was chosen.
+fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Currency) -> Result<(), SubmitError> {
+    for (item, (price, _)) in session.items.iter().zip(items) {
+        if let Some(Rate::Custom(custom)) = price.rate_in(&currency.id) {
+            // An amount was named in one currency: in another it would be another amount.
+            let named = item.custom_amount.filter(|_| session.currency_id == currency.id);
+            if named.is_none() && item.custom_amount.is_some() {
+                return Err(SubmitError::CurrencyNotConfigured);
+            }
+            custom.check(named.unwrap_or_else(|| custom.proposed()), currency.decimals, currency.maximum_precision)?;
+        }
+    }
+    Ok(())
+}
+
 /// Rows are taken in the order of settlement: intent, invoice, stock, session. Prices come late, because buyers of one price wait
 /// for each other from there to the commit.
 async fn write_down(
@@ -211,14 +285,15 @@ async fn write_down(
     submission: &Submission,
     loaded: Loaded,
     contact: Contact,
-    amounts: &[Amount],
+    order: Order,
     now: Timestamp,
 ) -> Result<Step, SubmitError> {
-    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, customer } = loaded;
-    let amount = Amount::sum(amounts.iter().copied())?;
+    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, customer, .. } = loaded;
+    let amount = order.due.now;
     let mut unit = ctx.store.begin().await?;
     let customer = keep_customer(ctx, unit.as_mut(), &session, submission, &contact, customer, now).await?;
-    let invoice_id = session.invoice_id.clone().unwrap_or_else(|| InvoiceId::new(now, ctx.random.as_ref()));
+    let invoice_ids = names(session.invoice_id.as_ref(), known.as_ref(), order.parts.len(), || InvoiceId::new(now, ctx.random.as_ref()));
+    name_subscriptions(ctx, &mut session, &order, now);
     let intent_id = session.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(now, ctx.random.as_ref()));
     let description = describe(&items);
     let intent = Intent {
@@ -232,51 +307,59 @@ async fn write_down(
         currency_id: currency.id.clone(),
         method_id: method.id.clone(),
         customer_id: customer.id.clone(),
-        subscription_id: None,
+        subscription_id: session.subscription_ids.first().cloned(),
         session_id: Some(session.id.clone()),
-        invoices: vec![invoice_id.clone()],
+        invoices: invoice_ids.clone(),
         last_error: None,
         reference: String::new(),
         payer: String::new(),
-        created_at: known.map_or(now, |known| known.created_at),
+        created_at: known.as_ref().map_or(now, |known| known.created_at),
         updated_at: now,
     };
     if !unit.intents().put(&intent).await? {
         return Ok(Step::Raced);
     }
-    let invoice = Invoice {
-        id: invoice_id.clone(),
-        mode: session.mode,
-        number: None,
-        status: InvoiceStatus::Draft,
-        reason: BillingReason::Manual,
-        description,
-        customer_id: customer.id.clone(),
-        currency_id: currency.id.clone(),
-        method_id: method.id.clone(),
-        session_id: Some(session.id.clone()),
-        subscription_id: None,
-        period: None,
-        intent_id: Some(intent_id.clone()),
-        bill_to: BillTo {
-            name: contact.name.clone(),
-            email: contact.email.clone(),
-            phone: contact.phone.clone(),
-            address: Some(contact.address.clone()),
-        },
-        total: amount,
-        amount_paid: Amount::ZERO,
-        refusals: 0,
-        retry_at: None,
-        clock_id: None,
-        created_at: intent.created_at,
-        finalized_at: None,
-        paid_at: None,
-        updated_at: now,
+    let bill_to = BillTo {
+        name: contact.name.clone(),
+        email: contact.email.clone(),
+        phone: contact.phone.clone(),
+        address: Some(contact.address.clone()),
     };
-    let lines = invoice_lines(ctx, &invoice, &session, &items, amounts, now);
-    if !unit.invoices().put_draft(&invoice, &lines).await? {
-        return Ok(Step::Raced);
+    let mut first = None;
+    for (place, (part, id)) in order.parts.iter().zip(&invoice_ids).enumerate() {
+        let invoice = Invoice {
+            id: id.clone(),
+            mode: session.mode,
+            number: None,
+            status: InvoiceStatus::Draft,
+            reason: reason_of(session.kind),
+            description: describe_part(&session, &items, part),
+            customer_id: customer.id.clone(),
+            currency_id: currency.id.clone(),
+            method_id: method.id.clone(),
+            session_id: Some(session.id.clone()),
+            subscription_id: session.subscription_ids.get(place).cloned(),
+            period: None,
+            intent_id: Some(intent_id.clone()),
+            bill_to: bill_to.clone(),
+            total: part.now,
+            amount_paid: Amount::ZERO,
+            refusals: 0,
+            retry_at: None,
+            clock_id: None,
+            created_at: intent.created_at,
+            finalized_at: None,
+            paid_at: None,
+            updated_at: now,
+        };
+        let lines = first_lines(ctx, (&invoice.id, &currency.id), &session.items, &items, part, &order.amounts, now);
+        if !unit.invoices().put_draft(&invoice, &lines).await? {
+            return Ok(Step::Raced);
+        }
+        first = first.or(Some(invoice));
+    }
+    for left in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
+        unit.invoices().void_draft(left, now).await?;
     }
     if !hold_stock(unit.as_mut(), &session, &held, now).await? {
         return Ok(Step::Short(QuantityError::ExceedInventory, session.version));
@@ -285,21 +368,30 @@ async fn write_down(
         price.quantity_sold = price.quantity_sold.saturating_sub(held_of(&held, &price.id)) + item.quantity;
     }
 
+    let stake = deposit_of(session.deposit.clone(), order.stake, &method, &currency, &submission.payer.did);
+    if let Some(left) = session.deposit.take().filter(|left| left.reference.is_some() && Some(left) != stake.as_ref()) {
+        give_back(ctx, unit.as_mut(), &session, &left, now).await?;
+    }
+    session.deposit = stake;
     session.payer = Some(submission.payer.did.clone());
     session.customer_id = Some(customer.id.clone());
     session.contact = Some(contact);
     session.currency_id = currency.id.clone();
     session.method_id = Some(method.id.clone());
     session.intent_id = Some(intent_id.clone());
-    session.invoice_id = Some(invoice_id);
+    session.invoice_id = invoice_ids.first().cloned();
+    session.trial_end = order.trial_end;
     session.amount_total = amount;
     session.updated_at = now;
+    if session.kind != SessionMode::Payment {
+        session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
+    }
     if !unit.sessions().update(&session).await? {
         return Ok(Step::Raced);
     }
     session.version += 1;
 
-    if amount.is_zero() {
+    if amount.is_zero() && session.kind == SessionMode::Payment {
         if !complete(ctx, unit.as_mut(), session, None, now).await? {
             return Ok(Step::Raced);
         }
@@ -309,23 +401,9 @@ async fn write_down(
     let attempt = match open {
         Some(attempt) => Some(attempt),
         None if method.kind.is_card() => {
-            let attempt = Attempt {
-                id: AttemptId::new(now, ctx.random.as_ref()),
-                purpose: Purpose::Payment(intent_id),
-                session_id: Some(session.id.clone()),
-                method_id: method.id.clone(),
-                currency_id: currency.id.clone(),
-                amount,
-                status: AttemptStatus::Open,
-                kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new(), keep_for: None },
-                last_error: None,
-                checks: 0,
-                check_at: next_check(now, 0),
-                sent_at: None,
-                created_at: now,
-                updated_at: now,
-            };
-            let inserted = unit.attempts().insert(&attempt, &intent.invoices).await;
+            let attempt = card_attempt(ctx, &session, &intent, &customer, &method, now);
+            let covers: &[InvoiceId] = if amount.is_zero() { &[] } else { &intent.invoices };
+            let inserted = unit.attempts().insert(&attempt, covers).await;
             match inserted {
                 Ok(()) => Some(attempt),
                 Err(StorageError::Duplicate(_)) => return Ok(Step::Raced),
@@ -343,22 +421,133 @@ async fn write_down(
         currencies: vec![currency],
         intent: Some(intent),
         attempt,
-        invoice: Some(invoice),
+        invoice: first,
         customer: Some(customer),
         entitlements: Vec::new(),
+        subscriptions: Vec::new(),
+        upsells: Vec::new(),
+        now,
     })))
+}
+
+/// Names of the invoices: those of an earlier submit as far as they go.
+fn names(first: Option<&InvoiceId>, known: Option<&Intent>, count: usize, mut new: impl FnMut() -> InvoiceId) -> Vec<InvoiceId> {
+    let mut names = known.map(|known| known.invoices.clone()).unwrap_or_default();
+    if names.is_empty() {
+        names.extend(first.cloned());
+    }
+    names.truncate(count);
+    names.resize_with(count, &mut new);
+    names
+}
+
+fn name_subscriptions(ctx: &Context, session: &mut Session, order: &Order, now: Timestamp) {
+    let count = order.parts.iter().filter(|part| part.cycle.is_some()).count();
+    session.subscription_ids.truncate(count);
+    session.subscription_ids.resize_with(count, || SubscriptionId::new(now, ctx.random.as_ref()));
+}
+
+/// The permission that the session goes on with: one of the chosen method that stands, or a new one for a card.
+async fn mandate_for(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    method: &Method,
+    now: Timestamp,
+) -> Result<Option<MandateId>, StorageError> {
+    if let Some(id) = &session.mandate_id {
+        let known = unit.mandates().find(id).await?;
+        if known.is_some_and(|known| known.method_id == method.id && known.status != MandateStatus::Ended) {
+            return Ok(Some(id.clone()));
+        }
+    }
+    let (true, Some(customer_id)) = (method.kind.is_card(), &session.customer_id) else { return Ok(None) };
+    let mandate = Mandate {
+        id: MandateId::new(now, ctx.random.as_ref()),
+        mode: session.mode,
+        customer_id: customer_id.clone(),
+        method_id: method.id.clone(),
+        status: MandateStatus::Pending,
+        grant: None,
+        created_at: now,
+        updated_at: now,
+    };
+    unit.mandates().put(&mandate).await?;
+    Ok(Some(mandate.id))
+}
+
+/// What a card form is opened for: the payment, which keeps the card where it will be charged again, or only keeping it.
+fn card_attempt(ctx: &Context, session: &Session, intent: &Intent, customer: &Customer, method: &Method, now: Timestamp) -> Attempt {
+    let holder = CardHolder { customer: customer.id.clone(), name: customer.name.clone(), email: customer.email.clone() };
+    let (provider_id, client_secret) = (String::new(), String::new());
+    let (purpose, kind) = match &session.mandate_id {
+        None => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: None }),
+        Some(mandate) if intent.amount.is_zero() => {
+            (Purpose::Mandate(mandate.clone()), AttemptKind::CardSetup { provider_id, client_secret, holder })
+        }
+        Some(_) => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: Some(holder) }),
+    };
+    Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        purpose,
+        session_id: Some(session.id.clone()),
+        method_id: method.id.clone(),
+        currency_id: intent.currency_id.clone(),
+        amount: intent.amount,
+        status: AttemptStatus::Open,
+        kind,
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        sent_at: None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// A stake that no subscription will be secured by goes back to who made it.
+pub(super) async fn give_back(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    deposit: &Deposit,
+    now: Timestamp,
+) -> Result<(), settle::SettleError> {
+    let Some(first) = session.subscription_ids.first() else { return Ok(()) };
+    let method = unit.methods().find(&deposit.method_id).await?.ok_or(settle::SettleError::Orphan)?;
+    let currency = unit.methods().find_currency(&deposit.currency_id).await?.ok_or(settle::SettleError::Orphan)?;
+    let errand = Errand::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
+    let purpose = Purpose::ReturnStake(first.clone());
+    if let Some(attempt) = errand_attempt(ctx, session, (&method, &currency), errand, purpose, deposit.amount, now)? {
+        unit.attempts().insert(&attempt, &[]).await?;
+    }
+    Ok(())
 }
 
 /// The second half for cards: the provider's intent, under the attempt's key, then its names.
 async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt: &Attempt) -> Result<CardForm, SubmitError> {
-    if let AttemptKind::Card { client_secret, .. } = &attempt.kind
-        && !client_secret.is_empty()
-    {
-        return Ok(CardForm { client_secret: client_secret.clone(), settled: false });
+    let (client_secret, setup) = match &attempt.kind {
+        AttemptKind::Card { client_secret, .. } => (client_secret, false),
+        AttemptKind::CardSetup { client_secret, .. } => (client_secret, true),
+        _ => return Err(SubmitError::PaymentInFlight),
+    };
+    if !client_secret.is_empty() {
+        return Ok(CardForm { client_secret: client_secret.clone(), settled: false, setup });
     }
     let rail = ctx.networks.card(method.kind).ok_or(SubmitError::MethodNotSupported)?;
-    let intent = match rail.open(method, currency, &card_ask(attempt)).await {
-        Ok(intent) => intent,
+    let opened = match &attempt.kind {
+        AttemptKind::CardSetup { holder, .. } => {
+            let ask = SetupAsk { attempt: attempt.id.clone(), holder: holder.clone() };
+            let setup = rail.open_setup(method, &ask).await;
+            setup.map(|setup| (setup.provider_id, setup.client_secret, matches!(setup.outcome, SetupOutcome::Saved(_))))
+        }
+        _ => {
+            let intent = rail.open(method, currency, &card_ask(attempt)).await;
+            intent.map(|intent| (intent.provider_id, intent.client_secret, matches!(intent.outcome, Outcome::Settled(_))))
+        }
+    };
+    let (provider_id, client_secret, settled) = match opened {
+        Ok(opened) => opened,
         Err(error) => {
             settle::note_not_opened(ctx, &attempt.id, error.clone()).await?;
             return Err(error.into());
@@ -366,9 +555,9 @@ async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt:
     };
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    unit.attempts().name_card(&attempt.id, &intent.provider_id, &intent.client_secret, now).await?;
+    unit.attempts().name_card(&attempt.id, &provider_id, &client_secret, now).await?;
     unit.commit().await?;
-    Ok(CardForm { client_secret: intent.client_secret, settled: matches!(intent.outcome, Outcome::Settled(_)) })
+    Ok(CardForm { client_secret, settled, setup })
 }
 
 /// The visitor closed the card form: the provider's intent is ended, unless it has settled meanwhile.
@@ -378,13 +567,12 @@ pub async fn abandon_card(ctx: &Context, id: &SessionId, payer: &User) -> Result
     if session.payer.as_ref() != Some(&payer.did) {
         return Err(SubmitError::Forbidden);
     }
-    let open = match &session.intent_id {
-        Some(intent) => unit.attempts().open_of_intent(intent).await?,
-        None => None,
-    };
+    let open = open_attempt(unit.as_mut(), &session).await?;
     drop(unit);
     match open {
-        Some(attempt) if matches!(attempt.kind, AttemptKind::Card { .. }) => end_card(ctx, &attempt.id).await,
+        Some(attempt) if matches!(attempt.kind, AttemptKind::Card { .. } | AttemptKind::CardSetup { .. }) => {
+            end_card(ctx, &attempt.id).await
+        }
         _ => Ok(()),
     }
 }
@@ -416,8 +604,8 @@ async fn find_method(
 }
 
 /// Prices and products of the items, in their order.
-async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
-    let ids: Vec<_> = session.items.iter().map(|item| item.price_id.clone()).collect();
+pub(super) async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
+    let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let mut prices = unit.prices().find_all(&ids).await?;
     prices.sort_by_key(|price| ids.iter().position(|id| *id == price.id));
     if prices.is_empty() || prices.len() != ids.len() {
@@ -440,7 +628,7 @@ fn held_of(held: &[Hold], price: &PriceId) -> u64 {
 /// Holds exactly what the session now asks for. Prices are taken in the order of their ids, so that two buyers never wait for each other.
 /// False: there is not enough.
 async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[Hold], now: Timestamp) -> Result<bool, StorageError> {
-    let mut wanted: Vec<_> = session.items.iter().map(|item| Hold { price_id: item.price_id.clone(), quantity: item.quantity }).collect();
+    let mut wanted: Vec<_> = session.items.iter().map(|item| Hold { price_id: item.sold().clone(), quantity: item.quantity }).collect();
     wanted.sort_by(|a, b| a.price_id.cmp(&b.price_id));
     let same = wanted.len() == held.len() && wanted.iter().all(|hold| held.contains(hold));
     if same {
@@ -496,24 +684,11 @@ fn describe(items: &[(Price, Product)]) -> String {
     }
 }
 
-fn invoice_lines(
-    ctx: &Context,
-    invoice: &Invoice,
-    session: &Session,
-    items: &[(Price, Product)],
-    amounts: &[Amount],
-    now: Timestamp,
-) -> Vec<InvoiceItem> {
-    let line = |((item, (price, product)), amount): ((&LineItem, &(Price, Product)), &Amount)| InvoiceItem {
-        id: InvoiceItemId::new(now, ctx.random.as_ref()),
-        invoice_id: invoice.id.clone(),
-        price_id: Some(price.id.clone()),
-        description: product.name.clone(),
-        quantity: item.quantity,
-        unit_amount: price.unit_amount_in(&invoice.currency_id).unwrap_or_default(),
-        amount: *amount,
-        period: None,
-        calculation: Calculation::PerUnit { unit: price.unit_amount_in(&invoice.currency_id).unwrap_or_default(), quantity: item.quantity },
-    };
-    session.items.iter().zip(items).zip(amounts).map(line).collect()
+/// What a part of the session is called.
+fn describe_part(session: &Session, items: &[(Price, Product)], part: &Part) -> String {
+    if part.cycle.is_some() && !session.terms.description.is_empty() {
+        return session.terms.description.clone();
+    }
+    let of_part: Vec<_> = part.items.iter().map(|place| items[*place].clone()).collect();
+    describe(&of_part)
 }

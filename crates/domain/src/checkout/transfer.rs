@@ -7,7 +7,7 @@ use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Intent, Method, PreparedTransfer, Purpose, RailError, TransferAsk,
     next_check,
 };
-use crate::shared::{AttemptId, SessionId, StorageError};
+use crate::shared::{AmountError, AttemptId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
 /// What is put before the payer.
@@ -38,6 +38,11 @@ pub enum TransferError {
     Changed,
     #[error("A payment for this order is on its way. Please wait for it.")]
     PaymentInFlight,
+    /// The network refused what the wallet signed.
+    #[error("{0}")]
+    Refused(String),
+    #[error("amount is out of range")]
+    Amount(#[from] AmountError),
     #[error(transparent)]
     Check(#[from] CheckError),
     #[error(transparent)]
@@ -46,14 +51,15 @@ pub enum TransferError {
     Storage(#[from] StorageError),
 }
 
-struct Payable {
-    session: Session,
-    method: Method,
-    currency: Currency,
-    intent: Intent,
+/// A submitted session that its payer may pay.
+pub(super) struct Payable {
+    pub session: Session,
+    pub method: Method,
+    pub currency: Currency,
+    pub intent: Intent,
 }
 
-async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId, payer: &Did) -> Result<Payable, TransferError> {
+pub(super) async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId, payer: &Did) -> Result<Payable, TransferError> {
     let session = unit.sessions().find(id).await?.ok_or(TransferError::NotFound)?;
     if session.payer.as_ref() != Some(payer) {
         return Err(TransferError::OtherPayer);

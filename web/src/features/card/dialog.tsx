@@ -55,10 +55,10 @@ type Step = { name: 'form'; refusal: string | null } | { name: 'asking' } | { na
 /** A bank's code in the language of the page, else its own sentence. */
 function refusalText({ code, decline_code, message }: CardRefusal): string {
   for (const known of [decline_code, code]) {
-    const key = `card.code.${known}`;
+    const key = `code.${known}`;
     if (known && key in en) return t(key as Key);
   }
-  return message || t('card.code.card_declined');
+  return message || t('code.card_declined');
 }
 
 /** The card is asked for here and goes from the browser to its processor; our server never sees it. */
@@ -74,7 +74,7 @@ export default function CardDialog(props: CardDialogProps) {
   };
 
   const saving = target.kind === 'setup_intent';
-  const action = saving ? t('card.save') : t('card.pay', { amount });
+  const action = saving ? t('save') : t('pay', { amount });
 
   const take = (outcome: CardOutcome) => {
     if (outcome.name === 'challenge') setStep({ name: 'challenge' });
@@ -103,7 +103,7 @@ export default function CardDialog(props: CardDialogProps) {
     take(await authenticate(target, success));
   };
 
-  const titles = { form: t('card.title'), asking: t('card.title'), challenge: t('card.challengeTitle') };
+  const titles = { form: t('title'), asking: t('title'), challenge: t('challengeTitle') };
   return (
     <Dialog title={titles[step.name]} closeLabel={t('action.close')} onClose={onClose} locked={step.name === 'asking'}>
       {isSandboxKey(target.key) ? (
@@ -113,10 +113,7 @@ export default function CardDialog(props: CardDialogProps) {
           )}
           {step.name === 'asking' && <Asking onWatch={onAccepted} />}
           {step.name === 'challenge' && (
-            <Challenge
-              text={saving ? t('card.challengeSave') : t('card.challengeText', { amount })}
-              onAnswer={answer}
-            />
+            <Challenge text={saving ? t('challengeSave') : t('challengeText', { amount })} onAnswer={answer} />
           )}
         </>
       ) : (
@@ -133,11 +130,11 @@ const LONG_MS = 20_000;
 
 /** The bank is being asked: says so, says when it is slow, and lets go when it takes too long. */
 function Asking({ onWatch }: { onWatch: () => void }) {
-  const [text, setText] = useState<Key>('card.working');
+  const [text, setText] = useState<Key>('working');
   useEffect(() => {
     const timers = [
-      setTimeout(() => setText('card.stillWorking'), SLOW_MS),
-      setTimeout(() => setText('card.longWorking'), LONG_MS),
+      setTimeout(() => setText('stillWorking'), SLOW_MS),
+      setTimeout(() => setText('longWorking'), LONG_MS),
     ];
     return () => timers.forEach(clearTimeout);
   }, []);
@@ -148,7 +145,7 @@ function Asking({ onWatch }: { onWatch: () => void }) {
     <div ref={place} tabIndex={-1} className="card-asking" aria-busy="true">
       <Spinner />
       <p>{t(text)}</p>
-      {text === 'card.longWorking' && <Button onClick={onWatch}>{t('card.watch')}</Button>}
+      {text === 'longWorking' && <Button onClick={onWatch}>{t('watch')}</Button>}
     </div>
   );
 }
@@ -158,10 +155,10 @@ function Challenge({ text, onAnswer }: { text: string; onAnswer: (success: boole
     <div className="card-form">
       <p>{text}</p>
       <Button look="primary" wide onClick={() => onAnswer(true)} autoFocus>
-        {t('card.challengeComplete')}
+        {t('challengeComplete')}
       </Button>
       <Button look="danger" wide onClick={() => onAnswer(false)}>
-        {t('card.challengeFail')}
+        {t('challengeFail')}
       </Button>
     </div>
   );

@@ -78,7 +78,7 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
       <TextField
         id={`card_${name}`}
         name={`card_${name}`}
-        label={t(`card.${name}`)}
+        label={t(`${name}`)}
         hint={hint}
         error={error && t(error)}
         value={values[name]}
@@ -94,10 +94,10 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
   };
 
   return (
-    <form className="card-form" noValidate onSubmit={onSubmit} aria-label={t('card.title')}>
+    <form className="card-form" noValidate onSubmit={onSubmit} aria-label={t('title')}>
       {refusal && (
-        <Alert tone="danger" urgent title={t('card.declined', { message: refusal })}>
-          <p>{t('card.declinedHint')}</p>
+        <Alert tone="danger" urgent title={t('declined', { message: refusal })}>
+          <p>{t('declinedHint')}</p>
         </Alert>
       )}
       {field('number')}
@@ -117,8 +117,8 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
 function TestCards({ onUse }: { onUse: (number: string) => void }) {
   return (
     <details className="card-tests">
-      <summary>{t('card.testTitle')}</summary>
-      <p className="k-hint">{t('card.testHint')}</p>
+      <summary>{t('testTitle')}</summary>
+      <p className="k-hint">{t('testHint')}</p>
       <ul>
         {TEST_CARDS.map(({ number, name }) => (
           <li key={number}>
@@ -126,8 +126,8 @@ function TestCards({ onUse }: { onUse: (number: string) => void }) {
               <span className="card-test-name">{t(name)}</span>
               <span className="k-hint figures">{groupedNumber(number)}</span>
             </span>
-            <Button onClick={() => onUse(number)} aria-label={t('card.testUseOf', { name: t(name) })}>
-              {t('card.testUse')}
+            <Button onClick={() => onUse(number)} aria-label={t('testUseOf', { name: t(name) })}>
+              {t('testUse')}
             </Button>
           </li>
         ))}

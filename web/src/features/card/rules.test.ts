@@ -29,16 +29,16 @@ describe('a card', () => {
 
   test('is good through the end of its month', () => {
     expect(cardError('expiry', { ...card, expiry: '11 / 26' }, now)).toBeNull();
-    expect(cardError('expiry', { ...card, expiry: '10 / 26' }, now)).toBe('card.error.expired');
-    expect(cardError('expiry', { ...card, expiry: '13 / 26' }, now)).toBe('card.error.expiry');
+    expect(cardError('expiry', { ...card, expiry: '10 / 26' }, now)).toBe('error.expired');
+    expect(cardError('expiry', { ...card, expiry: '13 / 26' }, now)).toBe('error.expiry');
     expect(expiryOf('12 / 30')).toEqual({ month: '12', year: '2030' });
   });
 
   test('says which field is wrong', () => {
-    expect(cardError('number', { ...card, number: '4242' }, now)).toBe('card.error.number');
-    expect(cardError('number', { ...card, number: '4242 4242 4242 4241' }, now)).toBe('card.error.numberInvalid');
-    expect(cardError('cvc', { ...card, cvc: '12' }, now)).toBe('card.error.cvc');
-    expect(cardError('name', { ...card, name: ' ' }, now)).toBe('card.error.name');
+    expect(cardError('number', { ...card, number: '4242' }, now)).toBe('error.number');
+    expect(cardError('number', { ...card, number: '4242 4242 4242 4241' }, now)).toBe('error.numberInvalid');
+    expect(cardError('cvc', { ...card, cvc: '12' }, now)).toBe('error.cvc');
+    expect(cardError('name', { ...card, name: ' ' }, now)).toBe('error.name');
     expect(cardError('number', card, now)).toBeNull();
   });
 });

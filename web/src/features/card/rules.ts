@@ -57,25 +57,25 @@ export function cardError(field: CardField, values: CardValues, now: Date): Key 
   const value = values[field].trim();
   if (field === 'number') {
     const digits = digitsOf(value);
-    if (digits.length < 13) return 'card.error.number';
-    return passesLuhn(digits) ? null : 'card.error.numberInvalid';
+    if (digits.length < 13) return 'error.number';
+    return passesLuhn(digits) ? null : 'error.numberInvalid';
   }
-  if (field === 'cvc') return /^\d{3,4}$/.test(value) ? null : 'card.error.cvc';
-  if (field === 'name') return value ? null : 'card.error.name';
+  if (field === 'cvc') return /^\d{3,4}$/.test(value) ? null : 'error.cvc';
+  if (field === 'name') return value ? null : 'error.name';
   const expiry = expiryOf(value);
-  if (!expiry) return 'card.error.expiry';
+  if (!expiry) return 'error.expiry';
   const afterMonth = new Date(Number(expiry.year), Number(expiry.month), 1);
-  return afterMonth <= now ? 'card.error.expired' : null;
+  return afterMonth <= now ? 'error.expired' : null;
 }
 
 /** The sandbox's cards and what each of them does. */
 export const TEST_CARDS: { number: string; name: Key }[] = [
-  { number: '4242424242424242', name: 'card.test.ok' },
-  { number: '4000002500003155', name: 'card.test.challenge' },
-  { number: '4000002760003184', name: 'card.test.always' },
-  { number: '4000000000000002', name: 'card.test.declined' },
-  { number: '4000000000009995', name: 'card.test.funds' },
-  { number: '4000000000000341', name: 'card.test.later' },
-  { number: '4000000000000077', name: 'card.test.slow' },
-  { number: '4000000000000259', name: 'card.test.never' },
+  { number: '4242424242424242', name: 'test.ok' },
+  { number: '4000002500003155', name: 'test.challenge' },
+  { number: '4000002760003184', name: 'test.always' },
+  { number: '4000000000000002', name: 'test.declined' },
+  { number: '4000000000009995', name: 'test.funds' },
+  { number: '4000000000000341', name: 'test.later' },
+  { number: '4000000000000077', name: 'test.slow' },
+  { number: '4000000000000259', name: 'test.never' },
 ];

@@ -112,21 +112,21 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
       ? stripe.confirmSetup(options)
       : stripe.confirmPayment(options));
     if (!error) return onAccepted();
-    setRefusal(error.message ?? t('card.code.card_declined'));
+    setRefusal(error.message ?? t('code.card_declined'));
     setState('ready');
   };
 
   if (state === 'failed') {
-    return <Alert tone="danger" urgent title={t('card.stripeFailed')} />;
+    return <Alert tone="danger" urgent title={t('stripeFailed')} />;
   }
   return (
-    <form className="card-form" onSubmit={onSubmit} aria-label={t('card.title')}>
+    <form className="card-form" onSubmit={onSubmit} aria-label={t('title')}>
       {refusal && (
-        <Alert tone="danger" urgent title={t('card.declined', { message: refusal })}>
-          <p>{t('card.declinedHint')}</p>
+        <Alert tone="danger" urgent title={t('declined', { message: refusal })}>
+          <p>{t('declinedHint')}</p>
         </Alert>
       )}
-      {state === 'loading' && <p role="status">{t('card.stripeLoading')}</p>}
+      {state === 'loading' && <p role="status">{t('stripeLoading')}</p>}
       <div ref={host} className="card-stripe" />
       <Button type="submit" look="primary" wide busy={state === 'asking'} disabled={state === 'loading'}>
         {action}

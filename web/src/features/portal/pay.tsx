@@ -5,7 +5,7 @@ import { type ConnectOptions, openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { invoiceAmount } from './invoice-text';
-import { refreshBilling } from './refresh';
+import { refreshAfterPayment } from './refresh';
 import { useTexts } from './texts';
 
 /** Whether a wallet can pay this here; a card is charged again by itself once it has been changed. */
@@ -41,7 +41,7 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
       extraParams: { invoiceId: invoice.id, action },
       onSuccess: () => {
         announce(t('pay.done'));
-        void refreshBilling().finally(() => setBusy(false));
+        void refreshAfterPayment().finally(() => setBusy(false));
       },
       onClose: () => setBusy(false),
     });

@@ -22,7 +22,7 @@ import { PaymentDialog } from './payment-dialog';
 import { PlanDialog } from './plan-dialog';
 import { planText, subscriptionName } from './price-text';
 import { subscriptionQuery } from './queries';
-import { refreshBilling } from './refresh';
+import { refreshAfterPayment } from './refresh';
 import { ResumeDialog } from './resume-dialog';
 import { SubscriptionBadge } from './status';
 import { SubscriptionFacts } from './subscription-facts';
@@ -134,9 +134,6 @@ function ClockNotice({ subscription }: { subscription: Subscription }) {
   );
 }
 
-/** How long a card processor takes to tell the store what it told the browser. */
-const BANK_MS = 2500;
-
 const DONE: Record<SubscriptionAction, Key> = {
   pay: 'pay.done',
   cancel: 'cancel.done',
@@ -159,11 +156,9 @@ function Actions({ subscription, onDone }: { subscription: Subscription; onDone:
   };
   const finish = async (said?: Key) => {
     const action = open;
-    await refreshBilling();
+    await refreshAfterPayment();
     setOpen(null);
     if (action) onDone(said ?? DONE[action]);
-    // A bank's word reaches the store by another way, and a little later.
-    if (said) setTimeout(() => void refreshBilling(), BANK_MS);
   };
   const dialog = { subscription, onClose: close, onDone: finish };
   return (

@@ -10,6 +10,9 @@ import { usePaidInvoices } from './use-paid-invoices';
 
 export type DebtState = { name: 'idle' | 'paying' | 'success' } | { name: 'error'; message: string };
 
+/** How often the store is asked whether a payment has arrived. */
+const POLL_MS = 2000;
+
 export interface OpenDebt extends Debt {
   currencyId: string;
   state: DebtState;
@@ -21,8 +24,13 @@ export interface OpenDebt extends Debt {
 /** What a debtor owes in each currency, each with its own payment: idle, paying, paid, or failed and to be tried again. */
 export function useOverdue(debtor: Debtor) {
   const { t, language } = useTexts();
-  const query = useQuery(overdueQuery(debtor));
   const [states, setStates] = useState<Record<string, DebtState>>({});
+  // The wallet has paid; until the network has told the store so, the debt still stands.
+  const query = useQuery({
+    ...overdueQuery(debtor),
+    refetchInterval: ({ state }) =>
+      Object.keys(state.data?.summary ?? {}).some((id) => states[id]?.name === 'success') ? POLL_MS : false,
+  });
   const { data } = query;
   usePaidInvoices(data?.customer?.id ?? data?.invoices[0]?.customer_id, () => announce(t('pay.done')));
   const set = (currencyId: string, state: DebtState) => setStates((now) => ({ ...now, [currencyId]: state }));

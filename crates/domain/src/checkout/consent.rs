@@ -1,0 +1,300 @@
+//! What a wallet gives for a subscription beside money: the permission to charge it later, and a stake.
+
+use super::settle::settle_first;
+use super::submit::load_items;
+use super::transfer::{Payable, TransferError, payable};
+use super::{Deposit, Session, SessionMode, reckon};
+use crate::access::{Did, Wallet};
+use crate::billing::{STAKE_WAITING, time_of};
+use crate::context::Context;
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, PreparedTransfer, Purpose,
+    SignedTransfer, StakeAsk, next_check,
+};
+use crate::pricing::Price;
+use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, PriceId, SessionId, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::{BTreeMap, HashMap};
+
+/// What a wallet is to sign next for a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The payment itself.
+    Transfer,
+    Mandate,
+    Stake,
+    /// It has given everything: see [`super::proceed`].
+    Nothing,
+}
+
+/// A permission that is put before the payer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedMandate {
+    pub prepared: PreparedTransfer,
+    pub method: Method,
+    /// The most of one charge, for each currency.
+    pub limits: Vec<(Currency, Amount)>,
+    /// What is subscribed to.
+    pub description: String,
+}
+
+/// A stake that is put before the payer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedStake {
+    pub prepared: PreparedTransfer,
+    pub method: Method,
+    pub currency: Currency,
+    pub amount: Amount,
+    pub description: String,
+}
+
+/// What the wallet is to sign next. A permission given earlier that suffices at the network is taken instead of a new one.
+pub async fn wanted(ctx: &Context, id: &SessionId, payer: &Did) -> Result<Wanted, TransferError> {
+    let mut unit = ctx.store.read().await?;
+    let payable = payable(ctx, unit.as_mut(), id, payer).await?;
+    if payable.session.kind == SessionMode::Payment {
+        return Ok(Wanted::Transfer);
+    }
+    let has_mandate = has_mandate(unit.as_mut(), &payable).await?;
+    drop(unit);
+    if !has_mandate && !reuse(ctx, &payable).await? {
+        return Ok(Wanted::Mandate);
+    }
+    if payable.session.lacks_deposit() {
+        let mut unit = ctx.store.read().await?;
+        let staking = match payable.session.subscription_ids.first() {
+            Some(first) => unit.attempts().open_of(&Purpose::Stake(first.clone())).await?,
+            None => None,
+        };
+        if staking.is_none() {
+            return Ok(Wanted::Stake);
+        }
+    }
+    Ok(Wanted::Nothing)
+}
+
+/// Whether the session has a permission, or one is being settled.
+async fn has_mandate(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<bool, StorageError> {
+    let Some(id) = &payable.session.mandate_id else { return Ok(false) };
+    let found = unit.mandates().find(id).await?;
+    Ok(match found.map(|mandate| mandate.status) {
+        Some(MandateStatus::Active) => true,
+        Some(MandateStatus::Pending) => unit.attempts().open_of(&Purpose::Mandate(id.clone())).await?.is_some(),
+        Some(MandateStatus::Ended) | None => false,
+    })
+}
+
+/// Takes a permission that the payer gave earlier, where the network says that it suffices.
+pub(super) async fn reuse(ctx: &Context, payable: &Payable) -> Result<bool, TransferError> {
+    let Some(mandate) = sufficient(ctx, payable).await? else { return Ok(false) };
+    let mut unit = ctx.store.begin().await?;
+    let session = Session { mandate_id: Some(mandate), updated_at: ctx.now(), ..payable.session.clone() };
+    if !unit.sessions().update(&session).await? {
+        return Err(TransferError::Changed);
+    }
+    unit.commit().await?;
+    Ok(true)
+}
+
+/// An earlier permission of this payer that suffices for all that they would owe.
+pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Option<MandateId>, TransferError> {
+    let Some(payer) = &payable.session.payer else { return Ok(None) };
+    let mut unit = ctx.store.read().await?;
+    let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
+    let own = |mandate: &&Mandate| matches!(&mandate.grant, Some(Grant::Delegation { payer: who, .. }) if who == payer);
+    let Some(mandate) = given.iter().find(own).map(|mandate| mandate.id.clone()) else { return Ok(None) };
+    let most = match payable.session.kind {
+        SessionMode::Payment => payable.intent.amount,
+        _ => {
+            let limits = limits(ctx, unit.as_mut(), payable).await?;
+            limits.iter().find(|(currency, _)| currency.id == payable.currency.id).map_or(payable.intent.amount, |(_, most)| *most)
+        }
+    };
+    drop(unit);
+    let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
+    let permits = rail.permits(&payable.method, &payable.currency, payer, most).await?;
+    Ok(permits.then_some(mandate))
+}
+
+/// The most of one charge, for each currency of the method: what the payer's subscriptions cost in a period together, the new
+/// one's among them, and at least what is due now.
+async fn limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<Vec<(Currency, Amount)>, TransferError> {
+    let Payable { session, method, currency, intent } = payable;
+    let live = unit.subscriptions().live_of(&intent.customer_id).await?;
+    let live: Vec<_> = live.into_iter().filter(|one| one.method_id == method.id).collect();
+    let mut ids: Vec<PriceId> = live.iter().flat_map(|one| one.items.iter().map(|item| item.price_id.clone())).collect();
+    ids.sort();
+    ids.dedup();
+    let prices = if ids.is_empty() { Vec::new() } else { unit.prices().find_all(&ids).await? };
+    let prices: HashMap<PriceId, Price> = prices.into_iter().map(|price| (price.id.clone(), price)).collect();
+    let mut most: BTreeMap<CurrencyId, Amount> = BTreeMap::new();
+    for one in &live {
+        for item in &one.items {
+            let Some(rate) = prices.get(&item.price_id).and_then(|price| price.rate_in(&one.currency_id)) else { continue };
+            let sum = most.entry(one.currency_id.clone()).or_default();
+            *sum = sum.plus(rate.charge(item.quantity)?)?;
+        }
+        if let Some(threshold) = one.billing_threshold {
+            let sum = most.entry(one.currency_id.clone()).or_default();
+            *sum = (*sum).max(threshold);
+        }
+    }
+    let clock = unit.clocks().of_customer(&intent.customer_id).await?;
+    let now = time_of(ctx, unit, clock.map(|clock| clock.id).as_ref()).await?;
+    let sold = load_items(unit, session).await.map_err(|_| TransferError::Changed)?;
+    let order = reckon((session.kind, &session.terms), &session.items, &sold, currency, true, now).map_err(|_| TransferError::Changed)?;
+    let sum = most.entry(currency.id.clone()).or_default();
+    // To a network, nothing would mean anything.
+    *sum = sum.plus(order.due.renew)?.max(intent.amount).max(order.threshold).max(Amount::new(1));
+    let currencies = unit.methods().currencies(session.mode).await?;
+    let of_method = currencies.into_iter().filter(|currency| currency.method_id == method.id);
+    let limits = of_method.filter_map(|currency| Some((most.get(&currency.id).copied()?, currency)));
+    Ok(limits.filter(|(most, _)| !most.is_zero()).map(|(most, currency)| (currency, most)).collect())
+}
+
+fn mandate_ask(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)>, nonce: u64) -> MandateAsk {
+    let reference = payable.session.id.to_string();
+    MandateAsk { payer: payer.did.clone(), payer_key: payer.public_key.clone(), limits, reference, nonce }
+}
+
+/// The stake's transaction is another one than the permission's of the same connect session.
+fn stake_ask(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeAsk, TransferError> {
+    let deposit = payable.session.deposit.as_ref().filter(|deposit| deposit.reference.is_none()).ok_or(TransferError::Changed)?;
+    let subject = payable.session.subscription_ids.first().ok_or(TransferError::Changed)?;
+    Ok(StakeAsk {
+        payer: payer.did.clone(),
+        payer_key: payer.public_key.clone(),
+        amount: deposit.amount,
+        subject: subject.to_string(),
+        waiting: STAKE_WAITING,
+        reference: payable.session.id.to_string(),
+        nonce: nonce.wrapping_add(1),
+    })
+}
+
+/// Builds the permission for a submitted session. The same nonce builds the same one.
+pub async fn ask_for_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<AskedMandate, TransferError> {
+    let mut unit = ctx.store.read().await?;
+    let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
+    let limits = limits(ctx, unit.as_mut(), &payable).await?;
+    let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
+    let prepared = rail.prepare_mandate(&payable.method, &mandate_ask(&payable, payer, limits.clone(), nonce))?;
+    Ok(AskedMandate { prepared, method: payable.method, limits, description: payable.intent.description })
+}
+
+/// Checks the signed permission against what was asked, stores it, sends it, and writes down what the network says. Answers the hash.
+pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
+    let limits = limits(ctx, unit.as_mut(), &payable).await?;
+    let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
+    let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
+    let signed = rail.check_mandate(&payable.method, &mandate_ask(&payable, payer, limits, nonce), signed_tx)?;
+    let mandate = Mandate {
+        id: MandateId::new(now, ctx.random.as_ref()),
+        mode: payable.session.mode,
+        customer_id: payable.intent.customer_id.clone(),
+        method_id: payable.method.id.clone(),
+        status: MandateStatus::Pending,
+        grant: Some(Grant::Delegation { payer: payer.did.clone(), limits: given }),
+        created_at: now,
+        updated_at: now,
+    };
+    unit.mandates().put(&mandate).await?;
+    let purpose = Purpose::Mandate(mandate.id.clone());
+    let attempt = signed_attempt(ctx, &payable, payer, purpose, Amount::ZERO, &signed, now);
+    let session = Session { mandate_id: Some(mandate.id), updated_at: now, ..payable.session };
+    keep(unit.as_mut(), &attempt, &session).await?;
+    unit.commit().await?;
+    settle_now(ctx, &attempt.id).await?;
+    Ok(signed.hash)
+}
+
+/// Builds the stake for a submitted session. The same nonce builds the same one.
+pub async fn ask_for_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<AskedStake, TransferError> {
+    let mut unit = ctx.store.read().await?;
+    let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
+    let ask = stake_ask(&payable, payer, nonce)?;
+    let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
+    let prepared = rail.prepare_stake(&payable.method, &payable.currency, &ask)?;
+    let Payable { method, currency, intent, .. } = payable;
+    Ok(AskedStake { prepared, method, currency, amount: ask.amount, description: intent.description })
+}
+
+/// As [`take_mandate`], for the stake.
+pub async fn take_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
+    let ask = stake_ask(&payable, payer, nonce)?;
+    let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
+    let signed = rail.check_stake(&payable.method, &payable.currency, &ask, signed_tx)?;
+    let subject = payable.session.subscription_ids.first().cloned().ok_or(TransferError::Changed)?;
+    let attempt = signed_attempt(ctx, &payable, payer, Purpose::Stake(subject), ask.amount, &signed, now);
+    let session = Session { updated_at: now, ..payable.session };
+    keep(unit.as_mut(), &attempt, &session).await?;
+    unit.commit().await?;
+    settle_now(ctx, &attempt.id).await?;
+    Ok(signed.hash)
+}
+
+fn signed_attempt(
+    ctx: &Context,
+    payable: &Payable,
+    payer: &Wallet,
+    purpose: Purpose,
+    amount: Amount,
+    signed: &SignedTransfer,
+    now: Timestamp,
+) -> Attempt {
+    Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        purpose,
+        session_id: Some(payable.session.id.clone()),
+        method_id: payable.method.id.clone(),
+        currency_id: payable.currency.id.clone(),
+        amount,
+        status: AttemptStatus::Open,
+        kind: AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes.clone(), hash: signed.hash.clone() },
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        sent_at: None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// The attempt before the session, as settlement takes them.
+async fn keep(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &Session) -> Result<(), TransferError> {
+    match unit.attempts().insert(attempt, &[]).await {
+        Ok(()) => {}
+        Err(StorageError::Duplicate(_)) => return Err(TransferError::PaymentInFlight),
+        Err(error) => return Err(error.into()),
+    }
+    // The session's version guards the attempt: whoever expires or changes the session must see it.
+    if unit.sessions().update(session).await? { Ok(()) } else { Err(TransferError::Changed) }
+}
+
+/// Sends it. What is not decided by this first look is looked at again by the janitor; what is refused is told to the wallet.
+async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> {
+    let _ = settle_first(ctx, id).await;
+    let mut unit = ctx.store.read().await?;
+    match unit.attempts().find(id).await? {
+        Some(Attempt { status: AttemptStatus::Refused, last_error: Some(refusal), .. }) => Err(TransferError::Refused(refusal.message)),
+        _ => Ok(()),
+    }
+}
+
+/// The stake that an order asks of a wallet. One that is held already stays as it is.
+pub(super) fn deposit_of(known: Option<Deposit>, amount: Amount, method: &Method, currency: &Currency, payer: &Did) -> Option<Deposit> {
+    let is_held = |deposit: &Deposit| deposit.reference.is_some() && deposit.method_id == method.id && deposit.currency_id == currency.id;
+    match known.filter(is_held) {
+        Some(held) => Some(held),
+        None if amount.is_zero() => None,
+        None => {
+            Some(Deposit { amount, method_id: method.id.clone(), currency_id: currency.id.clone(), payer: payer.clone(), reference: None })
+        }
+    }
+}

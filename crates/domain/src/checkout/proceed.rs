@@ -1,0 +1,135 @@
+//! What comes next for a session whose wallet has given what it was asked for: the first charge, or completion.
+
+use super::settle::{self, SettleError, complete};
+use super::{Session, SessionMode, SessionStatus};
+use crate::access::Did;
+use crate::context::Context;
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, Currency, Errand, ErrandAsk, Grant, Intent, MandateStatus, Method, Purpose, next_check,
+};
+use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// How often a step that lost a race is tried again.
+const TRIES: u32 = 8;
+
+/// What became of one step. After [`Step::Raced`] the unit of work must be dropped.
+pub(super) enum Step {
+    Nothing,
+    Completed,
+    /// A charge was written down; it is to be sent after the commit.
+    Charge(AttemptId),
+    Raced,
+}
+
+/// Does what a session is ready for. Safe to call at any time, by anybody: what has been done is not done again.
+pub async fn proceed(ctx: &Context, id: &SessionId) -> Result<(), SettleError> {
+    for _ in 0..TRIES {
+        let now = ctx.now();
+        let mut unit = ctx.store.begin().await?;
+        let session = unit.sessions().find(id).await?.ok_or(SettleError::Orphan)?;
+        match step(ctx, unit.as_mut(), session, now).await? {
+            Step::Nothing => return Ok(()),
+            Step::Completed => return Ok(unit.commit().await?),
+            Step::Charge(attempt) => {
+                unit.commit().await?;
+                return settle::settle_first(ctx, &attempt).await;
+            }
+            Step::Raced => {}
+        }
+    }
+    Err(SettleError::Contended)
+}
+
+/// One step, in the unit of work of what made the session ready for it, so that a crash in between leaves nothing waiting.
+pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Step, SettleError> {
+    if session.kind == SessionMode::Payment || session.status != SessionStatus::Open || session.lacks_deposit() {
+        return Ok(Step::Nothing);
+    }
+    let (Some(method), Some(mandate), Some(intent)) = (&session.method_id, &session.mandate_id, &session.intent_id) else {
+        return Ok(Step::Nothing);
+    };
+    let Some(mandate) = unit.mandates().find(mandate).await?.filter(|one| one.status == MandateStatus::Active) else {
+        return Ok(Step::Nothing);
+    };
+    let intent = unit.intents().find(intent).await?.ok_or(SettleError::Orphan)?;
+    if mandate.method_id != *method || intent.method_id != *method || intent.amount != session.amount_total {
+        return Ok(Step::Nothing);
+    }
+    if intent.amount.is_zero() {
+        let done = complete(ctx, unit, session, None, now).await?;
+        return Ok(if done { Step::Completed } else { Step::Raced });
+    }
+    match mandate.grant {
+        Some(Grant::Delegation { payer, .. }) => charge(ctx, unit, session, &intent, &payer, now).await,
+        // A card pays through its form; what it paid completes the session.
+        _ => Ok(Step::Nothing),
+    }
+}
+
+/// Writes down a charge of what is due now by the payer's mandate, unless one is on its way.
+pub(super) async fn charge(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: Session,
+    intent: &Intent,
+    payer: &Did,
+    now: Timestamp,
+) -> Result<Step, SettleError> {
+    if unit.attempts().open_of_intent(&intent.id).await?.is_some() {
+        return Ok(Step::Nothing);
+    }
+    let method = unit.methods().find(&intent.method_id).await?.ok_or(SettleError::Orphan)?;
+    let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(SettleError::Orphan)?;
+    let errand = Errand::Pull { payer: payer.clone() };
+    let purpose = Purpose::Payment(intent.id.clone());
+    let Some(attempt) = errand_attempt(ctx, &session, (&method, &currency), errand, purpose, intent.amount, now)? else {
+        return Ok(Step::Nothing);
+    };
+    match unit.attempts().insert(&attempt, &intent.invoices).await {
+        Ok(()) => {}
+        Err(StorageError::Duplicate(_)) => return Ok(Step::Raced),
+        Err(error) => return Err(error.into()),
+    }
+    // The session's version guards the attempt: whoever expires or changes the session must see it.
+    let touched = Session { updated_at: now, ..session };
+    if !unit.sessions().update(&touched).await? {
+        return Ok(Step::Raced);
+    }
+    Ok(Step::Charge(attempt.id))
+}
+
+/// An errand of this store's own key for a session, signed. `None`: no rail serves the method.
+pub(super) fn errand_attempt(
+    ctx: &Context,
+    session: &Session,
+    (method, currency): (&Method, &Currency),
+    errand: Errand,
+    purpose: Purpose,
+    amount: Amount,
+    now: Timestamp,
+) -> Result<Option<Attempt>, SettleError> {
+    let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
+    let (Errand::Pull { payer } | Errand::PayOut { to: payer } | Errand::ReturnStake { payer, .. } | Errand::Slash { payer, .. }) = &errand;
+    let payer = payer.clone();
+    // Unlike that of any other errand of the same moment: an account's next transaction has another nonce than its last.
+    let nonce = u64::try_from(now.micros()).unwrap_or_default() + u64::from(u16::from_be_bytes(ctx.random.bytes()));
+    let ask = ErrandAsk { errand, amount, reference: session.id.to_string(), nonce };
+    let signed = rail.sign(method, currency, &ask)?;
+    Ok(Some(Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        purpose,
+        session_id: Some(session.id.clone()),
+        method_id: method.id.clone(),
+        currency_id: currency.id.clone(),
+        amount,
+        status: AttemptStatus::Open,
+        kind: AttemptKind::Wallet { payer, bytes: signed.bytes, hash: signed.hash },
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        sent_at: None,
+        created_at: now,
+        updated_at: now,
+    }))
+}

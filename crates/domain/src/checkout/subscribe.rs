@@ -1,0 +1,156 @@
+//! The subscriptions that a completed session begins, and their first invoices.
+
+use super::settle::SettleError;
+use super::submit::load_items;
+use super::{LineItem, Part, Session, SessionMode, reckon};
+use crate::billing::{
+    self, BillingReason, Calculation, DAYS_UNTIL_CANCEL, Invoice, InvoiceItem, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
+    SubscriptionStatus, period, time_of,
+};
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::ledger::Reason;
+use crate::pricing::{Cycle, Price, Product};
+use crate::shared::{Amount, CurrencyId, EventId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::time::Duration;
+
+/// Writes the rows of a session's subscriptions, and pays their first invoices, which are for the periods that begin now.
+pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session) -> Result<(), SettleError> {
+    let (Some(customer), Some(method), Some(intent)) = (&session.customer_id, &session.method_id, &session.intent_id) else {
+        return Err(SettleError::Orphan);
+    };
+    let clock_id = unit.clocks().of_customer(customer).await?.map(|clock| clock.id);
+    let now = time_of(ctx, unit, clock_id.as_ref()).await?;
+    let intent = unit.intents().find(intent).await?.ok_or(SettleError::Orphan)?;
+    let drafts = unit.invoices().find_all(&intent.invoices).await?;
+    let method = unit.methods().find(method).await?.ok_or(SettleError::Orphan)?;
+    let currency = unit.methods().find_currency(&session.currency_id).await?.ok_or(SettleError::Orphan)?;
+    let sold = load_items(unit, session).await.map_err(|_| SettleError::Orphan)?;
+    let by_wallet = !method.kind.is_card();
+    let order = reckon((session.kind, &session.terms), &session.items, &sold, &currency, by_wallet, now);
+    let order = order.map_err(|_| SettleError::Orphan)?;
+    // A trial was promised at submit: it is not taken back because the day that it ends has come meanwhile.
+    let trial_end = session.trial_end.map(|promised| order.trial_end.unwrap_or_else(|| promised.max(now.plus(Duration::from_secs(1)))));
+    for (place, (id, part)) in session.subscription_ids.iter().zip(&order.parts).enumerate() {
+        let draft = drafts.iter().find(|draft| draft.subscription_id.as_ref() == Some(id)).ok_or(SettleError::Orphan)?;
+        let cycle = part.cycle.ok_or(SettleError::Orphan)?;
+        let (span, index, anchor) = first_period(&cycle, trial_end, now)?;
+        let deposit = session.deposit.as_ref().filter(|deposit| place == 0 && deposit.method_id == method.id);
+        let stake = deposit.and_then(|deposit| {
+            let reference = deposit.reference.clone()?;
+            Some(Stake { amount: deposit.amount, status: StakeStatus::Held, reference, return_at: None })
+        });
+        let subscription = Subscription {
+            id: id.clone(),
+            mode: session.mode,
+            status: if trial_end.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active },
+            description: draft.description.clone(),
+            customer_id: customer.clone(),
+            method_id: method.id.clone(),
+            currency_id: currency.id.clone(),
+            mandate_id: session.mandate_id.clone(),
+            session_id: Some(session.id.clone()),
+            items: recurring_items(ctx, session, part, &sold, now),
+            cycle,
+            anchor,
+            index,
+            period: span,
+            trial: trial_end.map(|_| span),
+            cancel_at_period_end: false,
+            cancel_at: None,
+            canceled_at: None,
+            ended_at: None,
+            cancellation: None,
+            past_due_since: None,
+            paused_at: None,
+            days_until_cancel: session.terms.days_until_cancel.unwrap_or(DAYS_UNTIL_CANCEL),
+            billing_threshold: Some(order.threshold).filter(|threshold| !threshold.is_zero()),
+            stake,
+            latest_invoice_id: Some(draft.id.clone()),
+            clock_id: clock_id.clone(),
+            due_at: None,
+            parked: None,
+            metadata: session.terms.metadata.clone(),
+            created_at: now,
+            updated_at: now,
+            version: 0,
+        };
+        unit.subscriptions().insert(&subscription).await?;
+        let items = unit.invoices().items(&draft.id).await?;
+        let recurs = |item: &InvoiceItem| sold.iter().any(|(price, _)| item.price_id.as_ref() == Some(&price.id) && price.is_recurring());
+        let items: Vec<_> = items.into_iter().map(|item| InvoiceItem { period: recurs(&item).then_some(span), ..item }).collect();
+        let dated = Invoice { period: Some(span), clock_id: clock_id.clone(), created_at: now, updated_at: now, ..draft.clone() };
+        unit.invoices().put_draft(&dated, &items).await?;
+        unit.invoices().pay(&draft.id, draft.total, Some(&intent.id), now).await?;
+        if let Some(stake) = &subscription.stake {
+            billing::stake_invoice(ctx, unit, &subscription, Reason::Stake, stake.amount, now).await?;
+        }
+        let wall = ctx.now();
+        let message = Message::new(Topic::BillingMail, wall).with("kind", "started").with("subscription", id);
+        unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
+    }
+    Ok(())
+}
+
+/// The trial, or period 0; and where period 0 begins.
+fn first_period(cycle: &Cycle, trial_end: Option<Timestamp>, now: Timestamp) -> Result<(Period, Option<u32>, Timestamp), SettleError> {
+    match trial_end {
+        Some(end) => Ok((Period { start: now, end }, None, end)),
+        None => Ok((period(cycle, now, 0).map_err(|_| SettleError::Orphan)?, Some(0), now)),
+    }
+}
+
+fn recurring_items(ctx: &Context, session: &Session, part: &Part, sold: &[(Price, Product)], now: Timestamp) -> Vec<SubscriptionItem> {
+    let recurring = part.items.iter().filter(|place| sold[**place].0.is_recurring());
+    recurring
+        .map(|place| SubscriptionItem {
+            id: SubscriptionItemId::new(now, ctx.random.as_ref()),
+            price_id: sold[*place].0.id.clone(),
+            quantity: session.items[*place].quantity,
+        })
+        .collect()
+}
+
+/// The lines of a part's first invoice. What is due later stands there with nothing, so that whoever reads it sees what was bought.
+pub(super) fn first_lines(
+    ctx: &Context,
+    (invoice, currency): (&InvoiceId, &CurrencyId),
+    items: &[LineItem],
+    sold: &[(Price, Product)],
+    part: &Part,
+    amounts: &[Amount],
+    now: Timestamp,
+) -> Vec<InvoiceItem> {
+    let line = |place: &usize| {
+        let (item, (price, product), amount) = (&items[*place], &sold[*place], amounts[*place]);
+        let rate = price.rate_in(currency);
+        let calculation = match (item.custom_amount, rate) {
+            (Some(amount), Some(crate::pricing::Rate::Custom(_))) => Calculation::Custom { amount },
+            (_, Some(rate)) => Calculation::of(&rate, item.quantity),
+            (_, None) => Calculation::Flat { amount },
+        };
+        // Nothing now, though the price asks for something: it is due later.
+        let is_later = calculation.amount() != Ok(amount);
+        InvoiceItem {
+            id: InvoiceItemId::new(now, ctx.random.as_ref()),
+            invoice_id: invoice.clone(),
+            price_id: Some(price.id.clone()),
+            description: product.name.clone(),
+            quantity: item.quantity,
+            unit_amount: price.unit_amount_in(currency).unwrap_or_default(),
+            amount,
+            period: None,
+            calculation: if is_later { Calculation::Flat { amount } } else { calculation },
+        }
+    };
+    part.items.iter().map(line).collect()
+}
+
+/// Why a session's invoice is written.
+pub(super) const fn reason_of(kind: SessionMode) -> BillingReason {
+    match kind {
+        SessionMode::Payment => BillingReason::Manual,
+        SessionMode::Subscription | SessionMode::Setup => BillingReason::SubscriptionCreate,
+    }
+}

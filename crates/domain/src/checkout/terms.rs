@@ -1,0 +1,97 @@
+//! What a checkout is for, and the terms of the subscriptions that it begins.
+
+use super::LinkError;
+use crate::billing::{TRIAL_DAYS_MAX, TrialTerms};
+use crate::pricing::{Metadata, Price};
+use crate::shared::{Amount, AmountError, DESCRIPTION_MAX, InputError, check_count, check_metadata, check_text};
+
+/// The longest that a subscription may owe before it ends, in days.
+pub const DAYS_UNTIL_CANCEL_MAX: u32 = 365;
+
+/// The most decimals that an amount of the terms may have: those of a token (SPEC.md 9).
+const TERMS_DECIMALS: u32 = 18;
+
+/// payment-kit.md 2: the modes of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SessionMode {
+    /// Paid once.
+    #[default]
+    Payment,
+    /// At least one item recurs.
+    Subscription,
+    /// A permission to charge is given, and nothing is charged now.
+    Setup,
+}
+
+impl SessionMode {
+    pub const ALL: [Self; 3] = [Self::Payment, Self::Subscription, Self::Setup];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Payment => "payment",
+            Self::Subscription => "subscription",
+            Self::Setup => "setup",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    /// What follows from the items, where nothing else was asked for.
+    #[must_use]
+    pub fn of(prices: &[Price]) -> Self {
+        if prices.iter().any(Price::is_recurring) { Self::Subscription } else { Self::Payment }
+    }
+
+    /// Whether items like these can be had in this mode.
+    #[must_use]
+    pub fn fits(self, prices: &[Price]) -> bool {
+        match self {
+            Self::Payment => !prices.iter().any(Price::is_recurring),
+            Self::Subscription => prices.iter().any(Price::is_recurring),
+            Self::Setup => prices.iter().all(Price::is_recurring),
+        }
+    }
+}
+
+/// `subscription_data` of payment-kit.md 2, the part that this product honours.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubscriptionTerms {
+    pub trial: TrialTerms,
+    pub no_stake: bool,
+    /// Human decimals: which currency they are of is known when one is chosen.
+    pub min_stake_amount: Option<String>,
+    pub billing_threshold_amount: Option<String>,
+    /// Takes the place of the products' names.
+    pub description: String,
+    pub days_until_cancel: Option<u32>,
+    /// Attached to the subscriptions.
+    pub metadata: Metadata,
+}
+
+impl SubscriptionTerms {
+    /// The least stake and the billing threshold in a currency of so many decimals.
+    pub fn amounts(&self, decimals: u32) -> Result<(Amount, Amount), AmountError> {
+        let read = |text: &Option<String>| match text {
+            Some(text) => Amount::parse_decimal(text, decimals, decimals),
+            None => Ok(Amount::ZERO),
+        };
+        Ok((read(&self.min_stake_amount)?, read(&self.billing_threshold_amount)?))
+    }
+
+    /// Terms as an integrator may set them.
+    pub fn checked(self) -> Result<Self, LinkError> {
+        check_count("trial_period_days", u64::from(self.trial.days), u64::from(TRIAL_DAYS_MAX))?;
+        check_count("days_until_cancel", u64::from(self.days_until_cancel.unwrap_or(1)), u64::from(DAYS_UNTIL_CANCEL_MAX))?;
+        if self.days_until_cancel == Some(0) {
+            return Err(InputError::Required("days_until_cancel").into());
+        }
+        check_metadata(&self.metadata)?;
+        self.amounts(TERMS_DECIMALS).map_err(LinkError::Amount)?;
+        let description = check_text("description", &self.description, DESCRIPTION_MAX)?;
+        Ok(Self { description, ..self })
+    }
+}

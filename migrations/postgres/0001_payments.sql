@@ -126,44 +126,53 @@ CREATE TABLE currencies (
 );
 
 CREATE TABLE payment_links (
-    id             TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-    livemode       BOOLEAN          NOT NULL,
-    active         BOOLEAN          NOT NULL,
-    name           TEXT             NOT NULL,
-    items          JSONB            NOT NULL, -- [{"price_id", "quantity", "adjustable"}, ...]
-    currency_id    TEXT             NOT NULL,
-    form           JSONB            NOT NULL,
-    custom_message JSONB            NOT NULL,
-    redirect_url   TEXT,
-    metadata       JSONB            NOT NULL,
-    created_at     TIMESTAMPTZ      NOT NULL,
-    updated_at     TIMESTAMPTZ      NOT NULL
+    id                  TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode            BOOLEAN          NOT NULL,
+    active              BOOLEAN          NOT NULL,
+    name                TEXT             NOT NULL,
+    items               JSONB            NOT NULL, -- [{"price_id", "quantity", "adjustable"}, ...]
+    currency_id         TEXT             NOT NULL,
+    form                JSONB            NOT NULL,
+    terms               JSONB            NOT NULL, -- of the subscriptions that begin
+    requires_cross_sell BOOLEAN          NOT NULL,
+    custom_message      JSONB            NOT NULL,
+    redirect_url        TEXT,
+    metadata            JSONB            NOT NULL,
+    created_at          TIMESTAMPTZ      NOT NULL,
+    updated_at          TIMESTAMPTZ      NOT NULL
 );
 CREATE INDEX payment_links_newest ON payment_links (livemode, id DESC);
 
 CREATE TABLE checkout_sessions (
-    id             TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-    livemode       BOOLEAN          NOT NULL,
-    status         TEXT             NOT NULL,
-    payment_status TEXT             NOT NULL,
-    link_id        TEXT,
-    items          JSONB            NOT NULL, -- as in payment_links
-    currency_id    TEXT             NOT NULL,
-    form           JSONB            NOT NULL,
-    success_url    TEXT,
-    cancel_url     TEXT,
-    payer          TEXT,
-    customer_id    TEXT             REFERENCES customers (id),
-    contact        JSONB,
-    method_id      TEXT,
-    intent_id      TEXT,
-    invoice_id     TEXT,
-    amount_total   NUMERIC(78,0)    NOT NULL,
-    metadata       JSONB            NOT NULL,
-    expires_at     TIMESTAMPTZ      NOT NULL,
-    created_at     TIMESTAMPTZ      NOT NULL,
-    updated_at     TIMESTAMPTZ      NOT NULL,
-    version        BIGINT           NOT NULL
+    id                  TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode            BOOLEAN          NOT NULL,
+    kind                TEXT             NOT NULL, -- payment, subscription or setup
+    status              TEXT             NOT NULL,
+    payment_status      TEXT             NOT NULL,
+    link_id             TEXT,
+    items               JSONB            NOT NULL, -- as in payment_links
+    currency_id         TEXT             NOT NULL,
+    form                JSONB            NOT NULL,
+    terms               JSONB            NOT NULL,
+    requires_cross_sell BOOLEAN          NOT NULL,
+    success_url         TEXT,
+    cancel_url          TEXT,
+    payer               TEXT,
+    customer_id         TEXT             REFERENCES customers (id),
+    contact             JSONB,
+    method_id           TEXT,
+    intent_id           TEXT,
+    invoice_id          TEXT,
+    subscription_ids    JSONB            NOT NULL, -- named at submit, written at completion
+    mandate_id          TEXT,
+    deposit             JSONB, -- the stake that a wallet makes
+    trial_end           TIMESTAMPTZ,
+    amount_total        NUMERIC(78,0)    NOT NULL,
+    metadata            JSONB            NOT NULL,
+    expires_at          TIMESTAMPTZ      NOT NULL,
+    created_at          TIMESTAMPTZ      NOT NULL,
+    updated_at          TIMESTAMPTZ      NOT NULL,
+    version             BIGINT           NOT NULL
 );
 CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;

@@ -127,44 +127,53 @@ CREATE TABLE currencies (
 ) STRICT;
 
 CREATE TABLE payment_links (
-    id             TEXT    NOT NULL PRIMARY KEY,
-    livemode       INTEGER NOT NULL,
-    active         INTEGER NOT NULL,
-    name           TEXT    NOT NULL,
-    items          TEXT    NOT NULL, -- [{"price_id", "quantity", "adjustable"}, ...]
-    currency_id    TEXT    NOT NULL,
-    form           TEXT    NOT NULL,
-    custom_message TEXT    NOT NULL,
-    redirect_url   TEXT,
-    metadata       TEXT    NOT NULL,
-    created_at     INTEGER NOT NULL,
-    updated_at     INTEGER NOT NULL
+    id                  TEXT    NOT NULL PRIMARY KEY,
+    livemode            INTEGER NOT NULL,
+    active              INTEGER NOT NULL,
+    name                TEXT    NOT NULL,
+    items               TEXT    NOT NULL, -- [{"price_id", "quantity", "adjustable"}, ...]
+    currency_id         TEXT    NOT NULL,
+    form                TEXT    NOT NULL,
+    terms               TEXT    NOT NULL, -- of the subscriptions that begin
+    requires_cross_sell INTEGER NOT NULL,
+    custom_message      TEXT    NOT NULL,
+    redirect_url        TEXT,
+    metadata            TEXT    NOT NULL,
+    created_at          INTEGER NOT NULL,
+    updated_at          INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX payment_links_newest ON payment_links (livemode, id DESC);
 
 CREATE TABLE checkout_sessions (
-    id             TEXT    NOT NULL PRIMARY KEY,
-    livemode       INTEGER NOT NULL,
-    status         TEXT    NOT NULL,
-    payment_status TEXT    NOT NULL,
-    link_id        TEXT,
-    items          TEXT    NOT NULL, -- as in payment_links
-    currency_id    TEXT    NOT NULL,
-    form           TEXT    NOT NULL,
-    success_url    TEXT,
-    cancel_url     TEXT,
-    payer          TEXT,
-    customer_id    TEXT    REFERENCES customers (id),
-    contact        TEXT,
-    method_id      TEXT,
-    intent_id      TEXT,
-    invoice_id     TEXT,
-    amount_total   TEXT    NOT NULL,
-    metadata       TEXT    NOT NULL,
-    expires_at     INTEGER NOT NULL,
-    created_at     INTEGER NOT NULL,
-    updated_at     INTEGER NOT NULL,
-    version        INTEGER NOT NULL
+    id                  TEXT    NOT NULL PRIMARY KEY,
+    livemode            INTEGER NOT NULL,
+    kind                TEXT    NOT NULL, -- payment, subscription or setup
+    status              TEXT    NOT NULL,
+    payment_status      TEXT    NOT NULL,
+    link_id             TEXT,
+    items               TEXT    NOT NULL, -- as in payment_links
+    currency_id         TEXT    NOT NULL,
+    form                TEXT    NOT NULL,
+    terms               TEXT    NOT NULL,
+    requires_cross_sell INTEGER NOT NULL,
+    success_url         TEXT,
+    cancel_url          TEXT,
+    payer               TEXT,
+    customer_id         TEXT    REFERENCES customers (id),
+    contact             TEXT,
+    method_id           TEXT,
+    intent_id           TEXT,
+    invoice_id          TEXT,
+    subscription_ids    TEXT    NOT NULL, -- named at submit, written at completion
+    mandate_id          TEXT,
+    deposit             TEXT, -- the stake that a wallet makes
+    trial_end           INTEGER,
+    amount_total        TEXT    NOT NULL,
+    metadata            TEXT    NOT NULL,
+    expires_at          INTEGER NOT NULL,
+    created_at          INTEGER NOT NULL,
+    updated_at          INTEGER NOT NULL,
+    version             INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;

@@ -194,6 +194,8 @@ impl From<SubmitError> for Problem {
             SubmitError::Forbidden => Self::forbidden(),
             SubmitError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
             SubmitError::Fields(refusals) => Self::fields(&refusals, Language::default()),
+            SubmitError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
+            SubmitError::RequireCrossSell => Self::bad(error.to_string()).code("REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),
             SubmitError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
             SubmitError::Rail(error) => error.into(),
@@ -202,6 +204,7 @@ impl From<SubmitError> for Problem {
             | SubmitError::MethodNotSupported
             | SubmitError::CurrencyNotConfigured
             | SubmitError::SeveralCustomAmounts
+            | SubmitError::CustomAmount(_)
             | SubmitError::Amount(_) => Self::bad(error.to_string()),
         }
     }
@@ -212,7 +215,13 @@ impl From<AmendError> for Problem {
         match error {
             AmendError::NotFound => Self::not_found(),
             AmendError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
-            AmendError::Fixed | AmendError::NotAdjustable => Self::bad(error.to_string()),
+            AmendError::Fixed
+            | AmendError::NotAdjustable
+            | AmendError::NotOffered
+            | AmendError::NotCustom
+            | AmendError::SeveralCustomAmounts
+            | AmendError::CustomAmount(_)
+            | AmendError::CurrencyNotConfigured => Self::bad(error.to_string()),
             AmendError::Quantity(error) => error.into(),
             AmendError::Storage(error) => error.into(),
         }

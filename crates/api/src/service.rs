@@ -11,7 +11,12 @@ fn resources() -> impl OpenApi {
     (
         (routes::store::StoreApi, routes::session::SessionApi),
         (routes::apps::AppsApi, routes::apps::CategoriesApi, routes::apps::EntitlementsApi),
-        (routes::checkout_sessions::CheckoutApi, routes::checkout_sessions::ManageSessionsApi, routes::settings::SettingsApi),
+        (
+            routes::checkout_sessions::CheckoutApi,
+            routes::checkout_sessions::OffersApi,
+            routes::checkout_sessions::ManageSessionsApi,
+            routes::settings::SettingsApi,
+        ),
         (routes::products::ProductsApi, routes::prices::PricesApi, routes::payment_links::PaymentLinksApi),
         (routes::payment_methods::PaymentMethodsApi, routes::payment_currencies::PaymentCurrenciesApi),
         (routes::customers::CustomersApi, routes::payment_intents::PaymentIntentsApi, routes::invoices::InvoicesApi),

@@ -6,7 +6,7 @@ use crate::compose::{Failure, Parts};
 use souk_adapters::demo::{self, DemoApp, DemoSale, SCREENSHOT_HEIGHT, SCREENSHOT_WIDTH};
 use souk_adapters::identity::{PublicKey, Role, did_from_public_key};
 use souk_domain::access::Did;
-use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, QuantityRange};
+use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, QuantityRange, SubscriptionTerms};
 use souk_domain::customer::{Field, FieldPattern, PageInfo};
 use souk_domain::payment::{Currency, MethodKind};
 use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
@@ -224,11 +224,12 @@ async fn sell(
         active: true,
         name: app.title.en.clone(),
         items: vec![LineItem {
-            price_id: price.id.clone(),
-            quantity: 1,
             adjustable: limited.then_some(QuantityRange { minimum: 1, maximum: 0 }),
+            ..LineItem::new(price.id.clone(), 1)
         }],
         currency_id: token.id.clone(),
+        terms: SubscriptionTerms::default(),
+        requires_cross_sell: false,
         form: FormOptions { collect_phone: sale.collects_phone, require_address: sale.requires_address, page_info: page_info(sale)? },
         custom_message: sale.confirmation.clone().unwrap_or_default(),
         redirect_url: None,

@@ -14,8 +14,8 @@ pub use did::{
 pub use envelope::{Claims, EnvelopeError, verify};
 pub use envelopes::AppEnvelopes;
 pub use keys::{KeyError, PublicKey};
-pub use seals::HmacSeals;
 pub(crate) use keys::{decode_base58, encode_base58};
+pub use seals::HmacSeals;
 
 #[cfg(test)]
 mod tests;

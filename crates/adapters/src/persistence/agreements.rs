@@ -5,12 +5,14 @@ use super::rates::TierForm;
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
-use souk_domain::billing::{Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Prorated, Stake, StakeStatus};
+use souk_domain::billing::{Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Prorated, Stake, StakeStatus, TrialTerms};
+use souk_domain::checkout::{Deposit, SubscriptionTerms};
 use souk_domain::payment::{CardHolder, Grant, SavedCard};
 use souk_domain::pricing::{Anchoring, Cycle, Tier, TiersMode};
-use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, Timestamp};
+use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, MethodId, SubscriptionId, Timestamp};
+use std::collections::BTreeMap;
 
-stored_forms! { Vec<InvoiceId>, CardHolder, Grant, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation }
+stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, SubscriptionTerms, Deposit, CardHolder, Grant, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation }
 
 impl Formed for Vec<InvoiceId> {
     type Form = Vec<String>;
@@ -19,6 +21,92 @@ impl Formed for Vec<InvoiceId> {
     }
     fn of(form: Vec<String>) -> Option<Self> {
         form.iter().map(|id| InvoiceId::parse(id).ok()).collect()
+    }
+}
+
+impl Formed for Vec<SubscriptionId> {
+    type Form = Vec<String>;
+    fn form(self) -> Vec<String> {
+        self.iter().map(ToString::to_string).collect()
+    }
+    fn of(form: Vec<String>) -> Option<Self> {
+        form.iter().map(|id| SubscriptionId::parse(id).ok()).collect()
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SubscriptionTermsForm {
+    trial_days: u32,
+    trial_end: Option<i64>,
+    trial_currencies: Vec<String>,
+    no_stake: bool,
+    min_stake: Option<String>,
+    billing_threshold: Option<String>,
+    description: String,
+    days_until_cancel: Option<u32>,
+    metadata: BTreeMap<String, String>,
+}
+
+impl Formed for SubscriptionTerms {
+    type Form = SubscriptionTermsForm;
+    fn form(self) -> SubscriptionTermsForm {
+        SubscriptionTermsForm {
+            trial_days: self.trial.days,
+            trial_end: self.trial.end.map(Timestamp::micros),
+            trial_currencies: self.trial.currencies.iter().map(ToString::to_string).collect(),
+            no_stake: self.no_stake,
+            min_stake: self.min_stake_amount,
+            billing_threshold: self.billing_threshold_amount,
+            description: self.description,
+            days_until_cancel: self.days_until_cancel,
+            metadata: self.metadata,
+        }
+    }
+    fn of(form: SubscriptionTermsForm) -> Option<Self> {
+        Some(Self {
+            trial: TrialTerms {
+                days: form.trial_days,
+                end: form.trial_end.map(Timestamp::from_micros),
+                currencies: form.trial_currencies.iter().map(|id| CurrencyId::parse(id).ok()).collect::<Option<_>>()?,
+            },
+            no_stake: form.no_stake,
+            min_stake_amount: form.min_stake,
+            billing_threshold_amount: form.billing_threshold,
+            description: form.description,
+            days_until_cancel: form.days_until_cancel,
+            metadata: form.metadata,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct DepositForm {
+    amount: String,
+    method_id: String,
+    currency_id: String,
+    payer: String,
+    reference: Option<String>,
+}
+
+impl Formed for Deposit {
+    type Form = DepositForm;
+    fn form(self) -> DepositForm {
+        DepositForm {
+            amount: self.amount.to_string(),
+            method_id: self.method_id.to_string(),
+            currency_id: self.currency_id.to_string(),
+            payer: self.payer.to_string(),
+            reference: self.reference,
+        }
+    }
+    fn of(form: DepositForm) -> Option<Self> {
+        Some(Self {
+            amount: Amount::parse_base_units(&form.amount).ok()?,
+            method_id: MethodId::parse(&form.method_id).ok()?,
+            currency_id: CurrencyId::parse(&form.currency_id).ok()?,
+            payer: Did::from_verified(form.payer),
+            reference: form.reference,
+        })
     }
 }
 

@@ -32,9 +32,12 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     async fn insert(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
         let insert = "INSERT INTO checkout_sessions (id, version, status, payment_status, items, currency_id, form, success_url,
                           cancel_url, payer, customer_id, contact, method_id, intent_id, invoice_id, amount_total, metadata, expires_at,
-                          updated_at, livemode, link_id, created_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
-        let query = bind(self.0.query(insert), session).bind(session.mode).bind(&session.link_id).bind(session.created_at);
+                          updated_at, terms, requires_cross_sell, subscription_ids, mandate_id, deposit, trial_end, kind, livemode,
+                          link_id, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+                              $24, $25, $26, $27, $28, $29)";
+        let query =
+            bind(self.0.query(insert), session).bind(session.kind).bind(session.mode).bind(&session.link_id).bind(session.created_at);
         query.execute().await?;
         Ok(())
     }
@@ -47,7 +50,8 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {
         let update = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
                           form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
-                          intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19
+                          intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19,
+                          terms = $20, requires_cross_sell = $21, subscription_ids = $22, mandate_id = $23, deposit = $24, trial_end = $25
                       WHERE id = $1 AND version = $2";
         Ok(bind(self.0.query(update), session).execute().await? == 1)
     }
@@ -99,25 +103,29 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     }
 }
 
-/// `$1` to `$19`: id and version, and what an update writes.
+/// `$1` to `$25`: id and version, and what an update writes.
 fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
     let query = query.bind(&session.id).bind(session.version).bind(session.status).bind(session.payment_status).bind(&session.items);
     let query = query.bind(&session.currency_id).bind(&session.form).bind(&session.success_url).bind(&session.cancel_url);
     let query = query.bind(&session.payer).bind(&session.customer_id).bind(&session.contact).bind(&session.method_id);
     let query = query.bind(&session.intent_id).bind(&session.invoice_id).bind(session.amount_total).bind(&session.metadata);
-    query.bind(session.expires_at).bind(session.updated_at)
+    let query = query.bind(session.expires_at).bind(session.updated_at).bind(&session.terms).bind(session.requires_cross_sell);
+    query.bind(&session.subscription_ids).bind(&session.mandate_id).bind(&session.deposit).bind(session.trial_end)
 }
 
 fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {
     Ok(checkout::Session {
         id: row.get("id")?,
         mode: row.get("livemode")?,
+        kind: row.get("kind")?,
         status: row.get("status")?,
         payment_status: row.get("payment_status")?,
         link_id: row.get("link_id")?,
         items: row.get("items")?,
         currency_id: row.get("currency_id")?,
         form: row.get("form")?,
+        terms: row.get("terms")?,
+        requires_cross_sell: row.get("requires_cross_sell")?,
         success_url: row.get("success_url")?,
         cancel_url: row.get("cancel_url")?,
         payer: row.get("payer")?,
@@ -126,6 +134,10 @@ fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {
         method_id: row.get("method_id")?,
         intent_id: row.get("intent_id")?,
         invoice_id: row.get("invoice_id")?,
+        subscription_ids: row.get("subscription_ids")?,
+        mandate_id: row.get("mandate_id")?,
+        deposit: row.get("deposit")?,
+        trial_end: row.get("trial_end")?,
         amount_total: row.get("amount_total")?,
         metadata: row.get("metadata")?,
         expires_at: row.get("expires_at")?,

@@ -9,7 +9,7 @@ use souk_domain::checkout::{FormOptions, LineItem, QuantityRange};
 use souk_domain::customer::{Address, Contact, Field, FieldPattern, PageInfo};
 use souk_domain::payment::{Refusal, SavedCard};
 use souk_domain::pricing::Metadata;
-use souk_domain::shared::{PriceId, Text};
+use souk_domain::shared::{Amount, PriceId, Text};
 use std::collections::BTreeMap;
 
 /// A value that has a form for storage.
@@ -149,6 +149,12 @@ pub(super) struct LineItemForm {
     quantity: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     adjustable: Option<RangeForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upsell: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cross_sell: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    custom_amount: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -164,6 +170,9 @@ impl Formed for Vec<LineItem> {
             price_id: item.price_id.to_string(),
             quantity: item.quantity,
             adjustable: item.adjustable.map(|range| RangeForm { minimum: range.minimum, maximum: range.maximum }),
+            upsell: item.upsell.map(|price| price.to_string()),
+            cross_sell: item.cross_sell,
+            custom_amount: item.custom_amount.map(|amount| amount.to_string()),
         };
         self.into_iter().map(item).collect()
     }
@@ -173,6 +182,9 @@ impl Formed for Vec<LineItem> {
                 price_id: PriceId::parse(&form.price_id).ok()?,
                 quantity: form.quantity,
                 adjustable: form.adjustable.map(|range| QuantityRange { minimum: range.minimum, maximum: range.maximum }),
+                upsell: form.upsell.map(|price| PriceId::parse(&price)).transpose().ok()?,
+                cross_sell: form.cross_sell,
+                custom_amount: form.custom_amount.map(|amount| Amount::parse_base_units(&amount)).transpose().ok()?,
             })
         };
         form.into_iter().map(item).collect()

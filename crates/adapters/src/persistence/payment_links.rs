@@ -26,15 +26,15 @@ pub struct SqlPaymentLinks<'s>(pub &'s mut Session);
 impl PaymentLinks for SqlPaymentLinks<'_> {
     async fn insert(&mut self, link: &PaymentLink) -> Result<(), StorageError> {
         let insert = "INSERT INTO payment_links (id, active, name, items, currency_id, form, custom_message, redirect_url, metadata,
-                          updated_at, livemode, created_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+                          updated_at, terms, requires_cross_sell, livemode, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
         bind(self.0.query(insert), link).bind(link.mode).bind(link.created_at).execute().await?;
         Ok(())
     }
 
     async fn update(&mut self, link: &PaymentLink) -> Result<(), StorageError> {
         let update = "UPDATE payment_links SET active = $2, name = $3, items = $4, currency_id = $5, form = $6, custom_message = $7,
-                          redirect_url = $8, metadata = $9, updated_at = $10
+                          redirect_url = $8, metadata = $9, updated_at = $10, terms = $11, requires_cross_sell = $12
                       WHERE id = $1";
         bind(self.0.query(update), link).execute().await?;
         Ok(())
@@ -63,10 +63,16 @@ impl PaymentLinks for SqlPaymentLinks<'_> {
     }
 }
 
-/// `$1` to `$10`: the id, and what an update writes.
+/// `$1` to `$12`: the id, and what an update writes.
 fn bind<'q>(query: Query<'q>, link: &PaymentLink) -> Query<'q> {
     let query = query.bind(&link.id).bind(link.active).bind(&link.name).bind(&link.items).bind(&link.currency_id).bind(&link.form);
-    query.bind(&link.custom_message).bind(&link.redirect_url).bind(&link.metadata).bind(link.updated_at)
+    query
+        .bind(&link.custom_message)
+        .bind(&link.redirect_url)
+        .bind(&link.metadata)
+        .bind(link.updated_at)
+        .bind(&link.terms)
+        .bind(link.requires_cross_sell)
 }
 
 fn payment_link(row: &Row) -> Result<PaymentLink, StorageError> {
@@ -78,6 +84,8 @@ fn payment_link(row: &Row) -> Result<PaymentLink, StorageError> {
         items: row.get("items")?,
         currency_id: row.get("currency_id")?,
         form: row.get("form")?,
+        terms: row.get("terms")?,
+        requires_cross_sell: row.get("requires_cross_sell")?,
         custom_message: row.get("custom_message")?,
         redirect_url: row.get("redirect_url")?,
         metadata: row.get("metadata")?,

@@ -13,7 +13,7 @@
 use bigdecimal::{BigDecimal, ToPrimitive};
 use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
 use souk_domain::billing::{BillingReason, InvoiceStatus, SubscriptionStatus, UsageAction};
-use souk_domain::checkout::{PaymentStatus, SessionStatus};
+use souk_domain::checkout::{PaymentStatus, SessionMode, SessionStatus};
 use souk_domain::ledger::{Account, Reason, Side};
 use souk_domain::payment::{AttemptStatus, IntentStatus, MandateStatus, MethodKind, RefundStatus, RefundType};
 use souk_domain::pricing::TiersMode;
@@ -138,7 +138,7 @@ macro_rules! stored_names {
     ($($type:ident),* $(,)?) => { stored! { $($type, Text, value => Some(value.name().to_owned()), name => $type::from_name(&name);)* } };
 }
 stored_names! {
-    Role, ConnectAction, ConnectStatus, ConnectStep, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
+    Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
     BillingReason, Reason, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, UsageAction, TiersMode,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::till::{all_at_once, at, begin, customer, id, read, session};
 use souk_adapters::on_both;
-use souk_domain::checkout::{FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus};
+use souk_domain::checkout::{FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubscriptionTerms};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, Mode, Page, SessionId};
 use std::collections::BTreeSet;
@@ -24,6 +24,12 @@ on_both! {
             items: Vec::new(),
             currency_id: id("pc_2"),
             form: FormOptions::default(),
+            terms: SubscriptionTerms::default(),
+            requires_cross_sell: false,
+            subscription_ids: Vec::new(),
+            mandate_id: None,
+            deposit: None,
+            trial_end: None,
             success_url: None,
             cancel_url: Some("https://shop.example/no".to_owned()),
             payer: None,

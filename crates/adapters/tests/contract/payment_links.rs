@@ -3,7 +3,7 @@
 use crate::catalogue::{price, stock};
 use crate::till::{at, begin, id, link};
 use souk_adapters::on_both;
-use souk_domain::checkout::{FormOptions, PaymentLink};
+use souk_domain::checkout::{FormOptions, PaymentLink, SubscriptionTerms};
 use souk_domain::pricing::CatalogueFilter;
 use souk_domain::shared::{Mode, Page, Text};
 
@@ -22,7 +22,7 @@ on_both! {
         unit.links().insert(&link("plink_1")).await.expect("inserts");
         assert_eq!(unit.links().find(&id("plink_1")).await.expect("reads"), Some(link("plink_1")));
         let changed = PaymentLink {
-            active: false, form: FormOptions::default(), redirect_url: None, custom_message: Text::default(), items: Vec::new(),
+            active: false, form: FormOptions::default(), terms: SubscriptionTerms::default(), requires_cross_sell: false, redirect_url: None, custom_message: Text::default(), items: Vec::new(),
             updated_at: at(3), ..tagged("plink_1", &[("a", "b")])
         };
         unit.links().update(&changed).await.expect("updates");

@@ -3,7 +3,7 @@
 use crate::catalogue::{at, price, product, stock};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, SqlPaymentLinks, SqlPrices, SqlProducts};
-use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, PaymentLinks};
+use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, PaymentLinks, SubscriptionTerms};
 use souk_domain::pricing::{
     Aggregate, Anchoring, CatalogueFilter, CurrencyOption, CustomAmount, Cycle, Hold, Interval, Metadata, Price, Prices, Product, Products,
     Recurring, Tier, TiersMode, Usage,
@@ -234,9 +234,11 @@ on_both! {
             mode: Mode::Test,
             active: true,
             name: String::new(),
-            items: vec![LineItem { price_id: id("price_11"), quantity: 1, adjustable: None }],
+            items: vec![LineItem::new(id("price_11"), 1)],
             currency_id: CurrencyId::parse("pc_1").expect("an id"),
             form: FormOptions::default(),
+            terms: SubscriptionTerms::default(),
+            requires_cross_sell: false,
             custom_message: Text::default(),
             redirect_url: None,
             metadata: Metadata::new(),

@@ -2,8 +2,10 @@
 
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::access::Did;
-use souk_domain::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus};
-use souk_domain::checkout::{self, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionStatus};
+use souk_domain::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, TrialTerms};
+use souk_domain::checkout::{
+    self, Deposit, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionMode, SessionStatus, SubscriptionTerms,
+};
 use souk_domain::customer::{Address, Contact, Customer, Field, FieldPattern, PageInfo};
 use souk_domain::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, MethodSettings, Purpose, Secret,
@@ -105,9 +107,22 @@ pub fn form() -> FormOptions {
 
 pub fn items() -> Vec<LineItem> {
     vec![
-        LineItem { price_id: id("price_1"), quantity: 2, adjustable: Some(QuantityRange { minimum: 1, maximum: 9 }) },
-        LineItem { price_id: id("price_2"), quantity: 1, adjustable: None },
+        LineItem { adjustable: Some(QuantityRange { minimum: 1, maximum: 9 }), ..LineItem::new(id("price_1"), 2) },
+        LineItem { upsell: Some(id("price_3")), ..LineItem::new(id("price_2"), 1) },
+        LineItem { cross_sell: true, custom_amount: Some(Amount::new(77)), ..LineItem::new(id("price_4"), 1) },
     ]
+}
+
+pub fn terms() -> SubscriptionTerms {
+    SubscriptionTerms {
+        trial: TrialTerms { days: 7, end: Some(at(7_200)), currencies: vec![id("pc_1")] },
+        no_stake: true,
+        min_stake_amount: Some("0.5".to_owned()),
+        billing_threshold_amount: Some("10".to_owned()),
+        description: "All of it".to_owned(),
+        days_until_cancel: Some(3),
+        metadata: [("plan".to_owned(), "gold".to_owned())].into(),
+    }
 }
 
 pub fn link(name: &str) -> PaymentLink {
@@ -119,6 +134,8 @@ pub fn link(name: &str) -> PaymentLink {
         items: items(),
         currency_id: id("pc_1"),
         form: form(),
+        terms: terms(),
+        requires_cross_sell: true,
         custom_message: Text::new("Thank you", "谢谢"),
         redirect_url: Some("https://shop.example/done".to_owned()),
         metadata: Metadata::new(),
@@ -131,12 +148,15 @@ pub fn session(name: &str) -> checkout::Session {
     checkout::Session {
         id: id(name),
         mode: Mode::Test,
+        kind: SessionMode::Subscription,
         status: SessionStatus::Open,
         payment_status: PaymentStatus::Unpaid,
         link_id: Some(id("plink_1")),
         items: items(),
         currency_id: id("pc_1"),
         form: form(),
+        terms: terms(),
+        requires_cross_sell: true,
         success_url: Some("https://shop.example/yes".to_owned()),
         cancel_url: None,
         payer: Some(did("z1buyer")),
@@ -150,6 +170,16 @@ pub fn session(name: &str) -> checkout::Session {
         method_id: None,
         intent_id: None,
         invoice_id: None,
+        subscription_ids: vec![id("sub_1"), id("sub_2")],
+        mandate_id: Some(id("man_1")),
+        deposit: Some(Deposit {
+            amount: Amount::new(5),
+            method_id: id("pm_1"),
+            currency_id: id("pc_1"),
+            payer: did("z1buyer"),
+            reference: None,
+        }),
+        trial_end: Some(at(7_200)),
         amount_total: Amount::new(u128::from(u64::MAX) * 7),
         metadata: [("order".to_owned(), "42".to_owned())].into(),
         expires_at: at(3_600),

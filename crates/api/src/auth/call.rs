@@ -216,7 +216,8 @@ impl<R: Resource> Opener<R> {
     pub async fn of(request: &Request) -> Result<Self, Problem> {
         let app = app(request)?;
         let query = request.uri().query().unwrap_or_default();
-        let token = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "authToken").map(|(_, value)| value.into_owned());
+        let token =
+            url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "authToken").map(|(_, value)| value.into_owned());
         let page = token.and_then(|token| app.tokens.subject(&token, app.ctx.now()).map(ToOwned::to_owned));
         let reader = Reader::of(request, false).await?;
         match (&reader, &page) {

@@ -1,6 +1,6 @@
 //! Somebody who buys.
 
-use super::{Answer, Browser, Connect, Shop, Sold, TestApp, claim_of};
+use super::{Answer, Browser, Connect, Shop, Sold, TestApp, claim_of, signed_claim};
 use serde_json::{Value, json};
 use souk_adapters::arcblock::TestWallet;
 use std::sync::Arc;
@@ -27,7 +27,11 @@ pub fn form(shop: &Shop, name: &str, by_card: bool) -> Value {
 
 impl Buyer {
     pub async fn start(&self, sold: &Sold) -> String {
-        let started = self.browser.post(&format!("/api/checkout-sessions/start/{}", sold.link), &json!({})).await.ok();
+        self.start_link(&sold.link).await
+    }
+
+    pub async fn start_link(&self, link: &str) -> String {
+        let started = self.browser.post(&format!("/api/checkout-sessions/start/{link}"), &json!({})).await.ok();
         started["checkoutSession"]["id"].as_str().expect("an id").to_owned()
     }
 
@@ -61,6 +65,30 @@ impl Buyer {
     pub async fn pay_by_wallet(&self, app: &TestApp, session: &str) -> Value {
         let (connect, asked) = self.ask_for_payment(app, session).await;
         connect.answer(&self.wallet, &asked, claim_of(&self.wallet, &asked)).await
+    }
+
+    /// Signs whatever the wallet is asked for until the store has its last word: that, and the types of the claims.
+    pub async fn give_all(&self, app: &TestApp, session: &str, action: &str) -> (Value, Vec<String>) {
+        let query = format!("&checkoutSessionId={session}&sessionUserDid={}", self.wallet.did());
+        let connect = Connect::begin(app, &self.browser, action, &query).await;
+        let mut asked = connect.scan().await;
+        let mut kinds = Vec::new();
+        while asked["action"] == "responseAuth" {
+            kinds.push(asked["requestedClaims"][0]["type"].as_str().expect("a type").to_owned());
+            asked = connect.answer(&self.wallet, &asked, signed_claim(&self.wallet, &asked)).await;
+        }
+        (asked, kinds)
+    }
+
+    /// The whole subscription by wallet.
+    pub async fn subscribe(&self, app: &TestApp, link: &str) -> String {
+        let session = self.start_link(link).await;
+        self.submit_for_wallet(app, &session).await;
+        let (done, _) = self.give_all(app, &session, "subscription").await;
+        assert_eq!(done["status"], "ok", "{done}");
+        assert_eq!(self.retrieve(&session).await["checkoutSession"]["status"], "complete");
+        app.drain().await;
+        session
     }
 
     /// The whole purchase by wallet.

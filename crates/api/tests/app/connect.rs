@@ -102,6 +102,24 @@ pub fn claim_of(wallet: &TestWallet, request: &Value) -> Value {
     json!([{ "type": "prepareTx", "finalTx": signed }])
 }
 
+/// What a wallet answers to whatever a checkout asks it for.
+pub fn signed_claim(wallet: &TestWallet, request: &Value) -> Value {
+    let asked = &request["requestedClaims"][0];
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    match asked["type"].as_str() {
+        Some("authPrincipal") => json!([{ "type": "authPrincipal" }]),
+        Some("signature") => json!([{ "type": "signature", "sig": wallet.sign_origin(&text(&asked["origin"])).expect("a signature") }]),
+        Some("prepareTx") => {
+            let token = &asked["requirement"]["tokens"][0];
+            let amount = Amount::parse_base_units(&text(&token["value"])).expect("an amount");
+            let (partial, address) = (text(&asked["partialTx"]), text(&token["address"]));
+            let signed = wallet.sign_stake(&partial, &address, amount).or_else(|| wallet.sign_transfer(&partial, &address, amount));
+            json!([{ "type": "prepareTx", "finalTx": signed.expect("a transaction") }])
+        }
+        other => panic!("{other:?} in {request}"),
+    }
+}
+
 /// The same after a change to the transaction, signed properly again.
 pub fn altered(wallet: &TestWallet, request: &Value, change: impl FnOnce(&mut Transaction)) -> Value {
     let mut claims = claim_of(wallet, request);

@@ -89,17 +89,27 @@ impl Networks {
         list.into_iter().filter(|transfer| transfer["to"] == account).collect()
     }
 
-    /// How often money moved to or from an account on the ledger, faucet apart.
+    /// How often an account paid or was paid on the ledger: transfers, deposits and the faucet apart.
     pub async fn transfers_of(&self, account: &str) -> usize {
         let answer = self.http.get(self.at("sandbox/arcblock/debug/transfers")).send().await.expect("an answer");
         let list: Vec<Value> = serde_json::from_str(&answer.text().await.expect("a body")).expect("a list");
-        list.iter().filter(|transfer| transfer["to"] == account || transfer["from"] == account).count()
+        let is_ours = |transfer: &&Value| transfer["to"] == account || transfer["from"] == account;
+        list.iter()
+            .filter(is_ours)
+            .filter(|transfer| transfer["type"].as_str().is_some_and(|kind| kind.starts_with("fg:t:transfer")))
+            .count()
     }
 
     /// How often the card processor gave money back.
     pub async fn card_refunds(&self) -> usize {
         let charges = self.charges().await;
         charges.iter().filter_map(|charge| charge["refunds"].as_array()).map(Vec::len).sum()
+    }
+
+    /// What was paid to an account on the ledger: transfers, stakes apart.
+    pub async fn payments_to(&self, account: &str) -> Vec<Value> {
+        let moved = self.transfers_to(account).await;
+        moved.into_iter().filter(|transfer| transfer["type"].as_str().is_some_and(|kind| kind.starts_with("fg:t:transfer"))).collect()
     }
 
     /// The charges at the card processor.
@@ -146,7 +156,8 @@ impl Networks {
 
     async fn as_browser(&self, client_secret: &str, verb: &str, form: &[(&str, &str)]) -> (u16, Value) {
         let (intent, _) = client_secret.split_once("_secret").expect("a client secret names its intent");
-        let address = self.at(&format!("sandbox/stripe/v1/payment_intents/{intent}/{verb}"));
+        let intents = if intent.starts_with("seti_") { "setup_intents" } else { "payment_intents" };
+        let address = self.at(&format!("sandbox/stripe/v1/{intents}/{intent}/{verb}"));
         let answer = self.http.post(address).bearer_auth(PUBLISHABLE_KEY).form(form).send().await.expect("an answer");
         (answer.status().as_u16(), serde_json::from_str(&answer.text().await.expect("a body")).expect("JSON"))
     }

@@ -6,7 +6,7 @@ use souk_adapters::files::FileStore;
 use souk_adapters::identity::{PublicKey, Role, did_from_public_key};
 use souk_adapters::sandbox::ledger;
 use souk_domain::access::Did;
-use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, QuantityRange};
+use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, QuantityRange, SubscriptionTerms};
 use souk_domain::context::Context;
 use souk_domain::customer::{Field, FieldPattern, PageInfo};
 use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Secret};
@@ -274,11 +274,12 @@ impl Shelf<'_> {
             active: true,
             name: title_of(name),
             items: vec![LineItem {
-                price_id: price.id.clone(),
-                quantity: 1,
                 adjustable: (terms.stock > 0).then_some(QuantityRange { minimum: 1, maximum: 0 }),
+                ..LineItem::new(price.id.clone(), 1)
             }],
             currency_id: token.clone(),
+            terms: SubscriptionTerms::default(),
+            requires_cross_sell: false,
             form: terms.form,
             custom_message: Text::new("Enjoy it", "祝您使用愉快"),
             redirect_url: None,

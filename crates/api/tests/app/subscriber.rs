@@ -7,9 +7,7 @@ use souk_domain::billing::{
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Grant, Mandate, MandateAsk, MandateStatus, Outcome};
 use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Usage};
-use souk_domain::shared::{
-    Amount, CustomerId, Language, MandateId, Mode, PriceId, ProductId, SubscriptionId, SubscriptionItemId,
-};
+use souk_domain::shared::{Amount, CustomerId, Language, MandateId, Mode, PriceId, ProductId, SubscriptionId, SubscriptionItemId};
 use std::time::Duration;
 
 /// One token of the sandbox, in base units.

@@ -16,6 +16,8 @@ pub const CONNECT_LIFETIME: Duration = Duration::from_secs(300);
 pub enum ConnectAction {
     Login,
     Payment,
+    Subscription,
+    Setup,
     /// Pays one overdue invoice.
     Collect,
     /// Pays all that is overdue in a currency.
@@ -28,6 +30,8 @@ impl ConnectAction {
         match self {
             Self::Login => "login",
             Self::Payment => "payment",
+            Self::Subscription => "subscription",
+            Self::Setup => "setup",
             Self::Collect => "collect",
             Self::CollectBatch => "collect-batch",
         }
@@ -39,6 +43,8 @@ impl ConnectAction {
         match name {
             "login" => Some(Self::Login),
             "payment" | "checkout" => Some(Self::Payment),
+            "subscription" => Some(Self::Subscription),
+            "setup" => Some(Self::Setup),
             "collect" => Some(Self::Collect),
             "collect-batch" => Some(Self::CollectBatch),
             _ => None,
@@ -92,10 +98,14 @@ pub enum ConnectStep {
     Profile,
     /// Sign this payment.
     Transfer,
+    /// Permit this store to charge later.
+    Mandate,
+    /// Stake for a subscription.
+    Stake,
 }
 
 impl ConnectStep {
-    pub const ALL: [Self; 3] = [Self::Principal, Self::Profile, Self::Transfer];
+    pub const ALL: [Self; 5] = [Self::Principal, Self::Profile, Self::Transfer, Self::Mandate, Self::Stake];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -103,6 +113,8 @@ impl ConnectStep {
             Self::Principal => "principal",
             Self::Profile => "profile",
             Self::Transfer => "transfer",
+            Self::Mandate => "mandate",
+            Self::Stake => "stake",
         }
     }
 

@@ -83,7 +83,8 @@ mod tests {
     fn a_token_that_was_changed_opens_nothing() {
         let tokens = PageTokens::new(Arc::new(Backwards));
         let token = tokens.auth_token("in_1", at(5));
-        for changed in [token.replace("in_1", "in_2"), token.replacen(".2", ".9", 1), format!("{token}x"), "in_1".to_owned(), String::new()] {
+        for changed in [token.replace("in_1", "in_2"), token.replacen(".2", ".9", 1), format!("{token}x"), "in_1".to_owned(), String::new()]
+        {
             assert_eq!(tokens.subject(&changed, at(5)), None, "{changed}");
         }
         assert_eq!(tokens.subject(&token.repeat(50), at(5)), None);

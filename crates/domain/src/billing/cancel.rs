@@ -80,9 +80,7 @@ pub const COMMENT_MAX: usize = 500;
 impl CancelTerms {
     /// What a customer may ask for: the end of the period, without money.
     const fn is_for_customers(&self) -> bool {
-        matches!(self.at, CancelAt::PeriodEnd)
-            && matches!(self.refund, RefundChoice::None)
-            && matches!(self.stake, StakeChoice::None)
+        matches!(self.at, CancelAt::PeriodEnd) && matches!(self.refund, RefundChoice::None) && matches!(self.stake, StakeChoice::None)
     }
 
     const fn moves_money(&self) -> bool {

@@ -8,9 +8,7 @@ use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, PreparedTransfer, Purpose, TransferAsk,
     next_check,
 };
-use crate::shared::{
-    Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId,
-};
+use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 

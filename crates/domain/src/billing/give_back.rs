@@ -2,9 +2,7 @@
 
 use super::manage::nonce;
 use super::renew::publish_charges;
-use super::{
-    BillingReason, COMMENT_MAX, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription, unused_share,
-};
+use super::{BillingReason, COMMENT_MAX, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription, unused_share};
 use crate::access::Did;
 use crate::context::Context;
 use crate::payment::{

@@ -87,7 +87,8 @@ impl From<BillingError> for ManageError {
     fn from(error: BillingError) -> Self {
         match error {
             BillingError::Orphan => Self::NotFound,
-            BillingError::Contended => Self::Contended,
+            // Only the engine's own rounds write what cannot be written.
+            BillingError::Contended | BillingError::Unwritable { .. } => Self::Contended,
             BillingError::Amount(error) => Self::Amount(error),
             BillingError::Ledger(error) => Self::Ledger(error),
             BillingError::Rail(error) => Self::Rail(error),

@@ -82,12 +82,7 @@ pub async fn expand_subscriptions(
     Ok(expanded)
 }
 
-fn next_invoice(
-    ctx: &Context,
-    book: &Book,
-    used: &HashMap<SubscriptionItemId, u64>,
-    subscription: &Subscription,
-) -> Option<NextInvoice> {
+fn next_invoice(ctx: &Context, book: &Book, used: &HashMap<SubscriptionItemId, u64>, subscription: &Subscription) -> Option<NextInvoice> {
     let runs = matches!(subscription.status, SubscriptionStatus::Trialing | SubscriptionStatus::Active | SubscriptionStatus::PastDue);
     let at = subscription.period.end;
     if !runs || subscription.ends_at().is_some_and(|end| end <= at) {

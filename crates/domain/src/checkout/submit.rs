@@ -131,7 +131,12 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
                     (Some(attempt), [method], [currency]) => Some(open_card(ctx, method, currency, attempt).await?),
                     _ => None,
                 };
-                return Ok(Submitted { session: *session, card });
+                if session.session.kind == SessionMode::Payment {
+                    return Ok(Submitted { session: *session, card });
+                }
+                let mut unit = ctx.store.read().await?;
+                let session = expand(ctx, unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
+                return Ok(Submitted { session, card });
             }
             Step::Replace(attempt) => end_card(ctx, &attempt).await?,
             Step::Short(error, version) => {

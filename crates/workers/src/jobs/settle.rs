@@ -12,6 +12,6 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
         SettleError::Storage(error) => error.into(),
         SettleError::Contended => JobError::Retry(error.to_string()),
         SettleError::Billing(error) => super::charge::told(&error),
-        SettleError::Orphan | SettleError::Ledger(_) => JobError::Fail(error.to_string()),
+        SettleError::Orphan | SettleError::Ledger(_) | SettleError::Rail(_) => JobError::Fail(error.to_string()),
     })
 }

@@ -141,6 +141,7 @@ export interface CheckoutSession {
   phone_number_collection?: { enabled: boolean } | null;
   billing_address_collection?: string | null;
   subscription_data?: SubscriptionData | null;
+  due?: Due | null;
   submit_type?: string | null;
   subscription_id?: string | null;
   /** When the session has made more than one. */
@@ -192,7 +193,6 @@ export interface Due {
 
 export interface Checkout {
   checkoutSession: CheckoutSession;
-  due?: Due | null;
   paymentMethods: PaymentMethod[];
   paymentIntent?: PaymentIntent | null;
   paymentLink?: {

@@ -1,6 +1,8 @@
 //! The checkout page's calls.
 
-use super::model::{AdjustModel, CheckoutModel, FormModel, SessionModel, StripeContextModel, SubmittedModel, SufficientModel};
+use super::model::{
+    AdjustModel, CheckoutModel, FastPayModel, FormModel, SessionModel, StripeContextModel, SubmittedModel, SufficientModel,
+};
 use crate::auth::{Call, Caller, Guest, SignedIn, VISITOR_COOKIE, cookie};
 use crate::problem::Problem;
 use crate::routes::payments::{CustomerModel, IntentModel};
@@ -10,9 +12,11 @@ use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{OpenApi, Tags};
-use souk_domain::checkout::{self, Expanded, Submission, SubmitError, Visitor};
+use souk_domain::access::Did;
+use souk_domain::checkout::{self, Expanded, FastPay, Submission, SubmitError, Visitor};
 use souk_domain::shared::{CurrencyId, Language, MethodId, PaymentLinkId, PriceId, SessionId};
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Tags)]
 enum Tag {
@@ -22,6 +26,8 @@ enum Tag {
 
 pub struct CheckoutApi;
 
+/// How long a submit waits to hear whether the wallet is needed.
+const FAST_PAY_PATIENCE: Duration = Duration::from_secs(3);
 /// SPEC.md 5.
 const EITHER_ID: &str = "Either a checkoutSession or a paymentLink id is required.";
 
@@ -74,6 +80,7 @@ impl CheckoutApi {
         };
         let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, call.language))?;
         let session = &submitted.session;
+        let fast = fast_pay(&app, session, &submission.payer.did).await;
         let intent = session.intent.as_ref().map(|intent| IntentModel::new(intent, &session.methods, &session.currencies, &app.site));
         Ok(Json(SubmittedModel {
             checkout_session: SessionModel::new(session, &app.site, true),
@@ -81,11 +88,16 @@ impl CheckoutApi {
             customer: session.customer.as_ref().map(CustomerModel::from),
             stripe_context: submitted.card.map(|card| StripeContextModel {
                 client_secret: card.client_secret,
-                intent_type: "payment_intent".to_owned(),
+                intent_type: if card.setup { "setup_intent" } else { "payment_intent" }.to_owned(),
                 status: if card.settled { "succeeded" } else { "requires_payment_method" }.to_owned(),
             }),
-            balance: SufficientModel { sufficient: false },
-            delegation: SufficientModel { sufficient: false },
+            balance: SufficientModel { sufficient: fast.balance },
+            delegation: SufficientModel { sufficient: fast.delegation },
+            fast_pay_info: fast.offer.map(|(amount, payer)| FastPayModel {
+                kind: "delegation".to_owned(),
+                amount: amount.to_string(),
+                payer: payer.to_string(),
+            }),
         }))
     }
 
@@ -124,6 +136,23 @@ impl CheckoutApi {
     }
 }
 
+/// Whether the order could be paid without the wallet. A network that does not answer soon offers nothing.
+async fn fast_pay(app: &App, expanded: &Expanded, payer: &Did) -> FastPay {
+    let session = &expanded.session;
+    let by_wallet = expanded.methods.iter().any(|method| session.method_id.as_ref() == Some(&method.id) && !method.kind.is_card());
+    if session.is_complete() || !by_wallet {
+        return FastPay::default();
+    }
+    match tokio::time::timeout(FAST_PAY_PATIENCE, checkout::fast_pay(&app.ctx, &session.id, payer)).await {
+        Ok(Ok(fast)) => fast,
+        Ok(Err(error)) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "paying without the wallet cannot be offered");
+            FastPay::default()
+        }
+        Err(_) => FastPay::default(),
+    }
+}
+
 /// The signed-in user, else the browser's cookie. Whoever has neither is a new visitor each time: an address is shared by many.
 fn visitor(app: &App, request: &Request, guest: &Guest) -> Visitor {
     let name = match (&guest.0, cookie(request, VISITOR_COOKIE), request.header("x-blocklet-visitor-id")) {
@@ -137,11 +166,11 @@ fn visitor(app: &App, request: &Request, guest: &Guest) -> Visitor {
 
 pub(crate) async fn load(app: &App, id: &SessionId) -> Result<Expanded, Problem> {
     let mut unit = app.ctx.store.read().await?;
-    checkout::expand(unit.as_mut(), id).await?.ok_or_else(Problem::not_found)
+    checkout::expand(&app.ctx, unit.as_mut(), id).await?.ok_or_else(Problem::not_found)
 }
 
 /// The payer sees who they are; so do those who run the store. Before the first submit there is nothing to hide.
-fn may_see(expanded: &Expanded, caller: Option<&Caller>) -> bool {
+pub(super) fn may_see(expanded: &Expanded, caller: Option<&Caller>) -> bool {
     caller.is_some_and(|caller| expanded.session.payer.as_ref() == Some(&caller.user.did) || caller.runs_the_store())
 }
 

@@ -2,7 +2,9 @@
 
 use super::api::load;
 use super::model::{PhoneCollectionModel, SessionModel};
+use super::terms::{SubscriptionDataInputModel, read_mode, requires_cross_sell};
 use crate::auth::{Reads, Writes, resources};
+use crate::exact::ExactJson;
 use crate::problem::Problem;
 use crate::routes::input::{metadata_filter, page, read_metadata};
 use crate::routes::payment_links::{AddressCollection, LineItemInputModel};
@@ -19,7 +21,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CheckoutSessionInput")]
 pub struct NewSessionModel {
-    /// `payment`.
+    /// payment, subscription or setup. Absent: what follows from the items.
     pub mode: Option<String>,
     pub line_items: Vec<LineItemInputModel>,
     /// Absent: the first item's own currency.
@@ -30,19 +32,22 @@ pub struct NewSessionModel {
     pub expires_at: Option<i64>,
     pub phone_number_collection: Option<PhoneCollectionModel>,
     pub billing_address_collection: Option<AddressCollection>,
+    /// Terms of the subscriptions that begin.
+    pub subscription_data: Option<SubscriptionDataInputModel>,
+    /// auto, or required: what is offered beside the items must be taken.
+    pub cross_sell_behavior: Option<String>,
     /// Texts, and `page_info`.
     pub metadata: Option<serde_json::Value>,
 }
 
 impl NewSessionModel {
     fn read(self, mode: Mode) -> Result<NewSession, Problem> {
-        if self.mode.is_some_and(|mode| mode != "payment") {
-            return Err(Problem::bad("mode must be payment"));
-        }
+        let kind = read_mode(self.mode.as_deref())?;
         let (metadata, page_info) = self.metadata.map(read_metadata).transpose()?.unwrap_or_default();
         let currency_id = self.currency_id.map(|id| CurrencyId::parse(&id)).transpose();
         Ok(NewSession {
             mode,
+            kind,
             items: self.line_items.into_iter().map(LineItemInputModel::read).collect::<Result<_, _>>()?,
             currency_id: currency_id.map_err(|_| Problem::bad("currency_id is not the id of a currency"))?,
             form: FormOptions {
@@ -50,6 +55,8 @@ impl NewSessionModel {
                 require_address: self.billing_address_collection == Some(AddressCollection::Required),
                 page_info: page_info.unwrap_or_default(),
             },
+            terms: self.subscription_data.map(SubscriptionDataInputModel::read).transpose()?.unwrap_or_default(),
+            requires_cross_sell: requires_cross_sell(self.cross_sell_behavior.as_deref()),
             success_url: self.success_url,
             cancel_url: self.cancel_url,
             metadata,
@@ -82,7 +89,7 @@ impl ManageSessionsApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::CheckoutSessions>,
-        session: Json<NewSessionModel>,
+        session: ExactJson<NewSessionModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = checkout::open_session(&app.ctx, session.0.read(writes.mode)?).await?;
         show(&app, writes.mode, &id).await
@@ -112,8 +119,9 @@ impl ManageSessionsApi {
             link: link.map_err(|_| Problem::bad("payment_link_id is not the id of a payment link"))?,
             metadata: metadata_filter(request)?,
         };
+        let now = app.ctx.now();
         let found = app.ctx.store.read().await?.sessions().list(reads.mode, &filter, &page).await?;
-        let list = found.list.into_iter().map(|session| SessionModel::new(&alone(session), &app.site, true)).collect();
+        let list = found.list.into_iter().map(|session| SessionModel::new(&alone(session, now), &app.site, true)).collect();
         Ok(Json(SessionListModel { count: found.count, list }))
     }
 
@@ -167,7 +175,7 @@ async fn show(app: &App, mode: Mode, id: &SessionId) -> Result<Json<SessionModel
 }
 
 /// A session without what it refers to: a list does not expand.
-fn alone(session: Session) -> Expanded {
+fn alone(session: Session, now: Timestamp) -> Expanded {
     Expanded {
         session,
         link: None,
@@ -179,5 +187,8 @@ fn alone(session: Session) -> Expanded {
         invoice: None,
         customer: None,
         entitlements: Vec::new(),
+        subscriptions: Vec::new(),
+        upsells: Vec::new(),
+        now,
     }
 }

@@ -1,5 +1,6 @@
 //! The checkout session as payment-kit.md 1.2 and 2 spell it.
 
+use super::terms::{BegunModel, DueModel, SubscriptionDataModel};
 use crate::routes::payments::{AddressModel, CustomerModel, IntentModel, MethodModel};
 use crate::routes::prices::PriceModel;
 use crate::state::Site;
@@ -8,7 +9,7 @@ use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink};
 use souk_domain::customer::{ContactForm, PageInfo};
 use souk_domain::payment::Method;
 use souk_domain::pricing::{Metadata, Price, Product};
-use souk_domain::shared::Text;
+use souk_domain::shared::{PriceId, Text};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Default, Object)]
@@ -55,14 +56,39 @@ pub struct LineItemModel {
     pub adjustable_quantity: Option<AdjustableModel>,
     #[oai(read_only)]
     pub price: Option<PriceModel>,
+    /// The price of a longer cycle that was chosen instead.
+    #[oai(read_only)]
+    pub upsell_price_id: Option<String>,
+    #[oai(read_only)]
+    pub upsell_price: Option<PriceModel>,
+    /// Whether it was offered beside the others and taken.
+    #[oai(read_only)]
+    pub cross_sell: Option<bool>,
+    /// What the buyer chose to pay for the whole item, in base units.
+    #[oai(read_only)]
+    pub custom_amount: Option<String>,
 }
 
 impl LineItemModel {
     #[must_use]
-    pub fn new(item: &LineItem, found: Option<&(Price, Product)>) -> Self {
+    pub fn new(item: &LineItem, found: Option<&(Price, Product)>, upsells: &[Price]) -> Self {
         let adjustable = item.adjustable.map(|range| AdjustableModel { enabled: true, minimum: range.minimum, maximum: range.maximum });
-        let price = found.map(|(price, product)| PriceModel::from(price).with_product(Some(product)));
-        Self { price_id: item.price_id.to_string(), quantity: item.quantity, adjustable_quantity: adjustable, price }
+        let product = found.map(|(_, product)| product);
+        let model_of =
+            |id: &PriceId| upsells.iter().find(|price| price.id == *id).map(|price| PriceModel::from(price).with_product(product));
+        let price = found.map(|(price, product)| {
+            PriceModel::from(price).with_product(Some(product)).with_upsell(price.upsells_to.as_ref().and_then(model_of))
+        });
+        Self {
+            price_id: item.price_id.to_string(),
+            quantity: item.quantity,
+            adjustable_quantity: adjustable,
+            price,
+            upsell_price_id: item.upsell.as_ref().map(ToString::to_string),
+            upsell_price: item.upsell.as_ref().and_then(model_of),
+            cross_sell: item.cross_sell.then_some(true),
+            custom_amount: item.custom_amount.map(|amount| amount.to_string()),
+        }
     }
 }
 
@@ -167,6 +193,9 @@ pub struct PaymentLinkModel {
     pub after_completion: AfterCompletionModel,
     pub phone_number_collection: PhoneCollectionModel,
     pub billing_address_collection: String,
+    pub subscription_data: Option<SubscriptionDataModel>,
+    /// auto or required.
+    pub cross_sell_behavior: String,
     pub submit_type: String,
     /// The integrator's texts, and `page_info`.
     pub metadata: serde_json::Value,
@@ -190,16 +219,22 @@ impl PaymentLinkModel {
             active: link.active,
             name: link.name.clone(),
             currency_id: link.currency_id.to_string(),
-            line_items: link.items.iter().map(|item| LineItemModel::new(item, None)).collect(),
+            line_items: link.items.iter().map(|item| LineItemModel::new(item, None, &[])).collect(),
             after_completion: AfterCompletionModel::new(link, language),
             phone_number_collection: PhoneCollectionModel { enabled: link.form.collect_phone },
             billing_address_collection: address_collection(&link.form),
+            subscription_data: SubscriptionDataModel::of(&link.terms),
+            cross_sell_behavior: cross_sell_behavior(link.requires_cross_sell),
             submit_type: "pay".to_owned(),
             metadata: metadata_json(&link.metadata, &link.form),
             created_at: link.created_at.to_iso(),
             updated_at: link.updated_at.to_iso(),
         }
     }
+}
+
+fn cross_sell_behavior(required: bool) -> String {
+    if required { "required" } else { "auto" }.to_owned()
 }
 
 #[derive(Debug, Clone, Object)]
@@ -227,6 +262,7 @@ pub struct SessionModel {
     pub id: String,
     pub object: String,
     pub livemode: bool,
+    /// payment, subscription or setup.
     pub mode: String,
     pub status: String,
     pub payment_status: String,
@@ -239,6 +275,14 @@ pub struct SessionModel {
     pub submit_type: String,
     pub phone_number_collection: PhoneCollectionModel,
     pub billing_address_collection: String,
+    pub subscription_data: Option<SubscriptionDataModel>,
+    /// auto or required.
+    pub cross_sell_behavior: String,
+    pub due: Option<DueModel>,
+    /// The first of the subscriptions that it began.
+    pub subscription_id: Option<String>,
+    /// All of them, where there are several.
+    pub subscriptions: Option<Vec<BegunModel>>,
     pub payment_link_id: Option<String>,
     pub payment_method_id: Option<String>,
     pub payment_intent_id: Option<String>,
@@ -279,21 +323,27 @@ impl SessionModel {
             version: app.version.clone(),
             logo: format!("/api/apps/{}/logo", app.did),
         });
+        let begun: Vec<_> = expanded.subscriptions.iter().map(BegunModel::from).collect();
         Self {
             id: session.id.to_string(),
             object: "checkout_session".to_owned(),
             livemode: session.mode.is_live(),
-            mode: "payment".to_owned(),
+            mode: session.kind.name().to_owned(),
             status: session.status.name().to_owned(),
             payment_status: session.payment_status.name().to_owned(),
             url: site.address(&format!("/checkout/pay/{}", session.id)),
             currency_id: session.currency_id.to_string(),
-            line_items: session.items.iter().map(|item| LineItemModel::new(item, find(item))).collect(),
+            line_items: session.items.iter().map(|item| LineItemModel::new(item, find(item), &expanded.upsells)).collect(),
             amount_subtotal: session.amount_total.to_string(),
             amount_total: session.amount_total.to_string(),
             submit_type: "pay".to_owned(),
             phone_number_collection: PhoneCollectionModel { enabled: session.form.collect_phone },
             billing_address_collection: address_collection(&session.form),
+            subscription_data: SubscriptionDataModel::of(&session.terms),
+            cross_sell_behavior: cross_sell_behavior(session.requires_cross_sell),
+            due: DueModel::of(expanded),
+            subscription_id: own(begun.first().map(|begun| begun.id.clone())),
+            subscriptions: Some(begun).filter(|begun| private && begun.len() > 1),
             payment_link_id: session.link_id.as_ref().map(ToString::to_string),
             payment_method_id: session.method_id.as_ref().map(ToString::to_string),
             payment_intent_id: own(session.intent_id.as_ref().map(ToString::to_string)),
@@ -397,6 +447,19 @@ pub struct SubmittedModel {
     pub customer: Option<CustomerModel>,
     pub balance: SufficientModel,
     pub delegation: SufficientModel,
+    /// Present where the order can be paid without the wallet.
+    pub fast_pay_info: Option<FastPayModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "FastPayInfo")]
+pub struct FastPayModel {
+    /// delegation.
+    #[oai(rename = "type")]
+    pub kind: String,
+    /// Base units.
+    pub amount: String,
+    pub payer: String,
 }
 
 #[derive(Debug, Clone, Object)]

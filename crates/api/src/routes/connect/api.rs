@@ -1,7 +1,7 @@
 //! The endpoints. They are plain routes: wallets and published clients fix their shape.
 
+use super::step::{self, challenge};
 use super::{claims, collect};
-use super::step::{self, advance, challenge};
 use crate::auth::{Call, Guest, Opener, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
@@ -44,13 +44,7 @@ fn action_of(name: &str) -> Result<ConnectAction, Problem> {
 
 /// Begins a session for this browser.
 #[handler]
-async fn begin(
-    app: Data<&Arc<App>>,
-    request: &Request,
-    action: Path<String>,
-    guest: Guest,
-    call: Call,
-) -> Result<Response, Problem> {
+async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, guest: Guest, call: Call) -> Result<Response, Problem> {
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
     let query = request.uri().query().unwrap_or_default();
@@ -64,16 +58,24 @@ async fn begin(
             let opener = Opener::of(request).await?;
             collect::open(&app, action, params, call.mode, &opener, guest.0.as_ref()).await?.params
         }
-        ConnectAction::Login | ConnectAction::Payment => params,
+        ConnectAction::Login | ConnectAction::Payment | ConnectAction::Subscription | ConnectAction::Setup => params,
     };
     let user = guest.0.map(|caller| caller.user);
     let (step, wallet) = match (action, &user) {
         (ConnectAction::Collect | ConnectAction::CollectBatch, None) => (ConnectStep::Principal, None),
         (ConnectAction::Login, _) => (ConnectStep::Principal, None),
-        (ConnectAction::Payment | ConnectAction::Collect | ConnectAction::CollectBatch, Some(user)) => {
+        (
+            ConnectAction::Payment
+            | ConnectAction::Subscription
+            | ConnectAction::Setup
+            | ConnectAction::Collect
+            | ConnectAction::CollectBatch,
+            Some(user),
+        ) => {
+            // What is to be signed is known when the wallet asks.
             (ConnectStep::Transfer, Some(Wallet { did: user.did.clone(), public_key: user.public_key.clone() }))
         }
-        (ConnectAction::Payment, None) => return Err(Problem::signed_out()),
+        (ConnectAction::Payment | ConnectAction::Subscription | ConnectAction::Setup, None) => return Err(Problem::signed_out()),
     };
     let known = cookie(request, BROWSER_COOKIE).filter(|value| value.len() == 32).map(ToOwned::to_owned);
     let browser = known.unwrap_or_else(|| hex::encode(app.ctx.random.bytes::<16>()));
@@ -174,8 +176,7 @@ async fn wallet_reads(app: Data<&Arc<App>>, action: Path<String>, query: Query<T
     };
     if session.status == ConnectStatus::Created {
         let scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };
-        advance(&app, &session, &scanned).await?;
-        return Ok(Json(step::ask(&app, &scanned).await?));
+        return Ok(Json(step::scan(&app, &session, scanned).await?));
     }
     Ok(Json(step::ask(&app, &session).await?))
 }

@@ -4,7 +4,7 @@ use crate::state::App;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_domain::access::ConnectSession;
-use souk_domain::checkout::AskedTransfer;
+use souk_domain::checkout::{AskedMandate, AskedStake, AskedTransfer};
 use souk_domain::payment::{Method, MethodSettings};
 use souk_domain::shared::{Language, Timestamp};
 
@@ -34,6 +34,8 @@ pub struct AnsweredClaim {
     pub phone: String,
     #[serde(default, rename = "finalTx")]
     pub final_tx: String,
+    #[serde(default)]
+    pub sig: String,
 }
 
 /// Wallets send a phone number as a text or as an object with the text inside.
@@ -46,6 +48,13 @@ fn text_of_phone<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<St
 }
 
 impl Answer {
+    /// What was signed: a whole transaction, or the signature alone over what was prepared.
+    pub fn signed(&self) -> Option<&str> {
+        let whole = self.claim("prepareTx").map(|claim| claim.final_tx.as_str());
+        let alone = self.claim("signature").map(|claim| if claim.sig.is_empty() { claim.final_tx.as_str() } else { claim.sig.as_str() });
+        whole.or(alone)
+    }
+
     pub fn claim(&self, kind: &str) -> Option<&AnsweredClaim> {
         self.claims.iter().find(|claim| claim.kind == kind)
     }
@@ -143,6 +152,51 @@ pub fn transfer_claim(asked: &AskedTransfer, language: Language) -> Value {
         "description": text,
         "partialTx": asked.prepared.partial_tx,
         "requirement": { "tokens": [{ "address": asked.prepared.token, "value": asked.intent.amount.to_string() }] },
+        "display": "",
+        "nonce": "",
+        "meta": {},
+        "mfaCode": [],
+    }])
+}
+
+/// The permission: the wallet signs what was prepared as it stands. The limits are in the text, since wallets show little else.
+pub fn mandate_claim(asked: &AskedMandate, store: &str, language: Language) -> Value {
+    let limits: Vec<_> =
+        asked.limits.iter().map(|(currency, most)| format!("{} {}", most.to_decimal(currency.decimals), currency.symbol)).collect();
+    let text = match language {
+        Language::English => {
+            format!("Allow {store} to charge up to {} at a time, for {} and your other subscriptions", limits.join(", "), asked.description)
+        }
+        Language::Chinese => {
+            format!("允许 {store} 每次最多扣款 {}，用于 {} 及您的其他订阅", limits.join("、"), asked.description)
+        }
+    };
+    json!([{
+        "type": "signature",
+        "description": text,
+        "typeUrl": "fg:t:transaction",
+        "origin": asked.prepared.partial_tx,
+        "digest": "",
+        "method": "sha3",
+        "requirement": { "tokens": [], "assets": {} },
+        "display": "",
+        "nonce": "",
+        "meta": {},
+        "mfaCode": [],
+    }])
+}
+
+pub fn stake_claim(asked: &AskedStake, language: Language) -> Value {
+    let amount = asked.amount.to_decimal(asked.currency.decimals);
+    let text = match language {
+        Language::English => format!("Stake {amount} {} for {}: it comes back after the end", asked.currency.symbol, asked.description),
+        Language::Chinese => format!("为 {} 质押 {amount} {}，订阅结束后退还", asked.description, asked.currency.symbol),
+    };
+    json!([{
+        "type": "prepareTx",
+        "description": text,
+        "partialTx": asked.prepared.partial_tx,
+        "requirement": { "tokens": [{ "address": asked.prepared.token, "value": asked.amount.to_string() }] },
         "display": "",
         "nonce": "",
         "meta": {},

@@ -6,7 +6,7 @@ use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{self, ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet};
 use souk_domain::billing::{self, ManageError};
-use souk_domain::checkout;
+use souk_domain::checkout::{self, TransferError, Wanted};
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
 
@@ -32,21 +32,63 @@ pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageEr
             Err(error) => not_collected(app, session, error, now).await,
         };
     }
-    Ok(match session.step {
-        ConnectStep::Principal => claims::request(app, session, claims::principal_claim(language), claims::no_chain(), now),
-        ConnectStep::Profile => claims::request(app, session, claims::profile_claim(language), claims::no_chain(), now),
-        ConnectStep::Transfer => match (checkout_of(session), &session.wallet) {
-            (Some(id), Some(wallet)) => match checkout::ask_for_transfer(&app.ctx, &id, wallet, session.nonce).await {
-                Ok(asked) => claims::request(app, session, claims::transfer_claim(&asked, language), claims::chain_of(app, &asked.method), now),
-                Err(checkout::TransferError::Storage(error)) => return Err(error),
-                Err(error) => {
-                    fail(app, session, ConnectStatus::Error, &error.to_string()).await?;
-                    claims::refused(app, &error.to_string(), now)
-                }
-            },
-            _ => claims::refused(app, GONE, now),
+    if matches!(session.step, ConnectStep::Principal) {
+        return Ok(claims::request(app, session, claims::principal_claim(language), claims::no_chain(), now));
+    }
+    if matches!(session.step, ConnectStep::Profile) {
+        return Ok(claims::request(app, session, claims::profile_claim(language), claims::no_chain(), now));
+    }
+    let (Some(id), Some(wallet)) = (checkout_of(session), &session.wallet) else { return Ok(claims::refused(app, GONE, now)) };
+    let ctx = &app.ctx;
+    let asked = match session.step {
+        ConnectStep::Mandate => checkout::ask_for_mandate(ctx, &id, wallet, session.nonce)
+            .await
+            .map(|asked| (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))),
+        ConnectStep::Stake => checkout::ask_for_stake(ctx, &id, wallet, session.nonce)
+            .await
+            .map(|asked| (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))),
+        _ => checkout::ask_for_transfer(ctx, &id, wallet, session.nonce)
+            .await
+            .map(|asked| (claims::transfer_claim(&asked, language), claims::chain_of(app, &asked.method))),
+    };
+    match asked {
+        Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
+        Err(error) => refuse(app, session, error).await,
+    }
+}
+
+/// The wallet has scanned the code: a checkout looks now what there is to sign.
+pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) -> Result<Value, StorageError> {
+    let scanned = match (&session.wallet, checkout_of(session)) {
+        (Some(wallet), Some(id)) if session.action != ConnectAction::Login => match checkout::wanted(&app.ctx, &id, &wallet.did).await {
+            Ok(wanted) => ConnectSession { step: step_for(wanted), ..scanned },
+            Err(error) => return refuse(app, session, error).await,
         },
-    })
+        _ => scanned,
+    };
+    advance(app, session, &scanned).await?;
+    ask(app, &scanned).await
+}
+
+/// With nothing left to sign, the account is asked for once, so that somebody has agreed.
+const fn step_for(wanted: Wanted) -> ConnectStep {
+    match wanted {
+        Wanted::Transfer => ConnectStep::Transfer,
+        Wanted::Mandate => ConnectStep::Mandate,
+        Wanted::Stake => ConnectStep::Stake,
+        Wanted::Nothing => ConnectStep::Principal,
+    }
+}
+
+/// A refusal ends the session, and the wallet is told why.
+async fn refuse(app: &App, session: &ConnectSession, error: TransferError) -> Result<Value, StorageError> {
+    match error {
+        TransferError::Storage(error) => Err(error),
+        error => {
+            fail(app, session, ConnectStatus::Error, &error.to_string()).await?;
+            Ok(claims::refused(app, &error.to_string(), app.ctx.now()))
+        }
+    }
 }
 
 fn checkout_of(session: &ConnectSession) -> Option<SessionId> {
@@ -102,15 +144,12 @@ pub async fn take(app: &App, action: ConnectAction, token: &str, public_key: &st
 async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Timestamp) -> Result<Value, StorageError> {
     let Some(wallet) = session.wallet.clone() else { return Ok(claims::refused(app, GONE, now)) };
     match session.step {
-        ConnectStep::Principal => {
-            let next = match session.action {
-                ConnectAction::Login => ConnectStep::Profile,
-                ConnectAction::Payment | ConnectAction::Collect | ConnectAction::CollectBatch => ConnectStep::Transfer,
-            };
-            let next = ConnectSession { status: ConnectStatus::Scanned, step: next, challenge: challenge(app), ..session.clone() };
-            advance(app, &session, &next).await?;
-            ask(app, &next).await
-        }
+        ConnectStep::Principal if session.action == ConnectAction::Login => go_on(app, session, ConnectStep::Profile).await,
+        ConnectStep::Principal if collect::debt_of(&session).is_some() => go_on(app, session, ConnectStep::Transfer).await,
+        ConnectStep::Principal => match checkout_of(&session) {
+            Some(id) => next(app, session, &id, &wallet, json!({}), now).await,
+            None => Ok(claims::refused(app, GONE, now)),
+        },
         ConnectStep::Profile => {
             let told = answer.claim("profile").map(|claim| Profile {
                 full_name: claim.full_name.clone(),
@@ -130,18 +169,21 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
                 Err(error) => not_collected(app, &session, error, now).await,
             }
         }
-        ConnectStep::Transfer => {
-            let (Some(id), Some(claim)) = (checkout_of(&session), answer.claim("prepareTx")) else {
+        ConnectStep::Transfer | ConnectStep::Mandate | ConnectStep::Stake => {
+            let (Some(id), Some(signed)) = (checkout_of(&session), answer.signed()) else {
                 fail(app, &session, ConnectStatus::Error, NO_CLAIM).await?;
                 return Ok(claims::refused(app, NO_CLAIM, now));
             };
-            match checkout::take_transfer(&app.ctx, &id, &wallet, session.nonce, &claim.final_tx).await {
-                Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
-                Err(checkout::TransferError::Storage(error)) => Err(error),
-                Err(error) => {
-                    fail(app, &session, ConnectStatus::Error, &error.to_string()).await?;
-                    Ok(claims::refused(app, &error.to_string(), now))
-                }
+            let ctx = &app.ctx;
+            let taken = match session.step {
+                ConnectStep::Mandate => checkout::take_mandate(ctx, &id, &wallet, session.nonce, signed).await,
+                ConnectStep::Stake => checkout::take_stake(ctx, &id, &wallet, session.nonce, signed).await,
+                _ => checkout::take_transfer(ctx, &id, &wallet, session.nonce, signed).await,
+            };
+            match taken {
+                Ok(hash) if session.step == ConnectStep::Transfer => succeed(app, session, json!({ "hash": hash }), now).await,
+                Ok(hash) => next(app, session, &id, &wallet, json!({ "hash": hash }), now).await,
+                Err(error) => refuse(app, &session, error).await,
             }
         }
     }
@@ -153,6 +195,34 @@ async fn not_collected(app: &App, session: &ConnectSession, error: ManageError, 
     }
     fail(app, session, ConnectStatus::Error, &error.to_string()).await?;
     Ok(claims::refused(app, &error.to_string(), now))
+}
+
+/// What is left to sign, or the end.
+async fn next(
+    app: &App,
+    session: ConnectSession,
+    id: &SessionId,
+    wallet: &Wallet,
+    response: Value,
+    now: Timestamp,
+) -> Result<Value, StorageError> {
+    match checkout::wanted(&app.ctx, id, &wallet.did).await {
+        // The last signature may have completed the session already.
+        Err(TransferError::Complete) => succeed(app, session, response, now).await,
+        Ok(Wanted::Nothing) => {
+            // What is not decided by this first look is looked at again by the janitor; the page hears of it by polling.
+            let _ = checkout::proceed(&app.ctx, id).await;
+            succeed(app, session, response, now).await
+        }
+        Ok(wanted) => go_on(app, session, step_for(wanted)).await,
+        Err(error) => refuse(app, &session, error).await,
+    }
+}
+
+async fn go_on(app: &App, session: ConnectSession, step: ConnectStep) -> Result<Value, StorageError> {
+    let next = ConnectSession { status: ConnectStatus::Scanned, step, challenge: challenge(app), ..session.clone() };
+    advance(app, &session, &next).await?;
+    ask(app, &next).await
 }
 
 async fn succeed(app: &App, session: ConnectSession, response: Value, now: Timestamp) -> Result<Value, StorageError> {

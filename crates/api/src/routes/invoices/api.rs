@@ -1,7 +1,7 @@
 use super::model::{InvoiceListModel, InvoiceModel};
 use crate::auth::{Call, Opener, Reader, resources};
-use crate::routes::subscriptions::SubscriptionReference;
 use crate::problem::Problem;
+use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::OpenApi;

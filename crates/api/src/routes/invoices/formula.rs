@@ -13,9 +13,7 @@ pub fn formula(calculation: &Calculation) -> Value {
     match calculation {
         Calculation::PerUnit { unit, quantity } => json!({ "kind": "per_unit", "unit_amount": unit.to_string(), "quantity": quantity }),
         Calculation::Tiered { mode, tiers, quantity } => {
-            let tier = |tier: &Tier| {
-                json!({ "up_to": tier.up_to, "unit_amount": tier.unit_amount.to_string(), "flat_amount": tier.flat_amount.to_string() })
-            };
+            let tier = |tier: &Tier| json!({ "up_to": tier.up_to, "unit_amount": tier.unit_amount.to_string(), "flat_amount": tier.flat_amount.to_string() });
             let tiers: Vec<_> = tiers.iter().map(tier).collect();
             json!({ "kind": "tiered", "tiers_mode": mode.name(), "tiers": tiers, "quantity": quantity })
         }

@@ -1,12 +1,12 @@
-use crate::routes::payments::{AddressModel, CurrencyModel, CustomerModel, IntentModel, MethodModel, PaymentDetailModel, payment_details};
-use crate::state::Site;
-use poem_openapi::Object;
 use super::formula::{formula, formula_text};
 use crate::routes::checkout_sessions::TextModel;
+use crate::routes::payments::{AddressModel, CurrencyModel, CustomerModel, IntentModel, MethodModel, PaymentDetailModel, payment_details};
 use crate::routes::subscriptions::SubscriptionReference;
+use crate::state::Site;
+use poem_openapi::Object;
 use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceItem, Period, Subscription};
-use souk_domain::shared::Timestamp;
 use souk_domain::payment::{Currency, Intent, Method};
+use souk_domain::shared::Timestamp;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]

@@ -1,5 +1,6 @@
 use super::model::{PaymentLinkInputModel, PaymentLinkListModel};
 use crate::auth::{Call, Reads, Writes, resources};
+use crate::exact::ExactJson;
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::PaymentLinkModel;
 use crate::routes::input::{metadata_filter, page, words};
@@ -25,7 +26,7 @@ impl PaymentLinksApi {
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentLinks>,
         call: Call,
-        link: Json<PaymentLinkInputModel>,
+        link: ExactJson<PaymentLinkInputModel>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
         let id = checkout::create_link(&app.ctx, writes.mode, link.0.read()?).await?;
         show(&app, writes.mode, &id, call.language).await
@@ -74,7 +75,7 @@ impl PaymentLinksApi {
         writes: Writes<resources::PaymentLinks>,
         call: Call,
         id: Path<String>,
-        link: Json<PaymentLinkInputModel>,
+        link: ExactJson<PaymentLinkInputModel>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
         let id = PaymentLinkId::parse(&id)?;
         checkout::change_link(&app.ctx, writes.mode, &id, link.0.read()?).await?;

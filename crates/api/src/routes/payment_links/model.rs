@@ -1,7 +1,9 @@
 //! What is typed into a payment link, and the parts of it that a session has as well.
 
 use crate::problem::Problem;
-use crate::routes::checkout_sessions::{AdjustableModel, PaymentLinkModel, PhoneCollectionModel, RedirectModel, TextModel};
+use crate::routes::checkout_sessions::{
+    AdjustableModel, PaymentLinkModel, PhoneCollectionModel, RedirectModel, SubscriptionDataInputModel, TextModel, requires_cross_sell,
+};
 use crate::routes::input::read_metadata;
 use poem_openapi::{Enum, Object};
 use souk_domain::checkout::{LineItem, LinkFields, QuantityRange};
@@ -26,7 +28,7 @@ impl LineItemInputModel {
         let price_id = PriceId::parse(&self.price_id).map_err(|_| Problem::bad("price_id is not the id of a price"))?;
         let adjustable = self.adjustable_quantity.filter(|adjustable| adjustable.enabled);
         let adjustable = adjustable.map(|adjustable| QuantityRange { minimum: adjustable.minimum, maximum: adjustable.maximum });
-        Ok(LineItem { price_id, quantity: self.quantity, adjustable })
+        Ok(LineItem { adjustable, ..LineItem::new(price_id, self.quantity) })
     }
 }
 
@@ -74,6 +76,10 @@ pub struct PaymentLinkInputModel {
     pub after_completion: Option<AfterCompletionInputModel>,
     pub phone_number_collection: Option<PhoneCollectionModel>,
     pub billing_address_collection: Option<AddressCollection>,
+    /// Terms of the subscriptions that begin.
+    pub subscription_data: Option<SubscriptionDataInputModel>,
+    /// auto, or required: what is offered beside the items must be taken.
+    pub cross_sell_behavior: Option<String>,
     /// Texts, and `page_info`.
     pub metadata: Option<serde_json::Value>,
 }
@@ -110,6 +116,8 @@ impl PaymentLinkInputModel {
             redirect_url,
             metadata,
             page_info,
+            terms: self.subscription_data.map(SubscriptionDataInputModel::read).transpose()?,
+            requires_cross_sell: self.cross_sell_behavior.map(|behavior| requires_cross_sell(Some(&behavior))),
         })
     }
 }

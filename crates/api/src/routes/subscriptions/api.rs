@@ -131,9 +131,7 @@ async fn whose(app: &App, reader: &Reader<resources::Subscriptions>, named: Opti
     match (reader, named) {
         (_, Some("all") | None) if reader.is_store() && (named.is_some() || matches!(reader, Reader::Key(..))) => Ok(Some(Whose(None))),
         (Reader::Key(..), None) => Ok(Some(Whose(None))),
-        (Reader::Person(caller, _), None) => {
-            Ok(unit.customers().find_by_did(mode, &caller.user.did).await?.map(|own| Whose(Some(own.id))))
-        }
+        (Reader::Person(caller, _), None) => Ok(unit.customers().find_by_did(mode, &caller.user.did).await?.map(|own| Whose(Some(own.id)))),
         (reader, Some(named)) => {
             let customer = match CustomerId::parse(named) {
                 Ok(id) => unit.customers().find(&id).await?,
@@ -171,11 +169,7 @@ pub(super) async fn show(app: &App, id: &SubscriptionId) -> Result<Json<Subscrip
 }
 
 /// The subscription, and for whom the actor changes it. Anybody else's does not exist for them.
-pub(super) async fn acted_on(
-    app: &App,
-    actor: &Actor<resources::Subscriptions>,
-    id: &str,
-) -> Result<(Subscription, Requester), Problem> {
+pub(super) async fn acted_on(app: &App, actor: &Actor<resources::Subscriptions>, id: &str) -> Result<(Subscription, Requester), Problem> {
     let id = SubscriptionId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;

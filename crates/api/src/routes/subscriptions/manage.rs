@@ -8,9 +8,7 @@ use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{
-    self, CancelAt, CancelTerms, Feedback, RefundChoice, Requester, StakeChoice, Subscription, find_subscription,
-};
+use souk_domain::billing::{self, CancelAt, CancelTerms, Feedback, RefundChoice, Requester, StakeChoice, Subscription, find_subscription};
 use souk_domain::shared::{Amount, SubscriptionId, Timestamp};
 use std::sync::Arc;
 

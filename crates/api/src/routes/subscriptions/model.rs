@@ -1,8 +1,8 @@
 //! Subscriptions as payment-kit.md 2 spells them. Times are unix seconds, amounts base units in texts.
 
-use crate::routes::prices::{PriceModel, ProductModel};
 use crate::routes::invoices::InvoiceModel;
 use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel};
+use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::billing::{Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, Subscription};

@@ -3,9 +3,12 @@
 mod card;
 mod fields;
 mod free;
+mod interrupted;
+mod offers;
 mod purchase;
 mod races;
 mod start;
 mod stock;
 mod submit;
+mod subscription;
 mod unknown;

@@ -1,4 +1,4 @@
-use crate::app::{Connect, WEEK, Subscriber, TOKEN, Terms, TestApp, claim_of, page_tokens, wallet};
+use crate::app::{Connect, Subscriber, TOKEN, Terms, TestApp, WEEK, claim_of, page_tokens, wallet};
 use serde_json::{Value, json};
 
 /// Somebody whose permission is too small: a period stands unpaid.

@@ -1,4 +1,4 @@
-use crate::app::{Buyer, WEEK, Subscriber, TOKEN, Terms, TestApp};
+use crate::app::{Buyer, Subscriber, TOKEN, Terms, TestApp, WEEK};
 use serde_json::{Value, json};
 use std::time::Duration;
 

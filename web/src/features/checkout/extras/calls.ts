@@ -19,7 +19,7 @@ export const removeCrossSell = (id: string) => api.delete<CheckoutSession>(addre
 
 /** `amount`: base units of the currency. */
 export const setAmount = (id: string, priceId: string, amount: string, currencyId: string) =>
-  api.put<CheckoutSession>(address(id, 'amount'), { priceId, amount, currency_id: currencyId });
+  api.put<CheckoutSession>(address(id, 'amount'), { priceId, amount, currencyId });
 
 /** `owner`: a customer's id or DID. */
 export const fetchOverdue = (owner: string) => api.get<Overdue>(`/api/customers/${owner}/overdue/invoices`);

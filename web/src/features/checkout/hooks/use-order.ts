@@ -126,7 +126,7 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
   const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
   const trial = currency && recurring.length > 0 ? trialOf(data, currency.id, now) : null;
   const trialing = trial !== null || session.mode === 'setup';
-  const told = own ? checkout.due : null;
+  const told = own ? session.due : null;
   const due = option ? dueOf(items, option, { trialing, data, told }) : { total: '0', renew: '0', stake: '0' };
   const total = (toUnits(due.total) + toUnits(due.stake)).toString();
   const totalText = currency ? formatMoney(total, currency, locale) : '';
@@ -212,8 +212,7 @@ function useAmendments(checkout: Checkout, take: (checkout: Checkout) => void) {
         const session = await send();
         take({
           ...latest.current,
-          due: null,
-          checkoutSession: { ...latest.current.checkoutSession, ...session },
+          checkoutSession: { ...latest.current.checkoutSession, due: null, ...session },
         });
         return null;
       } catch (error) {
@@ -259,8 +258,7 @@ function useQuantities(checkout: Checkout, take: (checkout: Checkout) => void) {
         const session = await adjustQuantity(checkout.checkoutSession.id, priceId, quantity);
         take({
           ...latest.current,
-          due: null,
-          checkoutSession: { ...latest.current.checkoutSession, ...session },
+          checkoutSession: { ...latest.current.checkoutSession, due: null, ...session },
         });
       } catch (error) {
         setRefusals((all) => ({ ...all, [priceId]: spokenError(error) }));

@@ -1,0 +1,188 @@
+//! What a buyer may change about a session, and paying it without the wallet.
+
+use super::api::{load, may_see};
+use super::model::SessionModel;
+use crate::auth::{Guest, SignedIn};
+use crate::problem::Problem;
+use crate::routes::prices::PriceModel;
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::Json;
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use souk_domain::checkout;
+use souk_domain::shared::{Amount, CurrencyId, PriceId, SessionId};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Upsell")]
+pub struct UpsellInputModel {
+    /// The price of an item.
+    pub from: String,
+    /// The price that it upsells to.
+    pub to: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Downsell")]
+pub struct DownsellInputModel {
+    /// The price that was chosen, or the one it was chosen instead of.
+    pub from: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CrossSellChoice")]
+pub struct CrossSellInputModel {
+    /// The price that is offered.
+    pub to: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CustomAmountChoice", rename_all = "camelCase")]
+pub struct AmountInputModel {
+    pub price_id: String,
+    /// Base units.
+    pub amount: String,
+    /// Absent: the session's.
+    pub currency_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "FastPaid", rename_all = "camelCase")]
+pub struct FastPaidModel {
+    /// False: the wallet is to be asked.
+    pub fast_paid: bool,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "NothingOffered")]
+pub struct NothingOfferedModel {
+    pub error: String,
+}
+
+#[derive(ApiResponse)]
+pub enum OfferedResponse {
+    /// The price, with its product.
+    #[oai(status = 200)]
+    Price(Json<Box<PriceModel>>),
+    /// Nothing is offered, and that was to be no error.
+    #[oai(status = 200)]
+    Nothing(Json<NothingOfferedModel>),
+}
+
+const NOTHING: &str = "This is not offered with your order";
+
+pub struct OffersApi;
+
+#[OpenApi(prefix_path = "/api/checkout-sessions")]
+impl OffersApi {
+    /// Exchange an item's price for the longer cycle that it offers.
+    #[oai(path = "/:id/upsell", method = "put")]
+    async fn upsell(
+        &self,
+        app: Data<&Arc<App>>,
+        guest: Guest,
+        id: Path<String>,
+        change: Json<UpsellInputModel>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let id = changeable(&app, &guest, &id).await?;
+        checkout::upsell(&app.ctx, &id, &PriceId::parse(&change.from)?, &PriceId::parse(&change.to)?).await?;
+        bare(&app, &guest, &id).await
+    }
+
+    /// Take an exchange back.
+    #[oai(path = "/:id/downsell", method = "put")]
+    async fn downsell(
+        &self,
+        app: Data<&Arc<App>>,
+        guest: Guest,
+        id: Path<String>,
+        change: Json<DownsellInputModel>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let id = changeable(&app, &guest, &id).await?;
+        checkout::downsell(&app.ctx, &id, &PriceId::parse(&change.from)?).await?;
+        bare(&app, &guest, &id).await
+    }
+
+    /// What is offered beside the items. `skipError`: where there is nothing, `{error}` with status 200.
+    #[oai(path = "/:id/cross-sell", method = "get")]
+    async fn offered(
+        &self,
+        app: Data<&Arc<App>>,
+        id: Path<String>,
+        #[oai(name = "skipError")] skip_error: Query<Option<bool>>,
+    ) -> Result<OfferedResponse, Problem> {
+        let offered = checkout::offered_cross_sell(&app.ctx, &SessionId::parse(&id)?).await?;
+        match offered {
+            Some((price, product)) => Ok(OfferedResponse::Price(Json(Box::new(PriceModel::from(&price).with_product(Some(&product)))))),
+            None if skip_error.0 == Some(true) => Ok(OfferedResponse::Nothing(Json(NothingOfferedModel { error: NOTHING.to_owned() }))),
+            None => Err(Problem::bad(NOTHING)),
+        }
+    }
+
+    /// Take what is offered beside the items.
+    #[oai(path = "/:id/cross-sell", method = "put")]
+    async fn cross_sell(
+        &self,
+        app: Data<&Arc<App>>,
+        guest: Guest,
+        id: Path<String>,
+        change: Json<CrossSellInputModel>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let id = changeable(&app, &guest, &id).await?;
+        checkout::add_cross_sell(&app.ctx, &id, &PriceId::parse(&change.to)?).await?;
+        bare(&app, &guest, &id).await
+    }
+
+    /// Leave it out again.
+    #[oai(path = "/:id/cross-sell", method = "delete")]
+    async fn without_cross_sell(&self, app: Data<&Arc<App>>, guest: Guest, id: Path<String>) -> Result<Json<SessionModel>, Problem> {
+        let id = changeable(&app, &guest, &id).await?;
+        checkout::remove_cross_sell(&app.ctx, &id).await?;
+        bare(&app, &guest, &id).await
+    }
+
+    /// Choose what to pay for an item that lets the buyer choose.
+    #[oai(path = "/:id/amount", method = "put")]
+    async fn amount(
+        &self,
+        app: Data<&Arc<App>>,
+        guest: Guest,
+        id: Path<String>,
+        change: Json<AmountInputModel>,
+    ) -> Result<Json<SessionModel>, Problem> {
+        let id = changeable(&app, &guest, &id).await?;
+        let amount = Amount::parse_base_units(&change.amount).map_err(|error| Problem::bad(error.to_string()))?;
+        let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
+        checkout::set_amount(&app.ctx, &id, &PriceId::parse(&change.price_id)?, amount, currency.as_ref()).await?;
+        bare(&app, &guest, &id).await
+    }
+
+    /// Pay by a permission that the wallet gave earlier.
+    #[oai(path = "/:id/fast-checkout-confirm", method = "post")]
+    async fn fast_checkout_confirm(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        id: Path<String>,
+    ) -> Result<Json<FastPaidModel>, Problem> {
+        let fast_paid = checkout::pay_fast(&app.ctx, &SessionId::parse(&id)?, &caller.0.user.did).await?;
+        Ok(Json(FastPaidModel { fast_paid }))
+    }
+}
+
+/// Once a session was submitted, only its payer changes it.
+async fn changeable(app: &App, guest: &Guest, id: &str) -> Result<SessionId, Problem> {
+    let id = SessionId::parse(id)?;
+    let expanded = load(app, &id).await?;
+    if expanded.session.payer.is_some() && !may_see(&expanded, guest.0.as_ref()) {
+        return Err(Problem::forbidden());
+    }
+    Ok(id)
+}
+
+async fn bare(app: &App, guest: &Guest, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
+    let expanded = load(app, id).await?;
+    let private = may_see(&expanded, guest.0.as_ref());
+    Ok(Json(SessionModel::new(&expanded, &app.site, private)))
+}

@@ -1,0 +1,150 @@
+//! Terms of subscriptions, and what a session comes to, as payment-kit.md 2 spells them.
+
+use crate::exact::Decimal;
+use crate::problem::Problem;
+use poem_openapi::Object;
+use serde_json::{Number, Value};
+use souk_domain::billing::{Subscription, TrialTerms};
+use souk_domain::checkout::{self, Expanded, SessionMode, SubscriptionTerms};
+use souk_domain::shared::{CurrencyId, Timestamp};
+use std::collections::BTreeMap;
+
+/// `subscription_data` as it is sent. Fields that this product does not honour are not looked at.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionDataInput")]
+pub struct SubscriptionDataInputModel {
+    pub trial_period_days: Option<u32>,
+    /// Unix seconds; while it is yet to come, it wins over the days.
+    pub trial_end: Option<i64>,
+    /// Ids of currencies, separated by commas: only whoever pays in one of them gets a trial.
+    pub trial_currency: Option<String>,
+    pub no_stake: Option<bool>,
+    /// Human units.
+    pub min_stake_amount: Option<Decimal>,
+    /// Human units.
+    pub billing_threshold_amount: Option<Decimal>,
+    pub description: Option<String>,
+    pub days_until_cancel: Option<u32>,
+    pub metadata: Option<BTreeMap<String, String>>,
+}
+
+impl SubscriptionDataInputModel {
+    pub fn read(self) -> Result<SubscriptionTerms, Problem> {
+        let ids = self.trial_currency.as_deref().unwrap_or_default().split(',').map(str::trim).filter(|id| !id.is_empty());
+        let currencies = ids.map(CurrencyId::parse).collect::<Result<_, _>>();
+        Ok(SubscriptionTerms {
+            trial: TrialTerms {
+                days: self.trial_period_days.unwrap_or_default(),
+                end: self.trial_end.filter(|end| *end > 0).map(Timestamp::from_seconds),
+                currencies: currencies.map_err(|_| Problem::bad("trial_currency must be ids of currencies, separated by commas"))?,
+            },
+            no_stake: self.no_stake.unwrap_or_default(),
+            min_stake_amount: self.min_stake_amount.map(|amount| amount.0),
+            billing_threshold_amount: self.billing_threshold_amount.map(|amount| amount.0),
+            description: self.description.unwrap_or_default(),
+            days_until_cancel: self.days_until_cancel,
+            metadata: self.metadata.unwrap_or_default(),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionData", skip_serializing_if_is_none)]
+pub struct SubscriptionDataModel {
+    pub trial_period_days: u32,
+    /// Unix seconds.
+    pub trial_end: Option<i64>,
+    pub trial_currency: Option<String>,
+    pub no_stake: bool,
+    /// A number, in human units.
+    pub min_stake_amount: Option<Value>,
+    /// A number, in human units.
+    pub billing_threshold_amount: Option<Value>,
+    pub description: Option<String>,
+    pub days_until_cancel: Option<u32>,
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl SubscriptionDataModel {
+    /// `None`: there is nothing out of the ordinary.
+    #[must_use]
+    pub fn of(terms: &SubscriptionTerms) -> Option<Self> {
+        let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Number>().ok()).map(Value::Number);
+        let currencies: Vec<_> = terms.trial.currencies.iter().map(ToString::to_string).collect();
+        let model = Self {
+            trial_period_days: terms.trial.days,
+            trial_end: terms.trial.end.map(Timestamp::seconds),
+            trial_currency: (!currencies.is_empty()).then(|| currencies.join(",")),
+            no_stake: terms.no_stake,
+            min_stake_amount: number(&terms.min_stake_amount),
+            billing_threshold_amount: number(&terms.billing_threshold_amount),
+            description: Some(terms.description.clone()).filter(|description| !description.is_empty()),
+            days_until_cancel: terms.days_until_cancel,
+            metadata: terms.metadata.clone(),
+        };
+        (*terms != SubscriptionTerms::default()).then_some(model)
+    }
+}
+
+/// `required` or anything else.
+#[must_use]
+pub fn requires_cross_sell(behavior: Option<&str>) -> bool {
+    behavior == Some("required")
+}
+
+/// What the store reckons that a session comes to in its currency, in base units.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SessionDue", skip_serializing_if_is_none)]
+pub struct DueModel {
+    pub now: String,
+    /// At each renewal; metered items as if their quantity was used.
+    pub renew: String,
+    /// What a wallet stakes.
+    pub stake: String,
+    /// Unix seconds.
+    pub trial_end: Option<i64>,
+}
+
+impl DueModel {
+    /// `None` where the items cannot be reckoned in the session's currency.
+    #[must_use]
+    pub fn of(expanded: &Expanded) -> Option<Self> {
+        let session = &expanded.session;
+        let currency = expanded.currencies.iter().find(|currency| currency.id == session.currency_id)?;
+        let method = expanded.methods.iter().find(|method| method.id == currency.method_id)?;
+        let sold = expanded.sold()?;
+        let terms = (session.kind, &session.terms);
+        let order = checkout::reckon(terms, &session.items, &sold, currency, !method.kind.is_card(), expanded.now).ok()?;
+        Some(Self {
+            now: order.due.now.to_string(),
+            renew: order.due.renew.to_string(),
+            stake: order.stake.to_string(),
+            trial_end: order.trial_end.map(Timestamp::seconds),
+        })
+    }
+}
+
+/// A subscription as its session tells it.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SessionSubscription")]
+pub struct BegunModel {
+    pub id: String,
+    pub description: String,
+    pub status: String,
+}
+
+impl From<&Subscription> for BegunModel {
+    fn from(subscription: &Subscription) -> Self {
+        Self {
+            id: subscription.id.to_string(),
+            description: subscription.description.clone(),
+            status: subscription.status.name().to_owned(),
+        }
+    }
+}
+
+/// By its name on the wire; absent: what follows from the items.
+pub fn read_mode(name: Option<&str>) -> Result<Option<SessionMode>, Problem> {
+    let mode = |name: &str| SessionMode::from_name(name).ok_or_else(|| Problem::bad("mode must be payment, subscription or setup"));
+    name.map(mode).transpose()
+}

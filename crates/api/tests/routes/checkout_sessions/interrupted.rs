@@ -1,0 +1,192 @@
+//! Subscribing, interrupted: closed pages, lost answers, refusals.
+
+use super::subscription::{begun, invoices};
+use crate::app::plans::SKT;
+use crate::app::{ACCEPTED, Connect, DECLINED, Plans, TestApp, form, signed_claim};
+use serde_json::json;
+use souk_adapters::on_both;
+use souk_domain::billing::{InvoiceStatus, Scope, StakeStatus, SubscriptionStatus, renew_due};
+use souk_domain::checkout::{SubscriptionTerms, check_due, expire_session};
+use souk_domain::shared::{Amount, SessionId};
+use std::time::Duration;
+
+on_both! {
+    async fn a_permission_whose_answer_was_lost_is_found_out_and_charged_once(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.plain(&app).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        alice.submit_for_wallet(&app, &session).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
+        let (done, _) = alice.give_all(&app, &session, "subscription").await;
+        assert_eq!(done["status"], "ok", "it is on its way: {done}");
+        assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
+        let refused = alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(409);
+        assert_eq!(refused["code"], "PAYMENT_IN_FLIGHT");
+        // Nobody looks any more; the janitor does.
+        app.advance(Duration::from_secs(60));
+        check_due(&app.ctx, 10).await.expect("checks");
+        app.advance(Duration::from_secs(600));
+        check_due(&app.ctx, 10).await.expect("checks");
+        assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+        assert_eq!(app.networks.payments_to(app.app_key.did().as_str()).await.len(), 1);
+        app.finish().await;
+    }
+
+    async fn a_charge_that_was_written_down_and_never_sent_is_sent_by_the_janitor(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.plain(&app).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        alice.submit_for_wallet(&app, &session).await;
+        app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0 })).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
+        alice.give_all(&app, &session, "subscription").await;
+        assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
+        assert!(app.networks.payments_to(app.app_key.did().as_str()).await.is_empty());
+        app.advance(Duration::from_secs(60));
+        check_due(&app.ctx, 10).await.expect("checks");
+        let subscription = begun(&app, &alice, &session).await;
+        assert_eq!(subscription.status, SubscriptionStatus::Active);
+        assert_eq!(app.networks.payments_to(app.app_key.did().as_str()).await.len(), 1);
+        assert_eq!(invoices(&app).await.len(), 1);
+        app.finish().await;
+    }
+
+    async fn a_page_that_was_closed_between_permission_and_stake_goes_on_with_the_stake(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        alice.submit_for_wallet(&app, &session).await;
+        let connect = Connect::begin(&app, &alice.browser, "subscription", &format!("&checkoutSessionId={session}")).await;
+        let asked = connect.scan().await;
+        let asked = connect.answer(&alice.wallet, &asked, signed_claim(&alice.wallet, &asked)).await;
+        assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
+        app.advance(Duration::from_secs(400));
+        alice.submit_for_wallet(&app, &session).await;
+        let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+        assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["prepareTx".to_owned()]), "{done}");
+        let subscription = begun(&app, &alice, &session).await;
+        assert_eq!(subscription.stake.map(|stake| (stake.amount, stake.status)), Some((Amount::new(10 * SKT), StakeStatus::Held)));
+        app.drain().await;
+        app.finish().await;
+    }
+
+    async fn too_little_balance_is_told_and_the_same_order_is_paid_later(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.plain(&app).await;
+        let poor = app.crowd(1).await.remove(0);
+        let session = poor.start_link(&link).await;
+        poor.submit_for_wallet(&app, &session).await;
+        let (done, _) = poor.give_all(&app, &session, "subscription").await;
+        assert_eq!(done["status"], "ok", "{done}");
+        let found = poor.retrieve(&session).await;
+        assert_eq!((&found["checkoutSession"]["status"], &found["paymentIntent"]["status"]), (&"open".into(), &"requires_action".into()));
+        assert_eq!(found["paymentIntent"]["last_payment_error"]["code"], "INSUFFICIENT_FUND");
+        app.networks.pour(poor.wallet.did().as_str()).await;
+        app.advance(Duration::from_secs(10));
+        let (done, kinds) = poor.give_all(&app, &session, "subscription").await;
+        assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["authPrincipal".to_owned()]), "nothing is to be signed again: {done}");
+        assert_eq!(poor.retrieve(&session).await["checkoutSession"]["status"], "complete");
+        app.finish().await;
+    }
+
+    async fn who_owes_is_refused_until_it_is_paid(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.trial(&app).await;
+        let poor = app.crowd(1).await.remove(0);
+        let session = poor.subscribe(&app, &link).await;
+        app.advance(Duration::from_secs(8 * 86_400));
+        let round = renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("renews");
+        souk_domain::billing::charge(&app.ctx, &round.attempts).await.expect("charges");
+        assert_eq!(begun(&app, &poor, &session).await.status, SubscriptionStatus::PastDue);
+        assert_eq!(invoices(&app).await.last().map(|invoice| invoice.1), Some(InvoiceStatus::Uncollectible));
+        let token = format!("token-of-{}", poor.name);
+        souk_domain::access::open_login(&app.ctx, poor.wallet.did(), &souk_api::auth::token_hash(&token)).await.expect("opens");
+        let next = poor.start(&app.shop.atlas).await;
+        let refused = poor.submit(&next, &form(&app.shop, &poor.name, false)).await.refused(403);
+        assert_eq!(refused["code"], "CUSTOMER_LIMITED");
+        app.drain().await;
+        app.finish().await;
+    }
+
+    async fn a_stake_of_an_order_that_was_never_paid_goes_back(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let terms = SubscriptionTerms { min_stake_amount: Some("1".to_owned()), ..SubscriptionTerms::default() };
+        let link = plans.link(&app, &[&plans.yearly, &plans.weekly], terms).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        alice.submit_for_wallet(&app, &session).await;
+        let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+        assert_eq!((&done["status"], kinds.len()), (&"ok".into(), 2), "{done}");
+        let found = alice.retrieve(&session).await;
+        assert_eq!(found["paymentIntent"]["last_payment_error"]["code"], "INSUFFICIENT_FUND", "the faucet gives 100");
+        expire_session(&app.ctx, &SessionId::parse(&session).expect("an id")).await.expect("expires");
+        app.advance(Duration::from_secs(60));
+        assert_eq!(check_due(&app.ctx, 10).await.expect("checks"), 1);
+        let back = app.count("SELECT count(*) AS n FROM journal_entries WHERE reason IN ('stake', 'return_stake')").await;
+        assert_eq!(back, 2);
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_permission_that_the_ledger_refuses_is_told_to_the_wallet_and_can_be_given_again() {
+    let app = TestApp::open().await;
+    let plans = Plans::put(&app).await;
+    let link = plans.plain(&app).await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start_link(&link).await;
+    alice.submit_for_wallet(&app, &session).await;
+    app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+    let (refused, _) = alice.give_all(&app, &session, "subscription").await;
+    assert_eq!(refused["status"], "error", "{refused}");
+    app.advance(Duration::from_secs(1));
+    let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+    assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["signature".to_owned()]), "{done}");
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_declined_card_begins_nothing_and_another_card_does() {
+    let app = TestApp::open().await;
+    let plans = Plans::put(&app).await;
+    for link in [plans.plain(&app).await, plans.trial(&app).await] {
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        let secret = alice.submit_for_card(&app, &session).await;
+        assert_eq!(app.networks.confirm(&secret, DECLINED).await.0, 402);
+        app.advance(Duration::from_secs(2));
+        let found = alice.retrieve(&session).await;
+        assert_eq!((&found["checkoutSession"]["status"], &found["paymentIntent"]["status"]), (&"open".into(), &"requires_action".into()));
+        assert!(found["checkoutSession"].get("subscription_id").is_none());
+        assert_eq!(app.networks.confirm(&secret, ACCEPTED).await.0, 200);
+        app.advance(Duration::from_secs(2));
+        assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_card_form_that_was_closed_leaves_the_subscription_to_the_wallet() {
+    let app = TestApp::open().await;
+    let plans = Plans::put(&app).await;
+    let link = plans.trial(&app).await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start_link(&link).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    alice.browser.post(&format!("/api/checkout-sessions/{session}/abort-stripe"), &json!({})).await.ok();
+    assert_ne!(app.networks.confirm(&secret, ACCEPTED).await.0, 200, "the abandoned setup is dead");
+    alice.submit_for_wallet(&app, &session).await;
+    assert_eq!(alice.give_all(&app, &session, "subscription").await.0["status"], "ok");
+    assert_eq!(begun(&app, &alice, &session).await.status, SubscriptionStatus::Trialing);
+    app.finish().await;
+}

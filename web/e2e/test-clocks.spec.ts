@@ -28,7 +28,9 @@ test('live mode has no clocks but a way to test mode', async ({ page }) => {
 
 test('a clock moves to the next invoice and tells what happened on the way', async ({ page }) => {
   const seen = await serve(page, { signedIn: true, billing: {}, role: 'owner' });
-  await page.goto('/console/test-clocks');
+  await page.goto('/customer');
+  await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
+  await page.getByRole('menuitem', { name: 'Test clocks' }).click();
   await page.getByRole('link', { name: 'Trial to renewal' }).click();
   await expect(page.getByText('Nov 20, 2026, 09:30 AM UTC').first()).toBeVisible();
   await expect(page.getByRole('link', { name: 'Almanac Plus' })).toBeVisible();

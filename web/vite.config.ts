@@ -45,7 +45,7 @@ const proxy = Object.fromEntries(
 const LISTINGS = new Set(['/', '/search', '/category/$category']);
 
 const BASE =
-  /preload-helper|rolldown.runtime|\/src\/(api\/|lib\/(locale|livemode|storage)\b|app\/tracking|theme\.css|kit\/kit\.css|app\/opening\.css)/;
+  /preload-helper|rolldown.runtime|\/src\/(api\/(?!relay|auth-token)|lib\/(locale|livemode|storage)\b|app\/tracking|theme\.css|kit\/kit\.css|app\/opening\.css)/;
 const REACT =
   /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/(?!dialog)|i18n\/light|i18n\/\w+\/common|lib\/(amount|theme)\b)/;
 /** What the checkout shows first; its later parts import from it. */

@@ -27,7 +27,7 @@ import type { Checkout } from './wire';
 import './checkout.css';
 
 /** Loaded once a card is chosen; the payment then finds it there. */
-const loadCardDialog = () => import('./parts/card-dialog');
+const loadCardDialog = () => import('./parts/card');
 const CardDialog = lazy(loadCardDialog);
 
 /** Few see it, and it must not keep anybody waiting. */
@@ -226,7 +226,7 @@ function Buying({
             amount={bought.totalText}
             settings={settings}
             context={phase.context}
-            contact={form.values}
+            values={form.values}
             onAccepted={() => payment.watch('card')}
             onClose={payment.leaveCard}
           />

@@ -42,6 +42,7 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
     const connection = connect(callsOf(options), (next) => {
       setState(next);
       if (next.name === 'succeed') end.current(next.did);
+      if (next.name === 'error') options.onError?.(next.message);
     });
     return connection.stop;
   }, [options, round]);

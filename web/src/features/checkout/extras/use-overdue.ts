@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { listenToRelay } from '@/api/relay';
 import { openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
-import { listenToRelay } from '../relay';
 import { spokenError } from '../rules/spoken';
 import { PATIENCE_MS, POLL_MS } from '../settlement';
 import type { Overdue } from '../wire';

@@ -3,9 +3,9 @@ import { useLocale } from '@/i18n/light';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { theme } from '@/lib/theme';
-import type { CardTarget } from '../card-processor';
-import { t } from '../card-text';
-import type { FormValues } from '../rules/fields';
+import type { CardContact } from './dialog';
+import type { CardTarget } from './processor';
+import { t } from './text';
 
 const SCRIPT = 'https://js.stripe.com/v3/';
 
@@ -45,7 +45,7 @@ interface StripeFormProps {
   /** What the button says. */
   action: string;
   target: CardTarget;
-  contact: FormValues;
+  contact: CardContact;
   onAccepted: () => void;
 }
 
@@ -86,12 +86,12 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
     const { stripe, elements } = parts.current;
     setState('asking');
     const address = {
-      country: contact['billing_address.country'].toUpperCase(),
-      postal_code: contact['billing_address.postal_code'] || '00000',
-      state: contact['billing_address.state'],
-      city: contact['billing_address.city'],
-      line1: contact['billing_address.line1'],
-      line2: contact['billing_address.line2'],
+      country: contact.country.toUpperCase(),
+      postal_code: contact.postalCode || '00000',
+      state: contact.state ?? '',
+      city: contact.city ?? '',
+      line1: contact.line1 ?? '',
+      line2: contact.line2 ?? '',
     };
     const options = {
       elements,
@@ -100,9 +100,9 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
         return_url: window.location.href,
         payment_method_data: {
           billing_details: {
-            name: contact.customer_name,
-            email: contact.customer_email,
-            phone: contact.customer_phone,
+            name: contact.name,
+            email: contact.email,
+            phone: contact.phone ?? '',
             address,
           },
         },
@@ -120,14 +120,14 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
     return <Alert tone="danger" urgent title={t('stripeFailed')} />;
   }
   return (
-    <form className="checkout-card" onSubmit={onSubmit} aria-label={t('title')}>
+    <form className="card-form" onSubmit={onSubmit} aria-label={t('title')}>
       {refusal && (
         <Alert tone="danger" urgent title={t('declined', { message: refusal })}>
           <p>{t('declinedHint')}</p>
         </Alert>
       )}
       {state === 'loading' && <p role="status">{t('stripeLoading')}</p>}
-      <div ref={host} className="checkout-stripe" />
+      <div ref={host} className="card-stripe" />
       <Button type="submit" look="primary" wide busy={state === 'asking'} disabled={state === 'loading'}>
         {action}
       </Button>

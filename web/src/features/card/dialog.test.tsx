@@ -1,17 +1,10 @@
 import { fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FormValues } from '../rules/fields';
-import type { StripeContext } from '../wire';
-import CardDialog from './card-dialog';
+import type { StripeContext } from '@/api/types';
+import CardDialog from './dialog';
 
 const fetched = vi.fn<typeof fetch>();
-const contact = {
-  customer_name: 'Mei',
-  customer_email: 'mei@example.org',
-  customer_phone: '',
-  'billing_address.country': 'us',
-  'billing_address.postal_code': '10001',
-} as FormValues;
+const contact = { name: 'Mei', email: 'mei@example.org', country: 'us', postalCode: '10001' };
 const setup: StripeContext = { client_secret: 'seti_1_secret_2', intent_type: 'setup_intent', status: 'open' };
 const payment: StripeContext = { client_secret: 'pi_1_secret_2', intent_type: 'payment_intent', status: 'open' };
 

@@ -1,10 +1,12 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import type { StripeContext } from '@/api/types';
 import en from '@/i18n/en/card.json';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { Spinner } from '@/kit/icons';
 import { Skeleton } from '@/kit/skeleton';
+import { CardForm } from './form';
 import {
   authenticate,
   type CardOutcome,
@@ -12,21 +14,38 @@ import {
   type CardTarget,
   confirmCard,
   isSandboxKey,
-} from '../card-processor';
-import { type Key, t } from '../card-text';
-import { type CardValues, digitsOf, expiryOf } from '../rules/card';
-import type { FormValues } from '../rules/fields';
-import type { CardSettings, StripeContext } from '../wire';
-import { CardForm } from './card-form';
+} from './processor';
+import { type CardValues, digitsOf, expiryOf } from './rules';
+import { type Key, t } from './text';
+import '@/kit/kit.css';
+import './card.css';
 
 const StripeForm = lazy(() => import('./stripe-form'));
 
+export interface CardSettings {
+  publishable_key: string;
+  api_host?: string;
+}
+
+/** Who holds the card, as far as the page knows it. */
+export interface CardContact {
+  name: string;
+  email: string;
+  phone?: string;
+  country: string;
+  postalCode: string;
+  state?: string;
+  city?: string;
+  line1?: string;
+  line2?: string;
+}
+
 export interface CardDialogProps {
   /** What is paid; not shown when the card is only saved. */
-  amount: string;
+  amount?: string;
   settings: CardSettings;
   context: StripeContext;
-  contact: FormValues;
+  contact: CardContact;
   onAccepted: () => void;
   onClose: () => void;
 }
@@ -44,9 +63,9 @@ function refusalText({ code, decline_code, message }: CardRefusal): string {
 
 /** The card is asked for here and goes from the browser to its processor; our server never sees it. */
 export default function CardDialog(props: CardDialogProps) {
-  const { amount, settings, context, contact, onAccepted, onClose } = props;
+  const { amount = '', settings, context, contact, onAccepted, onClose } = props;
   const [step, setStep] = useState<Step>({ name: 'form', refusal: null });
-  const [values, setValues] = useState<CardValues>({ number: '', expiry: '', cvc: '', name: contact.customer_name });
+  const [values, setValues] = useState<CardValues>({ number: '', expiry: '', cvc: '', name: contact.name });
   const target: CardTarget = {
     host: settings.api_host ?? '',
     key: settings.publishable_key,
@@ -73,9 +92,9 @@ export default function CardDialog(props: CardDialogProps) {
         expYear: expiry?.year ?? '',
         cvc: card.cvc.trim(),
         name: card.name.trim(),
-        email: contact.customer_email,
-        postalCode: contact['billing_address.postal_code'],
-        country: contact['billing_address.country'],
+        email: contact.email,
+        postalCode: contact.postalCode,
+        country: contact.country,
       }),
     );
   };
@@ -123,7 +142,7 @@ function Asking({ onWatch }: { onWatch: () => void }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => place.current?.focus(), []);
   return (
-    <div ref={place} tabIndex={-1} className="checkout-asking" aria-busy="true">
+    <div ref={place} tabIndex={-1} className="card-asking" aria-busy="true">
       <Spinner />
       <p>{t(text)}</p>
       {text === 'longWorking' && <Button onClick={onWatch}>{t('watch')}</Button>}
@@ -133,7 +152,7 @@ function Asking({ onWatch }: { onWatch: () => void }) {
 
 function Challenge({ text, onAnswer }: { text: string; onAnswer: (success: boolean) => void }) {
   return (
-    <div className="checkout-card">
+    <div className="card-form">
       <p>{text}</p>
       <Button look="primary" wide onClick={() => onAnswer(true)} autoFocus>
         {t('challengeComplete')}

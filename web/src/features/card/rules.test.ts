@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { listenerOrigin } from '../broadcast';
-import { cardError, expiryOf, groupedExpiry, groupedNumber, passesLuhn, TEST_CARDS } from './card';
+import { cardError, expiryOf, groupedExpiry, groupedNumber, passesLuhn, TEST_CARDS } from './rules';
 
 const card = { number: '4242 4242 4242 4242', expiry: '12 / 30', cvc: '123', name: 'Mei' };
 const now = new Date(2026, 10, 21);
@@ -41,17 +40,5 @@ describe('a card', () => {
     expect(cardError('cvc', { ...card, cvc: '12' }, now)).toBe('error.cvc');
     expect(cardError('name', { ...card, name: ' ' }, now)).toBe('error.name');
     expect(cardError('number', card, now)).toBeNull();
-  });
-});
-
-describe('who hears the page', () => {
-  test('is the origin named in the address, else the embedding page, never everybody', () => {
-    const query = (text: string) => new URLSearchParams(text);
-    expect(listenerOrigin(query('origin=https://shop.example'), 'https://other.example/x')).toBe(
-      'https://shop.example',
-    );
-    expect(listenerOrigin(query(''), 'https://shop.example/page?x')).toBe('https://shop.example');
-    expect(listenerOrigin(query('origin=*'), 'https://shop.example/')).toBeNull();
-    expect(listenerOrigin(query(''), '')).toBeNull();
   });
 });

@@ -5,9 +5,16 @@ export const HEARTBEAT_MS = 30_000;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 30_000;
 
+export interface RelayIds {
+  id?: string;
+  customer_id?: string;
+  subscription_id?: string;
+  currency_id?: string;
+}
+
 export interface RelayEvents {
-  /** An event of the store's public channel: only its name and the id it is about. */
-  onEvent: (name: string, id: string | undefined) => void;
+  /** An event of the store's public channel: only its name and the ids it is about. */
+  onEvent: (name: string, ids: RelayIds) => void;
   /** True once the channel is joined, false when the socket is lost. */
   onUp: (up: boolean) => void;
 }
@@ -41,8 +48,7 @@ export function listenToRelay(appPid: string, { onEvent, onUp }: RelayEvents): (
       }
       return;
     }
-    const response = (payload as { response?: { id?: string } } | null)?.response;
-    onEvent(event, response?.id);
+    onEvent(event, (payload as { response?: RelayIds } | null)?.response ?? {});
   };
 
   const open = () => {

@@ -1,4 +1,4 @@
-import type { Key } from '../card-text';
+import type { Key } from './text';
 
 export const CARD_FIELDS = ['number', 'expiry', 'cvc', 'name'] as const;
 export type CardField = (typeof CARD_FIELDS)[number];

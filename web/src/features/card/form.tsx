@@ -3,7 +3,6 @@ import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { TextField } from '@/kit/field';
 import { whenReleased } from '@/kit/pointer';
-import { type Key, t } from '../card-text';
 import {
   CARD_FIELDS,
   type CardField,
@@ -12,7 +11,8 @@ import {
   groupedExpiry,
   groupedNumber,
   TEST_CARDS,
-} from '../rules/card';
+} from './rules';
+import { type Key, t } from './text';
 
 const SHAPES: Record<CardField, { autoComplete: string; inputMode?: 'numeric'; maxLength: number }> = {
   number: { autoComplete: 'cc-number', inputMode: 'numeric', maxLength: 24 },
@@ -94,14 +94,14 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
   };
 
   return (
-    <form className="checkout-card" noValidate onSubmit={onSubmit} aria-label={t('title')}>
+    <form className="card-form" noValidate onSubmit={onSubmit} aria-label={t('title')}>
       {refusal && (
         <Alert tone="danger" urgent title={t('declined', { message: refusal })}>
           <p>{t('declinedHint')}</p>
         </Alert>
       )}
       {field('number')}
-      <div className="checkout-card-row">
+      <div className="card-row">
         {field('expiry')}
         {field('cvc')}
       </div>
@@ -116,14 +116,14 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
 
 function TestCards({ onUse }: { onUse: (number: string) => void }) {
   return (
-    <details className="checkout-tests">
+    <details className="card-tests">
       <summary>{t('testTitle')}</summary>
       <p className="k-hint">{t('testHint')}</p>
       <ul>
         {TEST_CARDS.map(({ number, name }) => (
           <li key={number}>
             <span>
-              <span className="checkout-item-name">{t(name)}</span>
+              <span className="card-test-name">{t(name)}</span>
               <span className="k-hint figures">{groupedNumber(number)}</span>
             </span>
             <Button onClick={() => onUse(number)} aria-label={t('testUseOf', { name: t(name) })}>

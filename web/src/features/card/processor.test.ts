@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { authenticate, type CardTarget, confirmCard } from './card-processor';
+import { authenticate, type CardTarget, confirmCard } from './processor';
 
 const fetched = vi.fn<typeof fetch>();
 const answer = (status: number, body: object) => new Response(JSON.stringify(body), { status });

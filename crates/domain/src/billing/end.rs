@@ -124,7 +124,7 @@ pub(super) async fn return_stake(
 }
 
 /// Writes down an attempt that moves a deposit. `None`: its network or its payer is not known here.
-async fn move_stake(
+pub(super) async fn move_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     book: &Book,

@@ -1,7 +1,7 @@
 //! What follows from money that moved, or did not, where no checkout waits for it. In one unit of work, for exactly one caller.
 
 use super::debt::{debt_paid, refuse, time_of};
-use super::{BillingError, InvoiceStatus, StakeStatus, Subscription};
+use super::{BillingError, InvoiceStatus, STAKE_WAITING, StakeStatus, Subscription};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
@@ -125,11 +125,32 @@ async fn stake_moved(
     id: &SubscriptionId,
     reason: Reason,
 ) -> Result<(), BillingError> {
-    let status = if reason == Reason::Slash { StakeStatus::Slashed } else { StakeStatus::Returned };
-    let Some(subscription) = set_stake(unit, id, status, ctx.now()).await? else { return Err(BillingError::Orphan) };
+    let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Err(BillingError::Orphan) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
+    let has_ended = subscription.ended_at.is_some();
+    if let Some(stake) = &mut subscription.stake {
+        let rest = stake.amount.minus(attempt.amount).unwrap_or_default();
+        match (reason, rest.is_zero()) {
+            (Reason::Slash, false) if has_ended => {
+                // What was not taken goes back in its time.
+                (stake.status, stake.amount) = (StakeStatus::Waiting, rest);
+                stake.return_at = stake.return_at.or(Some(now.plus(STAKE_WAITING)));
+            }
+            (Reason::Slash, false) => (stake.status, stake.amount) = (StakeStatus::Held, rest),
+            (Reason::Slash, true) => stake.status = StakeStatus::Slashed,
+            _ => stake.status = StakeStatus::Returned,
+        }
+    }
+    subscription.updated_at = ctx.now();
+    if !unit.subscriptions().update(&subscription).await? {
+        return Err(BillingError::Contended);
+    }
     book(ctx, unit, attempt, subscription.mode, reason, now).await?;
-    super::end::stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await
+    super::end::stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await?;
+    if reason == Reason::Slash && !has_ended && !debt_paid(unit, id, now).await? {
+        return Err(BillingError::Contended);
+    }
+    Ok(())
 }
 
 async fn set_stake(

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::Refusal;
 use crate::pricing::{Price, Usage};
-use crate::shared::{Amount, AttemptId, EventId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -167,7 +167,7 @@ pub(super) fn lines(
         let calculation = Calculation::of(&rate, quantity);
         lines.push(InvoiceItem {
             id: InvoiceItemId::new(ahead.start, ctx.random.as_ref()),
-            invoice_id: subscription.latest_invoice_id.clone().ok_or("it has no invoice")?,
+            invoice_id: InvoiceId::new(ahead.start, ctx.random.as_ref()),
             price_id: Some(price.id.clone()),
             description: product.name.clone(),
             quantity,

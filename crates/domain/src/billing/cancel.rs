@@ -1,0 +1,226 @@
+//! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
+
+use super::manage::{load, nonce, save};
+use super::renew::publish_charges;
+use super::{
+    CancelReason, Cancellation, Change, Feedback, ManageError, Requester, Subscription, SubscriptionStatus, end, give_back, stake_back,
+    time_of,
+};
+use crate::context::Context;
+use crate::payment::Grant;
+use crate::shared::{Amount, SubscriptionId, Timestamp, check_text};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelAt {
+    Now,
+    /// A trial ends at once all the same.
+    PeriodEnd,
+    Time(Timestamp),
+}
+
+/// What of the last payment is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefundChoice {
+    None,
+    /// What of it the rest of the period is worth.
+    Proration,
+    /// All of it.
+    Last,
+}
+
+impl RefundChoice {
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "none" => Self::None,
+            "proration" => Self::Proration,
+            "last" => Self::Last,
+            _ => return None,
+        })
+    }
+}
+
+/// What becomes of the stake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StakeChoice {
+    /// It waits, as every stake does at the end.
+    None,
+    /// What is owed is taken from it, and the rest goes back at once.
+    Proration,
+    /// The store takes all of it.
+    Slash,
+}
+
+impl StakeChoice {
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "none" => Self::None,
+            "proration" => Self::Proration,
+            "slash" => Self::Slash,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CancelTerms {
+    pub at: CancelAt,
+    pub refund: RefundChoice,
+    pub stake: StakeChoice,
+    /// Why the stake is taken.
+    pub slash_reason: String,
+    pub feedback: Option<Feedback>,
+    pub comment: String,
+}
+
+/// The most characters of a comment.
+pub const COMMENT_MAX: usize = 500;
+
+impl CancelTerms {
+    /// What a customer may ask for: the end of the period, without money.
+    const fn is_for_customers(&self) -> bool {
+        matches!(self.at, CancelAt::PeriodEnd) && matches!(self.refund, RefundChoice::None) && matches!(self.stake, StakeChoice::None)
+    }
+
+    const fn moves_money(&self) -> bool {
+        !matches!(self.refund, RefundChoice::None) || !matches!(self.stake, StakeChoice::None)
+    }
+}
+
+/// Whether a subscription that is cancelled now has nothing left to run out: a trial, or a period that is over.
+fn ends_at_once(subscription: &Subscription, at: CancelAt, now: Timestamp) -> bool {
+    match at {
+        CancelAt::Now => true,
+        CancelAt::PeriodEnd => subscription.status == SubscriptionStatus::Trialing || subscription.period.end <= now,
+        CancelAt::Time(_) => false,
+    }
+}
+
+/// Cancels a subscription. One that is cancelled for later may be cancelled otherwise until then.
+pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &CancelTerms) -> Result<Subscription, ManageError> {
+    if by == Requester::Customer && !terms.is_for_customers() {
+        return Err(ManageError::Forbidden);
+    }
+    let comment = check_text("comment", &terms.comment, COMMENT_MAX)?;
+    let slash_reason = check_text("slashReason", &terms.slash_reason, COMMENT_MAX)?;
+    let mut unit = ctx.store.begin().await?;
+    let mut subscription = load(unit.as_mut(), id).await?;
+    let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    subscription.status.after(Change::End)?;
+    let reason = match by {
+        Requester::Customer => CancelReason::CancellationRequested,
+        Requester::Store => CancelReason::CancellationByStore,
+    };
+    subscription.cancellation = Some(Cancellation { reason, feedback: terms.feedback, comment, requested_at: now });
+    subscription.canceled_at = Some(now);
+    subscription.updated_at = now;
+    if !ends_at_once(&subscription, terms.at, now) {
+        if terms.moves_money() {
+            return Err(ManageError::DecidedAtTheEnd);
+        }
+        subscription.cancel_at_period_end = terms.at == CancelAt::PeriodEnd;
+        subscription.cancel_at = match terms.at {
+            CancelAt::Time(at) if at <= now => return Err(ManageError::BadTime),
+            CancelAt::Time(at) => Some(at),
+            // The engine looks at the periods of those that run only.
+            _ => (subscription.status == SubscriptionStatus::Paused).then_some(subscription.period.end),
+        };
+        save(unit.as_mut(), &subscription).await?;
+        unit.commit().await?;
+        return super::find(ctx, id).await;
+    }
+    subscription.cancel_at_period_end = false;
+    subscription.cancel_at = None;
+    if terms.stake == StakeChoice::Slash && !slash_reason.is_empty() {
+        subscription.metadata.insert("slash_reason".to_owned(), slash_reason);
+    }
+    let mut attempts = match terms.refund {
+        RefundChoice::None => Vec::new(),
+        choice => give_back::at_the_end(ctx, unit.as_mut(), &subscription, choice, now).await?,
+    };
+    attempts.extend(end::now(ctx, unit.as_mut(), subscription, reason, now).await?);
+    attempts.extend(stake_back::at_the_end(ctx, unit.as_mut(), id, terms.stake, nonce(ctx), now).await?);
+    publish_charges(ctx, unit.as_mut(), &attempts).await?;
+    unit.commit().await?;
+    super::find(ctx, id).await
+}
+
+/// A subscription whose end may be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    pub subscription: Subscription,
+    /// Its stake was revoked: a new one has to be left before it goes on.
+    pub needs_stake: bool,
+}
+
+impl Subscription {
+    /// Whether an end that was asked for may be taken back: one at the end of the period, not yet there, not for a debt.
+    #[must_use]
+    pub fn is_recoverable(&self) -> bool {
+        let for_debt = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::PaymentFailed);
+        let at_period_end = self.cancel_at.is_none_or(|at| at == self.period.end);
+        self.status != SubscriptionStatus::Canceled && self.cancel_at_period_end && at_period_end && !for_debt
+    }
+}
+
+/// Whether, and at what price, the end of a subscription may be taken back.
+pub async fn recovery(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let subscription = load(unit.as_mut(), id).await?;
+    if !subscription.is_recoverable() {
+        return Err(ManageError::NotRecoverable);
+    }
+    let Some(stake) = subscription.stake.as_ref().filter(|stake| !stake.amount.is_zero()) else {
+        return Ok(Recovery { subscription, needs_stake: false });
+    };
+    let amount = stake.amount;
+    let mandate = match &subscription.mandate_id {
+        Some(mandate) => unit.mandates().find(mandate).await?,
+        None => None,
+    };
+    let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
+    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
+    drop(unit);
+    let needs_stake = match (mandate.and_then(|mandate| mandate.grant), ctx.networks.wallet(method.kind)) {
+        (Some(Grant::Delegation { payer, .. }), Some(rail)) => {
+            let staked = rail.staked(&method, &currency, &payer, subscription.id.as_str()).await?;
+            staked.held < amount
+        }
+        _ => false,
+    };
+    Ok(Recovery { subscription, needs_stake })
+}
+
+/// Takes the end back. Where the stake was revoked, nothing changes until there is a new one.
+pub async fn recover(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, ManageError> {
+    let found = recovery(ctx, id).await?;
+    if found.needs_stake {
+        return Ok(found);
+    }
+    let mut unit = ctx.store.begin().await?;
+    let mut subscription = load(unit.as_mut(), id).await?;
+    // It may have ended while the network was asked.
+    if !subscription.is_recoverable() {
+        return Err(ManageError::NotRecoverable);
+    }
+    subscription.updated_at = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    take_back(&mut subscription);
+    save(unit.as_mut(), &subscription).await?;
+    unit.commit().await?;
+    Ok(Recovery { subscription: super::find(ctx, id).await?, needs_stake: false })
+}
+
+/// Nothing of the end that was asked for remains.
+pub(super) fn take_back(subscription: &mut Subscription) {
+    subscription.cancel_at_period_end = false;
+    subscription.cancel_at = None;
+    subscription.canceled_at = None;
+    subscription.cancellation = None;
+}
+
+/// A stake's worth that covers what is owed, and the rest.
+pub(super) fn split_stake(stake: Amount, owed: Amount) -> (Amount, Amount) {
+    let taken = owed.min(stake);
+    (taken, stake.minus(taken).unwrap_or_default())
+}

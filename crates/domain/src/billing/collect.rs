@@ -1,0 +1,212 @@
+//! What is overdue, and paying it by hand: one transfer, signed by a wallet, for one invoice or for all of a currency.
+
+use super::{Invoice, InvoiceStatus, ManageError, charge};
+use crate::access::Wallet;
+use crate::context::Context;
+use crate::customer::Customer;
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, PreparedTransfer, Purpose, TransferAsk,
+    next_check,
+};
+use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
+
+/// What is owed in one currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwedSum {
+    pub amount: Amount,
+    pub currency: Currency,
+    pub method: Method,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overdue {
+    /// Oldest first, at most [`super::OVERDUE_MAX`].
+    pub invoices: Vec<Invoice>,
+    pub sums: Vec<OwedSum>,
+    pub customer: Customer,
+    /// How many subscriptions they belong to.
+    pub subscriptions: usize,
+}
+
+/// What a customer owes, or one of their subscriptions.
+pub async fn overdue_of(
+    unit: &mut dyn UnitOfWork,
+    customer: &CustomerId,
+    subscription: Option<&SubscriptionId>,
+) -> Result<Overdue, ManageError> {
+    let customer = unit.customers().find(customer).await?.ok_or(ManageError::NotFound)?;
+    let mut invoices = unit.invoices().overdue(&customer.id).await?;
+    if let Some(subscription) = subscription {
+        invoices.retain(|invoice| invoice.subscription_id.as_ref() == Some(subscription));
+    }
+    let mut amounts: BTreeMap<CurrencyId, Amount> = BTreeMap::new();
+    for invoice in &invoices {
+        let sum = amounts.entry(invoice.currency_id.clone()).or_default();
+        *sum = sum.plus(invoice.total)?;
+    }
+    let mut sums = Vec::with_capacity(amounts.len());
+    for (id, amount) in amounts {
+        let currency = unit.methods().find_currency(&id).await?.ok_or(ManageError::NotFound)?;
+        let method = unit.methods().find(&currency.method_id).await?.ok_or(ManageError::NotFound)?;
+        sums.push(OwedSum { amount, currency, method });
+    }
+    let mut owing: Vec<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.as_ref()).collect();
+    owing.sort();
+    owing.dedup();
+    let subscriptions = owing.len();
+    Ok(Overdue { invoices, sums, customer, subscriptions })
+}
+
+/// What is to be paid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Debt {
+    Invoice(InvoiceId),
+    OfSubscription(SubscriptionId, CurrencyId),
+    OfCustomer(CustomerId, CurrencyId),
+}
+
+impl Debt {
+    /// The id that the payment is for.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        match self {
+            Self::Invoice(id) => id.as_str(),
+            Self::OfSubscription(id, _) => id.as_str(),
+            Self::OfCustomer(id, _) => id.as_str(),
+        }
+    }
+}
+
+/// What is put before the payer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedCollection {
+    pub prepared: PreparedTransfer,
+    pub method: Method,
+    pub currency: Currency,
+    pub amount: Amount,
+    pub invoices: Vec<Invoice>,
+}
+
+/// Invoices that are paid together, of one customer and one currency.
+struct Bundle {
+    invoices: Vec<Invoice>,
+    amount: Amount,
+    method: Method,
+    currency: Currency,
+}
+
+async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<Bundle, ManageError> {
+    let (invoices, currency) = match debt {
+        Debt::Invoice(id) => {
+            let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
+            let currency = invoice.currency_id.clone();
+            (vec![invoice], currency)
+        }
+        Debt::OfSubscription(id, currency) => {
+            let subscription = unit.subscriptions().find(id).await?.ok_or(ManageError::NotFound)?;
+            (overdue_of(unit, &subscription.customer_id, Some(id)).await?.invoices, currency.clone())
+        }
+        Debt::OfCustomer(id, currency) => (overdue_of(unit, id, None).await?.invoices, currency.clone()),
+    };
+    let is_owed = |invoice: &Invoice| {
+        matches!(invoice.status, InvoiceStatus::Uncollectible | InvoiceStatus::Open)
+            && invoice.session_id.is_none()
+            && invoice.currency_id == currency
+            && !invoice.total.is_zero()
+    };
+    let invoices: Vec<_> = invoices.into_iter().filter(is_owed).collect();
+    if invoices.is_empty() {
+        return Err(ManageError::NothingOwed);
+    }
+    let amount = Amount::sum(invoices.iter().map(|invoice| invoice.total))?;
+    let currency = unit.methods().find_currency(&currency).await?.ok_or(ManageError::NotFound)?;
+    let method = unit.methods().find(&currency.method_id).await?.ok_or(ManageError::NotFound)?;
+    if method.kind == MethodKind::Stripe {
+        return Err(ManageError::CardCurrency);
+    }
+    Ok(Bundle { invoices, amount, method, currency })
+}
+
+fn ask_of(debt: &Debt, bundle: &Bundle, payer: &Wallet, nonce: u64) -> TransferAsk {
+    TransferAsk {
+        payer: payer.did.clone(),
+        payer_key: payer.public_key.clone(),
+        amount: bundle.amount,
+        reference: debt.subject().to_owned(),
+        nonce,
+    }
+}
+
+/// Builds the transfer that pays a debt. The same nonce builds the same transfer while the debt stays.
+pub async fn ask_to_collect(ctx: &Context, debt: &Debt, payer: &Wallet, nonce: u64) -> Result<AskedCollection, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let bundle = bundle(unit.as_mut(), debt).await?;
+    let rail = ctx.networks.wallet(bundle.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let prepared = rail.prepare(&bundle.method, &bundle.currency, &ask_of(debt, &bundle, payer, nonce))?;
+    let Bundle { invoices, amount, method, currency } = bundle;
+    Ok(AskedCollection { prepared, method, currency, amount, invoices })
+}
+
+/// Checks the signed transfer against the debt as it is now, stores its bytes, sends them, and writes down what the network says.
+/// Answers the hash.
+pub async fn take_collection(ctx: &Context, debt: &Debt, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, ManageError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let bundle = bundle(unit.as_mut(), debt).await?;
+    let rail = ctx.networks.wallet(bundle.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let signed = rail.check(&bundle.method, &bundle.currency, &ask_of(debt, &bundle, payer, nonce), signed_tx)?;
+    let Some(first) = bundle.invoices.first() else { return Err(ManageError::NothingOwed) };
+    let invoices: Vec<_> = bundle.invoices.iter().map(|invoice| invoice.id.clone()).collect();
+    let intent = Intent {
+        id: PaymentIntentId::new(now, ctx.random.as_ref()),
+        mode: first.mode,
+        status: IntentStatus::Processing,
+        description: first.description.clone(),
+        amount: bundle.amount,
+        amount_received: Amount::ZERO,
+        amount_refunded: Amount::ZERO,
+        currency_id: bundle.currency.id.clone(),
+        method_id: bundle.method.id.clone(),
+        customer_id: first.customer_id.clone(),
+        // The customer's own act: a refusal changes nothing for the subscription.
+        subscription_id: None,
+        session_id: None,
+        invoices,
+        last_error: None,
+        reference: String::new(),
+        payer: String::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    let attempt = Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        purpose: Purpose::Payment(intent.id.clone()),
+        session_id: None,
+        method_id: bundle.method.id,
+        currency_id: bundle.currency.id,
+        amount: bundle.amount,
+        status: AttemptStatus::Open,
+        kind: AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        sent_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    unit.intents().put(&intent).await?;
+    match unit.attempts().insert(&attempt, &intent.invoices).await {
+        Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
+        written => written?,
+    }
+    unit.commit().await?;
+    // From here on the payment is on its way, whatever this first look at it says: the janitor looks again.
+    let _ = charge(ctx, std::slice::from_ref(&attempt.id)).await;
+    let found = ctx.store.read().await?.attempts().find(&attempt.id).await?;
+    match found.filter(|attempt| attempt.status == AttemptStatus::Refused) {
+        Some(refused) => Err(ManageError::Refused(refused.last_error.map(|error| error.message).unwrap_or_default())),
+        None => Ok(signed.hash),
+    }
+}

@@ -1,0 +1,173 @@
+//! Refunds: money that goes back the way it came.
+
+use super::manage::nonce;
+use super::renew::publish_charges;
+use super::{BillingReason, COMMENT_MAX, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription, unused_share};
+use crate::access::Did;
+use crate::context::Context;
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
+    next_check,
+};
+use crate::shared::{Amount, AttemptId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
+use crate::storage::UnitOfWork;
+
+/// What is to be given back of a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefundOrder {
+    /// `None`: all that is left of it.
+    pub amount: Option<Amount>,
+    pub reason: String,
+    pub description: String,
+}
+
+/// Gives money of a payment back, never more than was paid.
+pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, order: &RefundOrder) -> Result<Refund, ManageError> {
+    let order = RefundOrder {
+        amount: order.amount,
+        reason: check_text("reason", &order.reason, COMMENT_MAX)?,
+        description: check_text("description", &order.description, COMMENT_MAX)?,
+    };
+    let mut unit = ctx.store.begin().await?;
+    let intent = unit.intents().find(id).await?.filter(|intent| intent.mode == mode).ok_or(ManageError::NotFound)?;
+    let (refund, attempt) = write(ctx, unit.as_mut(), &intent, None, &order).await?;
+    publish_charges(ctx, unit.as_mut(), &[attempt]).await?;
+    unit.commit().await?;
+    Ok(refund)
+}
+
+/// Reserves a refund and writes down the attempt that carries it out. `invoice`: what it is for, when that is one of several.
+async fn write(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    intent: &Intent,
+    invoice: Option<&Invoice>,
+    order: &RefundOrder,
+) -> Result<(Refund, AttemptId), ManageError> {
+    if intent.status != IntentStatus::Succeeded {
+        return Err(ManageError::NothingPaid);
+    }
+    let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
+    let amount = order.amount.unwrap_or(left);
+    if amount.is_zero() {
+        return Err(ManageError::NothingPaid);
+    }
+    let method = unit.methods().find(&intent.method_id).await?.ok_or(ManageError::NotFound)?;
+    let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(ManageError::NotFound)?;
+    let now = ctx.now();
+    let id = RefundId::new(now, ctx.random.as_ref());
+    let kind = if method.kind == MethodKind::Stripe {
+        AttemptKind::CardRefund { payment: intent.reference.clone() }
+    } else {
+        let rail = ctx.networks.wallet(method.kind).ok_or(ManageError::MethodNotSupported)?;
+        let to = Did::from_verified(intent.payer.clone());
+        let ask = ErrandAsk { errand: Errand::PayOut { to: to.clone() }, amount, reference: id.to_string(), nonce: nonce(ctx) };
+        let signed = rail.sign(&method, &currency, &ask)?;
+        AttemptKind::Wallet { payer: to, bytes: signed.bytes, hash: signed.hash }
+    };
+    let refund = Refund {
+        id: id.clone(),
+        mode: intent.mode,
+        kind: RefundType::Refund,
+        status: RefundStatus::Pending,
+        amount,
+        currency_id: currency.id.clone(),
+        method_id: method.id.clone(),
+        customer_id: intent.customer_id.clone(),
+        intent_id: Some(intent.id.clone()),
+        invoice_id: invoice.map(|invoice| invoice.id.clone()).or_else(|| intent.invoices.first().cloned()),
+        subscription_id: invoice.and_then(|invoice| invoice.subscription_id.clone()).or_else(|| intent.subscription_id.clone()),
+        reason: order.reason.clone(),
+        description: order.description.clone(),
+        reference: String::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    if !unit.refunds().reserve(&refund).await? {
+        return Err(ManageError::OverRefund);
+    }
+    let attempt = Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        purpose: Purpose::Refund(id),
+        session_id: None,
+        method_id: method.id,
+        currency_id: currency.id,
+        amount,
+        status: AttemptStatus::Open,
+        kind,
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        sent_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    unit.attempts().insert(&attempt, &[]).await?;
+    Ok((refund, attempt.id))
+}
+
+/// How many invoices are looked through for the last payment.
+const LOOK_BACK: u32 = 20;
+
+/// What is given back when a subscription ends now. Nothing where nothing was paid for the time that is left.
+pub(super) async fn at_the_end(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    choice: RefundChoice,
+    now: Timestamp,
+) -> Result<Vec<AttemptId>, ManageError> {
+    let filter = InvoiceFilter {
+        statuses: vec![InvoiceStatus::Paid],
+        subscription_id: Some(subscription.id.clone()),
+        ignore_zero: true,
+        ..InvoiceFilter::default()
+    };
+    let paid = unit.invoices().list(subscription.mode, &filter, &Page::new(None, Some(LOOK_BACK))).await?.list;
+    let mut refunds = Vec::new();
+    for invoice in paid.iter().filter(|invoice| is_for_time(invoice.reason)) {
+        let Some(intent) = &invoice.intent_id else { continue };
+        let Some(intent) = unit.intents().find(intent).await? else { continue };
+        let wanted = match choice {
+            RefundChoice::Proration => unused(unit, invoice, now).await?,
+            _ => invoice.amount_paid,
+        };
+        let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
+        let amount = wanted.min(left);
+        if !amount.is_zero() {
+            let order = RefundOrder {
+                amount: Some(amount),
+                reason: "requested_by_admin".to_owned(),
+                description: format!("Refund of {}", invoice.number_text().unwrap_or_default()),
+            };
+            refunds.push(write(ctx, unit, &intent, Some(invoice), &order).await?.1);
+        }
+        // What was paid for earlier times is over.
+        if choice == RefundChoice::Last || invoice.period.is_some_and(|period| period.start <= subscription.period.start) {
+            break;
+        }
+    }
+    Ok(refunds)
+}
+
+const fn is_for_time(reason: BillingReason) -> bool {
+    matches!(
+        reason,
+        BillingReason::SubscriptionCreate
+            | BillingReason::SubscriptionCycle
+            | BillingReason::SubscriptionUpdate
+            | BillingReason::SubscriptionRecover
+    )
+}
+
+/// What of a paid invoice pays for the time from `now` on, never more than was paid.
+async fn unused(unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<Amount, ManageError> {
+    let lines = unit.invoices().items(&invoice.id).await?;
+    let (mut charged, mut credited) = (Amount::ZERO, Amount::ZERO);
+    for line in &lines {
+        let Some(period) = line.period else { continue };
+        let share = unused_share(line.amount, &period, now);
+        if line.calculation.is_credit() { credited = credited.plus(share)? } else { charged = charged.plus(share)? }
+    }
+    Ok(charged.minus(credited).unwrap_or_default().min(invoice.amount_paid))
+}

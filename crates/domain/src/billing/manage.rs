@@ -1,0 +1,119 @@
+//! What people do with a subscription, and why it may be refused.
+
+use super::renew::nonces;
+use super::{BillingError, IllegalChange, Subscription};
+use crate::context::Context;
+use crate::ledger::LedgerError;
+use crate::payment::{CheckError, RailError};
+use crate::shared::{AmountError, InputError, Mode, StorageError, SubscriptionId};
+use crate::storage::UnitOfWork;
+
+/// Who asks for a change. What each may do is the use case's to say; whose subscription it is has been seen to before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requester {
+    Customer,
+    /// An owner, an admin or a key.
+    Store,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ManageError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error("Sorry, you are not authorized to access this page.")]
+    Forbidden,
+    #[error(transparent)]
+    Illegal(#[from] IllegalChange),
+    #[error("The time must lie in the future")]
+    BadTime,
+    #[error("A refund, or what becomes of the stake, is decided when the subscription ends at once")]
+    DecidedAtTheEnd,
+    #[error("This subscription cannot be resumed")]
+    NotRecoverable,
+    #[error("Plan updates are not available")]
+    NoPlans,
+    #[error("The price of this change is another one by now, please look again")]
+    PreviewChanged,
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    #[error("Currency not configured for price")]
+    CurrencyNotConfigured,
+    #[error("There is no payment that could be given back")]
+    NothingPaid,
+    #[error("The payment has not that much left to give back")]
+    OverRefund,
+    #[error("This subscription holds no stake that could be moved")]
+    NoStake,
+    #[error("The stake does not hold that much")]
+    StakeTooSmall,
+    #[error("Nothing is overdue")]
+    NothingOwed,
+    #[error("Card-based currency is not supported for overdue payment")]
+    CardCurrency,
+    #[error("A payment is on its way. Please wait for it.")]
+    PaymentInFlight,
+    /// The network refused; the message is its own.
+    #[error("{0}")]
+    Refused(String),
+    #[error("This item is not billed by usage")]
+    NotMetered,
+    #[error("The usage must lie in the current period, and not in the future")]
+    UsageOutOfPeriod,
+    #[error("This customer has a test clock already")]
+    ClockTaken,
+    #[error("Test clocks are for test mode only")]
+    LiveClock,
+    #[error("{0}")]
+    Unbillable(String),
+    /// Somebody else changed it at the same time.
+    #[error("It was changed meanwhile, please try again")]
+    Contended,
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Amount(#[from] AmountError),
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl From<BillingError> for ManageError {
+    fn from(error: BillingError) -> Self {
+        match error {
+            BillingError::Orphan => Self::NotFound,
+            BillingError::Contended => Self::Contended,
+            BillingError::Amount(error) => Self::Amount(error),
+            BillingError::Ledger(error) => Self::Ledger(error),
+            BillingError::Rail(error) => Self::Rail(error),
+            BillingError::Storage(error) => Self::Storage(error),
+        }
+    }
+}
+
+/// A subscription of this mode; one of the other mode does not exist.
+pub async fn find_subscription(unit: &mut dyn UnitOfWork, mode: Mode, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+    let found = unit.subscriptions().find(id).await?;
+    found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)
+}
+
+pub(super) async fn load(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+    unit.subscriptions().find(id).await?.ok_or(ManageError::NotFound)
+}
+
+/// Writes a changed subscription, if nobody else has changed it since it was read.
+pub(super) async fn save(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), ManageError> {
+    match unit.subscriptions().update(subscription).await? {
+        true => Ok(()),
+        false => Err(ManageError::Contended),
+    }
+}
+
+/// A nonce that no other transaction of this store's own account has: those of rounds are counted up from the time.
+pub(super) fn nonce(ctx: &Context) -> u64 {
+    nonces(ctx).saturating_add(u64::from(u32::from_le_bytes(ctx.random.bytes()) >> 8))
+}

@@ -1,0 +1,56 @@
+//! Pausing a subscription, which charges nothing then, and letting it go on.
+
+use super::bill::{Bill, issue};
+use super::book::Book;
+use super::manage::{load, nonce, save};
+use super::renew::{lines, publish_charges, read_usage};
+use super::{BillingReason, Change, ManageError, Subscription, period, time_of};
+use crate::context::Context;
+use crate::shared::{Amount, SubscriptionId};
+
+/// Pauses a subscription. What it owes is still owed.
+pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+    let mut unit = ctx.store.begin().await?;
+    let mut subscription = load(unit.as_mut(), id).await?;
+    let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    subscription.status = subscription.status.after(Change::Pause)?;
+    subscription.paused_at = Some(now);
+    if subscription.cancel_at_period_end {
+        // The engine looks at the periods of those that run only.
+        subscription.cancel_at = subscription.cancel_at.or(Some(subscription.period.end));
+    }
+    subscription.updated_at = now;
+    save(unit.as_mut(), &subscription).await?;
+    unit.commit().await?;
+    super::find(ctx, id).await
+}
+
+/// Lets a paused subscription go on. When its period is over by now, a new one begins, and is charged.
+pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+    let mut unit = ctx.store.begin().await?;
+    let mut subscription = load(unit.as_mut(), id).await?;
+    let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    subscription.status = subscription.status.after(Change::Resume)?;
+    if subscription.past_due_since.is_some() {
+        subscription.status = subscription.status.after(Change::PaymentRefused)?;
+    }
+    subscription.paused_at = None;
+    subscription.updated_at = now;
+    let mut attempt = None;
+    if subscription.period.end <= now {
+        let one = std::slice::from_ref(&subscription);
+        let book = Book::read(unit.as_mut(), one).await?;
+        let used = read_usage(unit.as_mut(), &book, one).await?;
+        let behind = subscription.index.map(|_| subscription.period);
+        let next = period(&subscription.cycle, now, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
+        let lines = lines(ctx, &book, &used, &subscription, next, behind).map_err(ManageError::Unbillable)?;
+        let total = Amount::sum(lines.iter().map(|line| line.amount))?;
+        (subscription.anchor, subscription.index, subscription.period) = (now, Some(0), next);
+        let bill = Bill { reason: BillingReason::SubscriptionCycle, period: next, lines, total };
+        attempt = issue(ctx, unit.as_mut(), &book, &mut subscription, bill, nonce(ctx), now).await?.1;
+    }
+    save(unit.as_mut(), &subscription).await?;
+    publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
+    unit.commit().await?;
+    super::find(ctx, id).await
+}

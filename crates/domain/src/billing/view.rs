@@ -1,0 +1,107 @@
+//! A subscription with everything that it refers to.
+
+use super::book::Book;
+use super::renew::{lines, read_usage};
+use super::{BillingError, ManageError, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
+use crate::context::Context;
+use crate::customer::Customer;
+use crate::payment::{Currency, Mandate, Method};
+use crate::pricing::{Price, Product};
+use crate::shared::{Amount, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// What comes next, as the engine would write it now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextInvoice {
+    /// Credit is taken off already.
+    pub amount: Amount,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpandedItem {
+    pub item: SubscriptionItem,
+    pub price: Price,
+    pub product: Product,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpandedSubscription {
+    pub subscription: Subscription,
+    pub items: Vec<ExpandedItem>,
+    pub customer: Customer,
+    pub method: Method,
+    pub currency: Currency,
+    pub mandate: Option<Mandate>,
+    pub clock: Option<TestClock>,
+    /// `None`: none comes, or it cannot be told.
+    pub next_invoice: Option<NextInvoice>,
+}
+
+/// Reads what subscriptions refer to, in one statement for each kind. One that refers to something that is gone is left out.
+pub async fn expand_subscriptions(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscriptions: Vec<Subscription>,
+) -> Result<Vec<ExpandedSubscription>, BillingError> {
+    let book = Book::read(unit, &subscriptions).await?;
+    let used = read_usage(unit, &book, &subscriptions).await?;
+    let mut expanded = Vec::with_capacity(subscriptions.len());
+    for subscription in subscriptions {
+        let clock = match &subscription.clock_id {
+            Some(clock) => unit.clocks().find(clock).await?,
+            None => None,
+        };
+        let next_invoice = next_invoice(ctx, &book, &used, &subscription);
+        let item = |item: &SubscriptionItem| {
+            let price = book.prices.get(&item.price_id)?;
+            let product = book.products.get(&price.product_id)?;
+            Some(ExpandedItem { item: item.clone(), price: price.clone(), product: product.clone() })
+        };
+        let items = subscription.items.iter().filter_map(item).collect();
+        let (Some(customer), Some(method), Some(currency)) = (
+            book.customers.get(&subscription.customer_id),
+            book.methods.get(&subscription.method_id),
+            book.currencies.get(&subscription.currency_id),
+        ) else {
+            continue;
+        };
+        let mandate = subscription.mandate_id.as_ref().and_then(|id| book.mandates.get(id)).cloned();
+        expanded.push(ExpandedSubscription {
+            items,
+            customer: customer.clone(),
+            method: method.clone(),
+            currency: currency.clone(),
+            mandate,
+            clock,
+            next_invoice,
+            subscription,
+        });
+    }
+    Ok(expanded)
+}
+
+fn next_invoice(
+    ctx: &Context,
+    book: &Book,
+    used: &std::collections::HashMap<crate::shared::SubscriptionItemId, u64>,
+    subscription: &Subscription,
+) -> Option<NextInvoice> {
+    let runs = matches!(subscription.status, SubscriptionStatus::Trialing | SubscriptionStatus::Active | SubscriptionStatus::PastDue);
+    let at = subscription.period.end;
+    if !runs || subscription.ends_at().is_some_and(|end| end <= at) {
+        return None;
+    }
+    let index = subscription.index.map_or(0, |index| index.saturating_add(1));
+    let next = period(&subscription.cycle, subscription.anchor, index).ok()?;
+    let behind = subscription.index.map(|_| subscription.period);
+    let lines = lines(ctx, book, used, subscription, next, behind).ok()?;
+    let total = Amount::sum(lines.iter().map(|line| line.amount)).ok()?;
+    Some(NextInvoice { amount: total, at })
+}
+
+/// A subscription as it stands.
+pub async fn find(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    super::manage::load(unit.as_mut(), id).await
+}

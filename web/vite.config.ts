@@ -3,6 +3,7 @@ import { fileURLToPath, URL } from 'node:url';
 import { tanstackRouter } from '@tanstack/router-plugin/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
+import { firstLoad } from './scripts/first-load.mjs';
 import { precompress } from './scripts/precompress.mjs';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -40,16 +41,31 @@ const proxy = Object.fromEntries(
   ]),
 );
 
+/** Routes that belong to the first load. */
+const LISTINGS = new Set(['/', '/search', '/category/$category']);
+
+const BASE =
+  /preload-helper|rolldown.runtime|\/src\/(api\/|lib\/(locale|livemode|storage)\b|app\/tracking|theme\.css|kit\/kit\.css|app\/opening\.css)/;
+const REACT =
+  /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/|i18n\/light|i18n\/\w+\/common|lib\/(amount|theme)\b)/;
+const SHELL =
+  /node_modules\/(@tanstack|use-sync-external-store|seroval)\/|\/src\/(i18n\/\w+\/(store|portal)|lib\/format|app\/(?!appearance|boot|first-calls|store)|features\/portal\/queries|features\/store\/(?!acquire|detail|facts|readme|screenshots|versions))/;
+
 export default defineConfig({
   plugins: [
     pages(),
     tanstackRouter({
       target: 'react',
       autoCodeSplitting: true,
+      // What most visitors open comes with the shell; another request would only keep it waiting.
+      codeSplittingOptions: {
+        splitBehavior: ({ routeId }) => (LISTINGS.has(routeId) ? [] : undefined),
+      },
       routesDirectory: 'src/routes',
       generatedRouteTree: 'src/routeTree.gen.ts',
     }),
     react(),
+    firstLoad(),
     precompress(),
   ],
   resolve: { alias: { '@': at('./src') } },
@@ -68,6 +84,18 @@ export default defineConfig({
     rolldownOptions: {
       // google-protobuf, in the same chunk, carries an `eval` that its page's policy allows.
       checks: { eval: false },
+      output: {
+        codeSplitting: {
+          // Few files: on a telephone a round trip costs as much as 30 kB. `base` is what the small entries run with, and
+          // the styles of what stands in the page before.
+          includeDependenciesRecursively: false,
+          groups: [
+            { name: 'base', test: BASE },
+            { name: 'react', test: REACT },
+            { name: 'shell', test: SHELL },
+          ],
+        },
+      },
       input: { index: at('./index.html'), checkout: at('./checkout.html'), wallet: at('./wallet.html') },
     },
   },

@@ -91,6 +91,39 @@ test('inside a frame there is no cookie banner', async ({ page, baseURL }) => {
   await expect(frame.getByRole('region', { name: 'Cookies' })).toHaveCount(0);
 });
 
+test('each thing the front page needs is asked for once', async ({ page }) => {
+  await wear(page);
+  const seen = await serve(page);
+  await page.goto('/');
+  await expect(page.getByRole('region', { name: 'Trending' }).getByRole('article').first()).toBeVisible();
+  const asked = seen.calls.map(({ path }) => path).sort();
+  expect(asked).toEqual(['/apps/shelves', '/categories', '/session']);
+});
+
+test('the front page stands where its scripts will put it, before they are there', async ({ page }) => {
+  test.skip(!process.env.SOUK_URL, 'the server writes it');
+  await wear(page);
+  await serve(page);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route('**/assets/*.js', async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await page.goto('/', { waitUntil: 'commit' });
+  const heading = page.locator('h1:visible');
+  const said = await heading.textContent();
+  const before = await heading.boundingBox();
+  // The made-up store has another statement, of one line more or less: what counts is where it begins.
+  expect(said).toContain('Apps you');
+  release();
+  await expect(page.getByRole('region', { name: 'Trending' })).toBeVisible();
+  const after = await heading.boundingBox();
+  expect([after?.x, after?.y]).toEqual([before?.x, before?.y]);
+});
+
 test('the first tab stop leads past the header', async ({ page }, info) => {
   test.skip(info.project.name === 'phone', 'a keyboard matter');
   await wear(page);

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { filesBelow } from './precompress.mjs';
 
 const src = new URL('../src', import.meta.url).pathname;
-const HEAVY = /^(antd|@ant-design\/|@tanstack\/react-router|i18next|react-i18next)/;
+const HEAVY = /^(antd|@ant-design\/|@tanstack\/react-router)/;
 /** Features that others may open: the wallet dialog belongs to every page. */
 const SHARED_FEATURES = new Set(['connect']);
 const faults = [];

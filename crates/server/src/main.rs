@@ -5,6 +5,7 @@ mod compose;
 mod config;
 mod demo;
 mod keys;
+mod opening;
 mod pages;
 mod sandbox;
 mod serve;

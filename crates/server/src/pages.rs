@@ -1,8 +1,10 @@
 //! The web entries: `index.html`, `checkout.html`, `wallet.html`, and their assets, compressed when they were built.
 
+use crate::opening::{Opening, is_front};
 use poem::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, IntoResponse, Request, Response};
 use rust_embed::RustEmbed;
+use sha2::{Digest, Sha256};
 use souk_domain::shared::Random;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ struct Web;
 const VISITOR_COOKIE: &str = "vid";
 
 pub struct Pages {
+    pub opening: Opening,
     pub random: Arc<dyn Random>,
     pub secure: bool,
     /// The origins of the configured analytics script and error reports, which store pages may reach.
@@ -36,7 +39,7 @@ impl Endpoint for Pages {
             return Ok(if path.starts_with("assets/") {
                 StatusCode::NOT_FOUND.into_response()
             } else {
-                self.page(path, request.headers())
+                self.page(path, request.uri().query(), request.headers())
             });
         };
         // Vite names assets by their content.
@@ -49,13 +52,20 @@ impl Endpoint for Pages {
 }
 
 impl Pages {
-    fn page(&self, path: &str, headers: &HeaderMap) -> Response {
+    fn page(&self, path: &str, query: Option<&str>, headers: &HeaderMap) -> Response {
         let (entry, policy) = match path {
             "sandbox/wallet" => ("wallet.html", Policy::Wallet),
             path if path.starts_with("checkout/") => ("checkout.html", Policy::Checkout),
             _ => ("index.html", Policy::Store),
         };
-        let Some(mut response) = file(entry, headers) else {
+        let filled = || {
+            let page = String::from_utf8(Web::get(entry)?.data.into_owned()).ok()?;
+            let page = self.opening.fill(&page, is_front(path, query)).into_bytes();
+            let tag = tag(&Sha256::digest(&page));
+            Some(unchanged(&tag, headers).unwrap_or_else(|| body(entry, tag, page)))
+        };
+        let found = if matches!(policy, Policy::Wallet) { file(entry, headers) } else { filled() };
+        let Some(mut response) = found else {
             let told = "The web pages have not been built. Run `make build`, or `npm ci && npm run build` in the folder web.";
             return told.with_status(StatusCode::SERVICE_UNAVAILABLE).into_response();
         };
@@ -122,17 +132,30 @@ fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
         Some(found) => found,
         None => (None, Web::get(path)?),
     };
-    let tag = format!("\"{}\"", found.metadata.sha256_hash().iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>());
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    if known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag)) {
-        return Some(StatusCode::NOT_MODIFIED.with_header(header::ETAG, tag).into_response());
+    let tag = tag(&found.metadata.sha256_hash());
+    if let Some(unchanged) = unchanged(&tag, headers) {
+        return Some(unchanged);
     }
-    let mut response = Response::builder().content_type(kind(path)).header(header::ETAG, tag).body(found.data.into_owned());
+    let mut response = body(path, tag, found.data.into_owned());
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     if let Some(encoding) = encoding {
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
     Some(response)
+}
+
+fn tag(digest: &[u8]) -> String {
+    format!("\"{}\"", digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+fn unchanged(tag: &str, headers: &HeaderMap) -> Option<Response> {
+    let known = headers.get(header::IF_NONE_MATCH)?.to_str().ok()?;
+    let same = known.split(',').any(|known| known.trim() == tag);
+    same.then(|| StatusCode::NOT_MODIFIED.with_header(header::ETAG, tag).into_response())
+}
+
+fn body(path: &str, tag: String, bytes: Vec<u8>) -> Response {
+    Response::builder().content_type(kind(path)).header(header::ETAG, tag).body(bytes)
 }
 
 fn kind(path: &str) -> &'static str {

@@ -2,6 +2,7 @@
 
 use crate::compose::{Failure, Parts, compose};
 use crate::config::{Common, ServeArgs};
+use crate::opening::Opening;
 use crate::{demo, pages, sandbox};
 use async_trait::async_trait;
 use poem::listener::{Acceptor, Listener, TcpListener};
@@ -10,6 +11,7 @@ use souk_adapters::identity::AppEnvelopes;
 use souk_adapters::queue::Queue;
 use souk_api::Limits;
 use souk_api::auth::token_hash;
+use souk_api::routes::store::StoreModel;
 use souk_api::state::{App, Probe, Site};
 use souk_domain::access;
 use souk_domain::shared::Text;
@@ -49,6 +51,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let app = Arc::new(app(&args, &parts));
     let outside = [&args.analytics_url, &args.errors_url].into_iter().flatten().map(|url| url.origin().ascii_serialization());
     let pages = pages::Pages {
+        opening: Opening::of(&StoreModel::of(&app)),
         random: Arc::clone(&parts.random),
         secure: parts.public_url.scheme() == "https",
         outside: outside.collect::<Vec<_>>().join(" "),

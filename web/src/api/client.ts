@@ -39,9 +39,18 @@ export function callAddress(path: string, query: Query = {}): string {
   return `${mountPrefix()}${path}?${params}`;
 }
 
-let storeInfo: Promise<StoreInfo> | undefined;
+/** What the server wrote into the page; absent where the page came from elsewhere. */
+function writtenStore(): StoreInfo | undefined {
+  const written = document.getElementById('store')?.textContent;
+  return written ? (JSON.parse(written) as StoreInfo) : undefined;
+}
 
-/** Who this store is; asked once per page. */
+/** Who this store is, where the page itself says so. */
+export const knownStore = writtenStore();
+
+let storeInfo: Promise<StoreInfo> | undefined = knownStore && Promise.resolve(knownStore);
+
+/** Who this store is; asked at most once per page. */
 export function fetchStore(): Promise<StoreInfo> {
   storeInfo ??= call<StoreInfo>('GET', '/api/store').catch((error) => {
     storeInfo = undefined;
@@ -53,6 +62,7 @@ export function fetchStore(): Promise<StoreInfo> {
 /** A fresh browser in a demo store begins in test mode, so that nobody looks for real money there. */
 async function beginMode(): Promise<void> {
   if (keptLivemode() !== undefined) return;
+  if (knownStore) return setLivemode(!knownStore.demo);
   const { demo } = await fetchStore();
   if (keptLivemode() === undefined) setLivemode(!demo);
 }
@@ -85,9 +95,32 @@ function parsed(text: string): unknown {
   }
 }
 
+const ahead = new Map<string, Promise<unknown>>();
+
+/** Asks for what the page is going to ask for, before the scripts that show it are there. */
+export async function askAhead(path: string, query?: Query): Promise<void> {
+  await beginMode();
+  const answer = call<unknown>('GET', path, { query });
+  // Whoever takes the answer hears of its failure.
+  answer.catch(() => undefined);
+  ahead.set(callAddress(path, query), answer);
+}
+
+/** Each answer that was asked for ahead is taken once. */
+async function get<T>(path: string, options: CallOptions): Promise<T> {
+  if (ahead.size > 0) {
+    await beginMode();
+    const address = callAddress(path, options.query);
+    const answer = ahead.get(address) as Promise<T> | undefined;
+    ahead.delete(address);
+    if (answer) return answer;
+  }
+  return call<T>('GET', path, options);
+}
+
 /** Typed calls of both halves of the web client. Refusals are thrown as `ApiError`. */
 export const api = {
-  get: <T>(path: string, query?: Query, options?: CallOptions) => call<T>('GET', path, { ...options, query }),
+  get: <T>(path: string, query?: Query, options?: CallOptions) => get<T>(path, { ...options, query }),
   post: <T>(path: string, body?: unknown, options?: CallOptions) => call<T>('POST', path, { ...options, body }),
   put: <T>(path: string, body?: unknown, options?: CallOptions) => call<T>('PUT', path, { ...options, body }),
   delete: <T>(path: string, options?: CallOptions) => call<T>('DELETE', path, options),

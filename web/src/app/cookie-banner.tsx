@@ -1,6 +1,6 @@
-import { Button } from 'antd';
 import { useState } from 'react';
 import { useTexts } from '@/app/i18n';
+import { Button } from '@/kit/button';
 import styles from './cookie-banner.module.css';
 
 const COOKIE = 'CookieConsent';

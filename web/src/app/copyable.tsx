@@ -1,6 +1,6 @@
-import { CheckOutlined, CopyOutlined } from '@ant-design/icons';
 import { useRef, useState } from 'react';
 import { useTexts } from '@/app/i18n';
+import { CheckIcon, CopyIcon } from '@/app/icons';
 import styles from './copyable.module.css';
 
 /** A long identifier with its name and a button that copies it. */
@@ -19,7 +19,7 @@ export function Copyable({ label, value }: { label: string; value: string }) {
       <span className={styles.label}>{label}</span>
       <code>{value}</code>
       <button type="button" onClick={() => void copy()} aria-label={`${t('action.copy')}: ${label}`}>
-        {copied ? <CheckOutlined aria-hidden="true" /> : <CopyOutlined aria-hidden="true" />}
+        {copied ? <CheckIcon /> : <CopyIcon />}
       </button>
       <span role="status" className="unseen">
         {copied ? t('action.copied') : ''}

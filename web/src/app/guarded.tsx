@@ -1,10 +1,10 @@
-import { Button } from 'antd';
 import { type ReactNode, useCallback, useEffect, useRef } from 'react';
 import { useTexts } from '@/app/i18n';
 import { Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
 import { signIn } from '@/app/sign-in';
+import { Button } from '@/kit/button';
 
 /**
  * Once the session is known and nobody is signed in, asks for it and stays on the page's own address, so that
@@ -37,7 +37,7 @@ export function Guarded({ children }: { children: ReactNode }) {
       title={t('guard.title')}
       text={t('guard.text')}
       action={
-        <Button type="primary" onClick={ask}>
+        <Button look="primary" onClick={ask}>
           {t('guard.connect')}
         </Button>
       }

@@ -1,25 +1,17 @@
-import {
-  CheckOutlined,
-  ExperimentOutlined,
-  GlobalOutlined,
-  LogoutOutlined,
-  MoonOutlined,
-  ShoppingOutlined,
-  SunOutlined,
-  UserOutlined,
-} from '@ant-design/icons';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { Button, Dropdown, type MenuProps } from 'antd';
 import { useSyncExternalStore } from 'react';
 import { avatarAddress } from '@/api/session';
 import { useTexts } from '@/app/i18n';
+import { CheckIcon, FlaskIcon, GlobeIcon, LogoutIcon, MoonIcon, ShoppingIcon, SunIcon, UserIcon } from '@/app/icons';
 import { Mark } from '@/app/mark';
+import { Menu, type MenuEntry } from '@/app/menu';
 import { useStore, useUser } from '@/app/queries';
 import { SearchBox } from '@/app/search-box';
 import { signIn, signOut } from '@/app/sign-in';
 import { switchMode } from '@/app/switch-mode';
+import { Button } from '@/kit/button';
 import { livemode, onLivemode } from '@/lib/livemode';
-import { setLocale } from '@/lib/locale';
+import { type Locale, setLocale } from '@/lib/locale';
 import { onTheme, setTheme, type ThemeChoice, theme, themeChoice } from '@/lib/theme';
 import styles from './header.module.css';
 
@@ -46,39 +38,35 @@ export function Header() {
   );
 }
 
-/** A menu whose current entry carries a check mark: state is never colour alone. */
-function choices<K extends string>(entries: [K, string][], current: K): MenuProps['items'] {
+/** Choices of which one holds. It carries a check mark: state is never colour alone. */
+function choices<K extends string>(entries: [K, string][], current: K): MenuEntry<K>[] {
   return entries.map(([key, label]) => ({
     key,
     label: <span lang={key === 'en' || key === 'zh' ? key : undefined}>{label}</span>,
-    icon: <CheckOutlined style={{ visibility: key === current ? 'visible' : 'hidden' }} />,
+    icon: <CheckIcon style={{ visibility: key === current ? 'visible' : 'hidden' }} />,
+    current: key === current,
   }));
 }
 
 function LanguageMenu() {
   const { t, language } = useTexts();
-  const entries: ['en' | 'zh', string][] = [
+  const entries: [Locale, string][] = [
     ['en', t('language.en')],
     ['zh', t('language.zh')],
   ];
   return (
-    <Dropdown
-      trigger={['click']}
-      menu={{
-        items: choices(entries, language),
-        selectedKeys: [language],
-        onClick: ({ key }) => setLocale(key as 'en' | 'zh'),
-      }}
-    >
-      <Button
-        type="text"
-        icon={<GlobalOutlined />}
-        aria-label={`${t('language.label')}: ${t(`language.${language}`)}`}
-        aria-haspopup="menu"
-      >
-        <span className={styles.wide}>{language === 'zh' ? '中文' : 'EN'}</span>
-      </Button>
-    </Dropdown>
+    <Menu
+      label={`${t('language.label')}: ${t(`language.${language}`)}`}
+      className={styles.tool}
+      button={
+        <>
+          <GlobeIcon />
+          <span className={styles.wide}>{language === 'zh' ? '中文' : 'EN'}</span>
+        </>
+      }
+      entries={choices(entries, language)}
+      onChoose={setLocale}
+    />
   );
 }
 
@@ -92,21 +80,13 @@ function ThemeMenu() {
     ['system', t('theme.system')],
   ];
   return (
-    <Dropdown
-      trigger={['click']}
-      menu={{
-        items: choices(entries, choice),
-        selectedKeys: [choice],
-        onClick: ({ key }) => setTheme(key as ThemeChoice),
-      }}
-    >
-      <Button
-        type="text"
-        icon={shown === 'dark' ? <MoonOutlined /> : <SunOutlined />}
-        aria-label={`${t('theme.label')}: ${t(`theme.${choice}`)}`}
-        aria-haspopup="menu"
-      />
-    </Dropdown>
+    <Menu
+      label={`${t('theme.label')}: ${t(`theme.${choice}`)}`}
+      className={styles.tool}
+      button={shown === 'dark' ? <MoonIcon /> : <SunIcon />}
+      entries={choices(entries, choice)}
+      onChoose={setTheme}
+    />
   );
 }
 
@@ -119,24 +99,18 @@ function ModeMenu() {
     ['live', t('mode.live')],
   ];
   return (
-    <Dropdown
-      trigger={['click']}
-      menu={{
-        items: choices(entries, current),
-        selectedKeys: [current],
-        onClick: ({ key }) => switchMode(key === 'live'),
-      }}
-    >
-      <Button
-        type="text"
-        className={live ? undefined : styles.test}
-        icon={<ExperimentOutlined />}
-        aria-label={t('header.mode', { mode: t(`mode.${current}`) })}
-        aria-haspopup="menu"
-      >
-        <span className={styles.widest}>{t(`mode.${current}`)}</span>
-      </Button>
-    </Dropdown>
+    <Menu
+      label={t('header.mode', { mode: t(`mode.${current}`) })}
+      className={`${styles.tool} ${live ? '' : styles.test}`}
+      button={
+        <>
+          <FlaskIcon />
+          <span className={styles.widest}>{t(`mode.${current}`)}</span>
+        </>
+      }
+      entries={choices(entries, current)}
+      onChoose={(key) => switchMode(key === 'live')}
+    />
   );
 }
 
@@ -147,31 +121,23 @@ function AccountMenu() {
   if (user === undefined) return <span className={styles.accountSpace} aria-hidden="true" />;
   if (user === null) {
     return (
-      <Button type="primary" onClick={() => void signIn()}>
+      <Button look="primary" onClick={() => void signIn()}>
         {t('session.connect')}
       </Button>
     );
   }
-  const items: MenuProps['items'] = [
-    { key: '/customer', icon: <ShoppingOutlined />, label: t('header.portal') },
-    { key: '/profile', icon: <UserOutlined />, label: t('header.profile') },
-    { type: 'divider' },
-    { key: 'logout', icon: <LogoutOutlined />, label: t('session.logout') },
+  const entries: MenuEntry<'/customer' | '/profile' | 'logout'>[] = [
+    { key: '/customer', icon: <ShoppingIcon />, label: t('header.portal') },
+    { key: '/profile', icon: <UserIcon />, label: t('header.profile') },
+    { key: 'logout', icon: <LogoutIcon />, label: t('session.logout'), apart: true },
   ];
-  const onClick: MenuProps['onClick'] = ({ key }) => {
-    if (key === 'logout') void signOut();
-    else void navigate({ to: key });
-  };
   return (
-    <Dropdown trigger={['click']} menu={{ items, onClick }}>
-      <button
-        type="button"
-        className={styles.account}
-        aria-label={t('header.account', { name: user.fullName })}
-        aria-haspopup="menu"
-      >
-        <img src={user.avatar || avatarAddress(user.did, 32)} alt="" width={32} height={32} />
-      </button>
-    </Dropdown>
+    <Menu
+      label={t('header.account', { name: user.fullName })}
+      className={styles.account}
+      button={<img src={user.avatar || avatarAddress(user.did, 32)} alt="" width={32} height={32} />}
+      entries={entries}
+      onChoose={(key) => void (key === 'logout' ? signOut() : navigate({ to: key }))}
+    />
   );
 }

@@ -1,42 +1,30 @@
-import i18next from 'i18next';
-import { initReactI18next, useTranslation } from 'react-i18next';
 import type { Text } from '@/api/types';
 import commonEn from '@/i18n/en/common.json';
 import portalEn from '@/i18n/en/portal.json';
 import storeEn from '@/i18n/en/store.json';
+import { type Translate, textFor, useLocale } from '@/i18n/light';
 import commonZh from '@/i18n/zh/common.json';
 import portalZh from '@/i18n/zh/portal.json';
 import storeZh from '@/i18n/zh/store.json';
-import { type Locale, locale, onLocale } from '@/lib/locale';
+import type { Locale } from '@/lib/locale';
 
 const en = { ...commonEn, ...storeEn, ...portalEn };
+const catalogues = { en, zh: { ...commonZh, ...storeZh, ...portalZh } };
 
-declare module 'i18next' {
-  interface CustomTypeOptions {
-    defaultNS: 'translation';
-    resources: { translation: typeof en };
-    keySeparator: false;
-    nsSeparator: false;
-    interpolationPrefix: '{';
-    interpolationSuffix: '}';
-  }
+export interface Texts {
+  t: Translate<typeof en>;
+  language: Locale;
+  /** The right half of a text that the server sent in both languages. */
+  text: (both: Text | null | undefined) => string;
 }
 
-i18next.use(initReactI18next).init({
-  lng: locale(),
-  fallbackLng: 'en',
-  resources: { en: { translation: en }, zh: { translation: { ...commonZh, ...storeZh, ...portalZh } } },
-  keySeparator: false,
-  nsSeparator: false,
-  interpolation: { prefix: '{', suffix: '}', escapeValue: false },
+const textsIn = (language: Locale): Texts => ({
+  t: (key, values) => textFor(catalogues, language, key, values),
+  language,
+  text: (both) => both?.[language] || both?.en || '',
 });
-onLocale(() => void i18next.changeLanguage(locale()));
 
-/** `t` over all texts of store and portal, the language, and the right half of a text the server sent in both. */
-export function useTexts() {
-  const { t, i18n } = useTranslation();
-  const language = i18n.language as Locale;
-  return { t, language, text: (both: Text | null | undefined) => both?.[language] || both?.en || '' };
-}
+/** The texts of store and portal. `t` is another function in another language, so what depends on it follows. */
+export const texts: Record<Locale, Texts> = { en: textsIn('en'), zh: textsIn('zh') };
 
-export { i18next };
+export const useTexts = (): Texts => texts[useLocale()];

@@ -1,6 +1,6 @@
-import { Button } from 'antd';
 import type { ReactNode } from 'react';
 import { useTexts } from '@/app/i18n';
+import { Button } from '@/kit/button';
 import styles from './notice.module.css';
 
 interface NoticeProps {

@@ -1,5 +1,5 @@
 import { QueryCache, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
-import { fetchStore } from '@/api/client';
+import { fetchStore, knownStore } from '@/api/client';
 import { ApiError } from '@/api/error';
 import { fetchSession } from '@/api/session';
 
@@ -25,6 +25,7 @@ export const queryClient = new QueryClient({
 export const storeQuery = queryOptions({
   queryKey: ['store'],
   queryFn: fetchStore,
+  initialData: knownStore,
   staleTime: Number.POSITIVE_INFINITY,
 });
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: fetchSession, staleTime: 60_000 });

@@ -1,7 +1,7 @@
-import { CloseOutlined, SearchOutlined } from '@ant-design/icons';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useTexts } from '@/app/i18n';
+import { CloseIcon, SearchIcon } from '@/app/icons';
 import styles from './search-box.module.css';
 
 /** SPEC.md 9. */
@@ -82,7 +82,7 @@ export function SearchBox() {
   return (
     <search className={styles.place}>
       <form className={styles.search} onSubmit={submit}>
-        <SearchOutlined aria-hidden="true" className={styles.glass} />
+        <SearchIcon className={styles.glass} />
         <input
           ref={input}
           type="text"
@@ -106,7 +106,7 @@ export function SearchBox() {
               input.current?.focus();
             }}
           >
-            <CloseOutlined aria-hidden="true" />
+            <CloseIcon />
           </button>
         ) : (
           <span className={styles.key} title={t('header.searchKey')}>

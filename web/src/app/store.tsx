@@ -2,12 +2,11 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { createRouter, RouterProvider } from '@tanstack/react-router';
 import { createRoot } from 'react-dom/client';
 import { mountPrefix } from '@/api/client';
-import { Appearance } from '@/app/appearance';
 import { queryClient } from '@/app/queries';
 import { parseSearch, stringifySearch } from '@/app/search-params';
 import { report, startTracking } from '@/app/tracking';
 import { routeTree } from '@/routeTree.gen';
-import '@/app/i18n';
+import '@/kit/kit.css';
 
 const router = createRouter({
   routeTree,
@@ -31,12 +30,12 @@ declare module '@tanstack/react-router' {
 void startTracking().catch(() => undefined);
 
 const root = document.getElementById('root');
-if (root) {
+// What the server wrote into the page stays until the first screen is there to take its place.
+void router.load().finally(() => {
+  if (!root) return;
   createRoot(root, { onCaughtError: (error) => void report(error).catch(() => undefined) }).render(
     <QueryClientProvider client={queryClient}>
-      <Appearance>
-        <RouterProvider router={router} />
-      </Appearance>
+      <RouterProvider router={router} />
     </QueryClientProvider>,
   );
-}
+});

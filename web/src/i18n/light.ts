@@ -4,7 +4,7 @@ import commonEn from './en/common.json';
 import commonZh from './zh/common.json';
 
 /**
- * Translation for the light entries, over the same flat catalogues that i18next reads in the store:
+ * Translation over flat catalogues:
  * `{name}` is replaced, `key_one`/`key_other` are chosen by `count`, a missing key falls back to English, then to itself.
  */
 export type Values = Record<string, string | number>;
@@ -31,9 +31,11 @@ export function textFor(
   return found.replace(/\{(\w+)\}/g, (whole, name: string) => (name in values ? String(values[name]) : whole));
 }
 
+const plurals = { en: new Intl.PluralRules('en'), zh: new Intl.PluralRules('zh') };
+
 function pick(catalogue: Record<string, string>, language: Locale, key: string, values: Values): string | undefined {
   if (typeof values.count === 'number') {
-    const form = new Intl.PluralRules(language).select(values.count);
+    const form = plurals[language].select(values.count);
     return catalogue[`${key}_${form}`] ?? catalogue[`${key}_other`] ?? catalogue[key];
   }
   return catalogue[key];

@@ -3,6 +3,7 @@
 mod apps;
 mod attempts;
 mod beancount;
+mod billing;
 mod cards;
 mod catalogue;
 mod checkout_sessions;

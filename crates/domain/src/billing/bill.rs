@@ -27,7 +27,7 @@ pub(super) async fn issue(
     nonce: u64,
     now: Timestamp,
 ) -> Result<(InvoiceId, Option<AttemptId>), ManageError> {
-    let written = book.invoice(ctx, subscription, bill.reason, bill.period, bill.total, now);
+    let written = book.invoice(InvoiceId::new(ctx.now(), ctx.random.as_ref()), subscription, bill.reason, bill.period, bill.total, now);
     let mut invoice = written.map_err(ManageError::Unbillable)?;
     let charge = if bill.total.is_zero() { None } else { book.charge(ctx, subscription, &invoice, nonce)? };
     invoice.number = Some(unit.invoices().take_numbers(invoice.mode, 1).await?);

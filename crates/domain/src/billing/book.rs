@@ -65,7 +65,7 @@ impl Book {
     /// A finalized invoice of a subscription without its number. One of nothing is paid at once: no network is asked.
     pub fn invoice(
         &self,
-        ctx: &Context,
+        id: InvoiceId,
         subscription: &Subscription,
         reason: BillingReason,
         period: Period,
@@ -75,7 +75,7 @@ impl Book {
         let customer = self.customers.get(&subscription.customer_id).ok_or("its customer is gone")?;
         let (status, paid_at) = if total.is_zero() { (InvoiceStatus::Paid, Some(now)) } else { (InvoiceStatus::Open, None) };
         Ok(Invoice {
-            id: InvoiceId::new(now, ctx.random.as_ref()),
+            id,
             mode: subscription.mode,
             number: None,
             status,

@@ -82,18 +82,18 @@ async fn bill_usage(
         ..subscription.clone()
     };
     let period = super::Period { start: subscription.period.start, end: now.min(subscription.period.end) };
-    let Ok(lines) = lines(ctx, book, used, &metered, period, Some(period)) else { return Ok(None) };
-    let total = Amount::sum(lines.iter().map(|line| line.amount))?;
+    let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
+    let Ok(items) = lines(ctx, book, used, &metered, &id, period, Some(period)) else { return Ok(None) };
+    let total = Amount::sum(items.iter().map(|line| line.amount))?;
     if total.is_zero() {
         return Ok(None);
     }
-    let Ok(mut invoice) = book.invoice(ctx, subscription, BillingReason::SubscriptionCancel, period, total, now) else { return Ok(None) };
+    let Ok(mut invoice) = book.invoice(id, subscription, BillingReason::SubscriptionCancel, period, total, now) else { return Ok(None) };
     invoice.number = Some(unit.invoices().take_numbers(invoice.mode, 1).await?);
     let charge = book.charge(ctx, subscription, &invoice, nonce.wrapping_add(1_000_000))?;
     if let Some(charge) = &charge {
         invoice.intent_id = Some(charge.intent.id.clone());
     }
-    let items: Vec<_> = lines.into_iter().map(|line| InvoiceItem { invoice_id: invoice.id.clone(), ..line }).collect();
     unit.invoices().insert_final(&invoice, &items).await?;
     subscription.latest_invoice_id = Some(invoice.id.clone());
     let Some(Charge { intent, attempt }) = charge else { return Ok(None) };
@@ -185,7 +185,7 @@ pub(super) async fn stake_invoice(
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
     let invoice = Invoice {
-        id: InvoiceId::new(now, ctx.random.as_ref()),
+        id: InvoiceId::new(ctx.now(), ctx.random.as_ref()),
         mode: subscription.mode,
         number: Some(number),
         status: InvoiceStatus::Paid,
@@ -211,7 +211,7 @@ pub(super) async fn stake_invoice(
     };
     let calculation = Calculation::Flat { amount };
     let item = InvoiceItem {
-        id: InvoiceItemId::new(now, ctx.random.as_ref()),
+        id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
         invoice_id: invoice.id.clone(),
         price_id: None,
         description: description.to_owned(),

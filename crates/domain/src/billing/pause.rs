@@ -6,7 +6,7 @@ use super::manage::{load, nonce, save};
 use super::renew::{lines, publish_charges, read_usage};
 use super::{BillingReason, Change, ManageError, Subscription, period, time_of};
 use crate::context::Context;
-use crate::shared::{Amount, SubscriptionId};
+use crate::shared::{Amount, InvoiceId, SubscriptionId};
 
 /// Pauses a subscription. What it owes is still owed.
 pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
@@ -43,7 +43,9 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let used = read_usage(unit.as_mut(), &book, one).await?;
         let behind = subscription.index.map(|_| subscription.period);
         let next = period(&subscription.cycle, now, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
-        let lines = lines(ctx, &book, &used, &subscription, next, behind).map_err(ManageError::Unbillable)?;
+        // Their invoice gets its name when it is issued.
+        let unnamed = InvoiceId::new(now, ctx.random.as_ref());
+        let lines = lines(ctx, &book, &used, &subscription, &unnamed, next, behind).map_err(ManageError::Unbillable)?;
         let total = Amount::sum(lines.iter().map(|line| line.amount))?;
         (subscription.anchor, subscription.index, subscription.period) = (now, Some(0), next);
         let bill = Bill { reason: BillingReason::SubscriptionCycle, period: next, lines, total };

@@ -73,9 +73,11 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     Ok(round)
 }
 
-/// Nonces of one round begin here and count up: no two transactions of one account share one.
+/// Nonces of one round begin here and count up: milliseconds, and twelve random bits below, so that rounds of the same
+/// millisecond differ. Networks take any nonce but the account's last one; all of them stay below 2^53.
 pub(super) fn nonces(ctx: &Context) -> u64 {
-    u64::try_from(ctx.now().micros()).unwrap_or_default()
+    let millis = u64::try_from(ctx.now().micros() / 1_000).unwrap_or_default();
+    millis << 12 | u64::from(u16::from_le_bytes(ctx.random.bytes()) & 0xfff)
 }
 
 /// Asks for attempts to be sent, in chunks.
@@ -130,10 +132,10 @@ fn renewal(
     // Bills are written as of the moment the period begins, however late the round is.
     let begun = next.start;
     let ended = before.index.map(|_| before.period);
-    let lines = lines(ctx, book, used, &before, next, ended)?;
-    let total = Amount::sum(lines.iter().map(|line| line.amount)).map_err(|error| error.to_string())?;
-    let invoice = book.invoice(ctx, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
-    let items = lines.into_iter().map(|line| InvoiceItem { invoice_id: invoice.id.clone(), ..line }).collect();
+    let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
+    let items = lines(ctx, book, used, &before, &id, next, ended)?;
+    let total = Amount::sum(items.iter().map(|line| line.amount)).map_err(|error| error.to_string())?;
+    let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
     let status = before.status.after(Change::PeriodBegins).map_err(|error| error.to_string())?;
     let subscription =
         Subscription { status, index: Some(index), period: next, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
@@ -144,12 +146,13 @@ fn renewal(
     Ok(Renewal { subscription, invoice, items, charge })
 }
 
-/// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`. Their invoice is still to be named.
+/// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`.
 pub(super) fn lines(
     ctx: &Context,
     book: &Book,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &Subscription,
+    invoice: &InvoiceId,
     ahead: Period,
     behind: Option<Period>,
 ) -> Result<Vec<InvoiceItem>, String> {
@@ -166,8 +169,8 @@ pub(super) fn lines(
         };
         let calculation = Calculation::of(&rate, quantity);
         lines.push(InvoiceItem {
-            id: InvoiceItemId::new(ahead.start, ctx.random.as_ref()),
-            invoice_id: InvoiceId::new(ahead.start, ctx.random.as_ref()),
+            id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
+            invoice_id: invoice.clone(),
             price_id: Some(price.id.clone()),
             description: product.name.clone(),
             quantity,

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Currency, Mandate, Method};
 use crate::pricing::{Price, Product};
-use crate::shared::{Amount, SubscriptionId, Timestamp};
+use crate::shared::{Amount, InvoiceId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// What comes next, as the engine would write it now.
@@ -95,7 +95,8 @@ fn next_invoice(
     let index = subscription.index.map_or(0, |index| index.saturating_add(1));
     let next = period(&subscription.cycle, subscription.anchor, index).ok()?;
     let behind = subscription.index.map(|_| subscription.period);
-    let lines = lines(ctx, book, used, subscription, next, behind).ok()?;
+    let unnamed = InvoiceId::new(ctx.now(), ctx.random.as_ref());
+    let lines = lines(ctx, book, used, subscription, &unnamed, next, behind).ok()?;
     let total = Amount::sum(lines.iter().map(|line| line.amount)).ok()?;
     Some(NextInvoice { amount: total, at })
 }

@@ -1,6 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Button } from 'antd';
 import { api } from '@/api/client';
 import { errorText } from '@/api/error';
 import type { Session, SessionUser } from '@/api/types';
@@ -9,6 +8,7 @@ import { useTexts } from '@/app/i18n';
 import { Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { queryClient, sessionQuery, useUser } from '@/app/queries';
+import { Button } from '@/kit/button';
 
 /** The one-time link of a new store. It asks before it acts: opening a link alone changes nothing. */
 export function ClaimOwner({ token }: { token: string }) {
@@ -50,7 +50,7 @@ function Claim({ token, user }: { token: string; user: SessionUser }) {
       title={t('owner.title')}
       text={t('owner.text')}
       action={
-        <Button type="primary" loading={claim.isPending} onClick={() => claim.mutate()}>
+        <Button look="primary" busy={claim.isPending} onClick={() => claim.mutate()}>
           {t('owner.action', { name: user.fullName })}
         </Button>
       }

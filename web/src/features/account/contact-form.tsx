@@ -1,5 +1,4 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Button } from 'antd';
 import { type FormEvent, useRef, useState } from 'react';
 import { api } from '@/api/client';
 import { ApiError, errorText } from '@/api/error';
@@ -7,6 +6,7 @@ import type { Customer } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import { Failed } from '@/app/notice';
 import { queryClient } from '@/app/queries';
+import { Button } from '@/kit/button';
 import { countries } from '@/lib/format';
 import { emailIsValid, phoneIsValid } from './contact-rules';
 import { Field } from './field';
@@ -143,7 +143,7 @@ function Loaded({ customer }: { customer: Customer }) {
         optional: true,
       })}
       <div className={styles.done}>
-        <Button type="primary" htmlType="submit" loading={save.isPending}>
+        <Button look="primary" type="submit" busy={save.isPending}>
           {t('profile.save')}
         </Button>
         <span role="status" className={styles.saved}>

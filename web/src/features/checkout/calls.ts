@@ -1,4 +1,4 @@
-import { api } from '@/api/client';
+import { api, askAhead } from '@/api/client';
 import { ApiError } from '@/api/error';
 import type { SubmitBody } from './rules/fields';
 import type { Checkout, CheckoutSession, Customer, Submitted } from './wire';
@@ -6,20 +6,36 @@ import type { Checkout, CheckoutSession, Customer, Submitted } from './wire';
 const DEDUPE_MS = 3000;
 const started = new Map<string, Promise<Checkout>>();
 
+let ahead: { linkId: string; answer: Promise<Checkout> } | undefined;
+
+/** Starts a link before the screen is there; the first `start` of it takes the answer, however late it comes. */
+export function startAhead(linkId: string, pageQuery: URLSearchParams): void {
+  const answer = postStart(linkId, pageQuery);
+  // Whoever takes the answer hears of its failure.
+  answer.catch(() => undefined);
+  ahead = { linkId, answer };
+}
+
+const postStart = (linkId: string, pageQuery: URLSearchParams) =>
+  api.post<Checkout>(`/api/checkout-sessions/start/${linkId}`, undefined, { query: Object.fromEntries(pageQuery) });
+
 /** Makes a session of a payment link. Repeated starts of one link within 3 s share the first answer. */
 export function start(linkId: string, pageQuery: URLSearchParams): Promise<Checkout> {
   const known = started.get(linkId);
   if (known) return known;
-  const answer = api.post<Checkout>(`/api/checkout-sessions/start/${linkId}`, undefined, {
-    query: Object.fromEntries(pageQuery),
-  });
+  const answer = ahead?.linkId === linkId ? ahead.answer : postStart(linkId, pageQuery);
+  ahead = undefined;
   started.set(linkId, answer);
   const forget = () => setTimeout(() => started.delete(linkId), DEDUPE_MS);
   answer.then(forget, () => started.delete(linkId));
   return answer;
 }
 
-export const retrieve = (id: string) => api.get<Checkout>(`/api/checkout-sessions/retrieve/${id}`);
+const retrieveAddress = (id: string) => `/api/checkout-sessions/retrieve/${id}`;
+
+export const retrieve = (id: string) => api.get<Checkout>(retrieveAddress(id));
+
+export const retrieveAhead = (id: string) => void askAhead(retrieveAddress(id));
 
 /** One tap, one key: the same tap sent again after a lost answer is the same submit. */
 export const submit = (id: string, body: SubmitBody, idempotencyKey: string) =>

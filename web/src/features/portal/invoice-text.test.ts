@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { i18next } from '@/app/i18n';
+import { texts as storeTexts } from '@/app/i18n';
 import { byDay, descriptionText, reasonText } from './invoice-text';
 
-const texts = { t: i18next.t, language: 'en' as const };
+const texts = storeTexts.en;
 
 describe('the words of an invoice', () => {
   it('say the billing reason, and leave an unknown one as it came', () => {

@@ -1,8 +1,8 @@
-import { DownloadOutlined } from '@ant-design/icons';
-import { Button } from 'antd';
 import { useState } from 'react';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
+import { DownloadIcon } from '@/app/icons';
+import { ButtonLink } from '@/kit/button';
 import { sizeText } from '@/lib/format';
 import styles from './acquire.module.css';
 import { pricesOf } from './price';
@@ -19,16 +19,15 @@ export function Acquire({ app }: { app: AppDetail }) {
     const mine = app.entitled && app.pricing === 'paid';
     return (
       <div className={styles.acquire}>
-        <Button
-          type="primary"
-          size="large"
-          icon={<DownloadOutlined aria-hidden="true" />}
+        <ButtonLink
+          look="primary"
           href={bundleAddress(app.did, app.version)}
           download
           onClick={() => setStarted(app.version)}
         >
+          <DownloadIcon />
           {mine ? t('app.download') : t('app.get')}
-        </Button>
+        </ButtonLink>
         <p className={styles.hint}>{mine ? t('app.downloadHint', version) : t('app.getHint', version)}</p>
         <p role="status" className={styles.hint}>
           {started === app.version ? t('app.started', { version: started }) : ''}
@@ -45,9 +44,9 @@ export function Acquire({ app }: { app: AppDetail }) {
   }
   return (
     <div className={styles.acquire}>
-      <Button type="primary" size="large" href={checkoutAddress(app.payment_link_id)} className="money">
+      <ButtonLink look="primary" href={checkoutAddress(app.payment_link_id)} className="money">
         {t('app.buy', { price: first })}
-      </Button>
+      </ButtonLink>
       {others.length > 0 ? <p className={styles.hint}>{t('app.buyOther', { prices: others.join(', ') })}</p> : null}
       <p className={styles.hint}>{t('app.buyHint')}</p>
     </div>

@@ -1,7 +1,7 @@
-import { CheckCircleFilled, DownloadOutlined } from '@ant-design/icons';
 import { Link } from '@tanstack/react-router';
 import type { App } from '@/api/types';
 import { useTexts } from '@/app/i18n';
+import { CheckCircleIcon, DownloadIcon } from '@/app/icons';
 import { countText } from '@/lib/format';
 import styles from './app-card.module.css';
 import { AppIcon } from './app-icon';
@@ -24,7 +24,7 @@ export function AppCard({ app }: { app: App }) {
         <p className={styles.developer}>
           <span>{t('card.by', { developer: app.developer.name })}</span>
           {app.developer.verified ? (
-            <CheckCircleFilled className={styles.verified} aria-label={t('card.verified')} role="img" />
+            <CheckCircleIcon className={styles.verified} aria-label={t('card.verified')} />
           ) : null}
         </p>
       </div>
@@ -32,14 +32,13 @@ export function AppCard({ app }: { app: App }) {
       <p className={styles.foot}>
         {app.entitled && app.pricing === 'paid' ? (
           <strong className={styles.owned}>
-            <CheckCircleFilled aria-hidden="true" /> {t('card.owned')}
+            <CheckCircleIcon /> {t('card.owned')}
           </strong>
         ) : (
           <strong className="money">{app.pricing === 'free' ? t('price.free') : (first ?? t('price.paid'))}</strong>
         )}
         <span className="figures">
-          <DownloadOutlined aria-hidden="true" />{' '}
-          <span aria-hidden="true">{countText(app.downloads, language, true)}</span>
+          <DownloadIcon /> <span aria-hidden="true">{countText(app.downloads, language, true)}</span>
           <span className="unseen">{t('card.downloads', { count: app.downloads })}</span>
         </span>
       </p>

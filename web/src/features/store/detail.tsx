@@ -1,10 +1,10 @@
-import { CheckCircleFilled } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { ApiError, errorText } from '@/api/error';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
+import { CheckCircleIcon } from '@/app/icons';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { countText, dayText, sizeText } from '@/lib/format';
@@ -59,7 +59,7 @@ function App({ app }: { app: AppDetail }) {
               {app.developer.name}
             </Link>
             {app.developer.verified ? (
-              <CheckCircleFilled className={styles.verified} aria-label={t('card.verified')} role="img" />
+              <CheckCircleIcon className={styles.verified} aria-label={t('card.verified')} />
             ) : null}
           </p>
           <p className={styles.text}>{text(app.description)}</p>

@@ -1,9 +1,9 @@
-import { SafetyCertificateOutlined } from '@ant-design/icons';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { AppDetail } from '@/api/types';
 import { Copyable } from '@/app/copyable';
 import { useTexts } from '@/app/i18n';
+import { ShieldIcon } from '@/app/icons';
 import { countText, dayText } from '@/lib/format';
 import styles from './facts.module.css';
 import { pricesOf } from './price';
@@ -55,11 +55,11 @@ export function Facts({ app }: { app: AppDetail }) {
       <ul>
         {app.developer.verified ? (
           <li>
-            <SafetyCertificateOutlined aria-hidden="true" /> {t('app.trust.verified')}
+            <ShieldIcon /> {t('app.trust.verified')}
           </li>
         ) : null}
         <li>
-          <SafetyCertificateOutlined aria-hidden="true" /> {t('app.trust.digest')}
+          <ShieldIcon /> {t('app.trust.digest')}
         </li>
       </ul>
       {digest ? <Copyable label={t('app.digest')} value={digest} /> : null}

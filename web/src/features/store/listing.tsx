@@ -1,16 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Button, Segmented, Select } from 'antd';
 import type { Category } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { Pager } from '@/app/pager';
 import { useStore } from '@/app/queries';
+import { Button } from '@/kit/button';
 import { AppGrid } from './app-grid';
 import { CategoryChips } from './category-chips';
+import { Filters } from './filters';
 import styles from './listing.module.css';
-import { APPS_PER_PAGE, appsQuery, categoriesQuery, type ListingSearch, PRICES, SORTS } from './queries';
+import { APPS_PER_PAGE, appsQuery, categoriesQuery, type ListingSearch } from './queries';
 import { Shelves } from './shelves';
 
 /** Home, search and category are one screen: with nothing asked it shows shelves, else what matches. */
@@ -44,7 +45,7 @@ function Heading({ search, slug, home }: { search: ListingSearch; slug?: string;
   else if (keyword) title = t('listing.results', { keyword });
   else if (slug) title = category ? text(category.name) : slug;
   usePageTitle(home ? '' : title);
-  if (home) return <h1 className={styles.statement}>{text(store?.description) || t('home.statement')}</h1>;
+  if (home) return <h1 className="statement">{text(store?.description) || t('home.statement')}</h1>;
   return <h1 className={styles.title}>{title}</h1>;
 }
 
@@ -71,19 +72,7 @@ function Results({ search, category }: { search: ListingSearch; category?: strin
         <p className={styles.count} role="status">
           {data && !isPlaceholderData ? t('listing.count', { count: data.count }) : ''}
         </p>
-        <Segmented<string>
-          aria-label={t('listing.price')}
-          value={search.price ?? 'any'}
-          onChange={(value) => change({ price: value === 'any' ? undefined : (value as ListingSearch['price']) })}
-          options={['any' as const, ...PRICES].map((value) => ({ value, label: t(`listing.price.${value}`) }))}
-        />
-        <Select
-          aria-label={t('listing.sort')}
-          className={styles.sort}
-          value={search.sort ?? 'downloads'}
-          onChange={(value) => change({ sort: value === 'downloads' ? undefined : value })}
-          options={SORTS.map((value) => ({ value, label: t(`listing.sort.${value}`) }))}
-        />
+        <Filters search={search} onChange={change} />
       </fieldset>
       {isError && !data ? (
         <Failed title={t('listing.error')} onRetry={() => void refetch()} />

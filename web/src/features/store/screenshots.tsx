@@ -1,7 +1,7 @@
-import { CloseOutlined, LeftOutlined, RightOutlined } from '@ant-design/icons';
 import { type KeyboardEvent, useRef, useState } from 'react';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
+import { CloseIcon, LeftIcon, RightIcon } from '@/app/icons';
 import styles from './screenshots.module.css';
 
 /** A row of pictures; each opens large in a modal dialog, where the arrow keys turn. */
@@ -64,7 +64,7 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
                   onClick={() => turn(-1)}
                   aria-label={t('app.previousScreenshot')}
                 >
-                  <LeftOutlined aria-hidden="true" />
+                  <LeftIcon />
                 </button>
                 <button
                   type="button"
@@ -72,10 +72,10 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
                   onClick={() => turn(1)}
                   aria-label={t('app.nextScreenshot')}
                 >
-                  <RightOutlined aria-hidden="true" />
+                  <RightIcon />
                 </button>
                 <button type="button" onClick={() => dialog.current?.close()} aria-label={t('action.close')}>
-                  <CloseOutlined aria-hidden="true" />
+                  <CloseIcon />
                 </button>
               </span>
             </figcaption>

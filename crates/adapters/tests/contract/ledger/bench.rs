@@ -38,7 +38,7 @@ pub fn said(outcome: &Outcome) -> (&str, u128) {
 }
 
 pub struct Bench {
-    pub rail: ArcblockRail,
+    pub rail: Arc<dyn WalletRail>,
     pub method: Method,
     pub currency: Currency,
     pub clock: Arc<FixedClock>,
@@ -80,7 +80,7 @@ impl Bench {
         let ledger = Ledger::open(sandbox_db(db).await, clock.clone(), app.did(), faults).await.expect("opens");
         let ledger = Arc::new(ledger);
         let (address, stop) = serve(Route::new().nest("/sandbox/arcblock", routes(Arc::clone(&ledger)))).await;
-        let rail = ArcblockRail::new(app.clone(), clock.clone(), address.parse().expect("address")).expect("a rail");
+        let rail = Arc::new(ArcblockRail::new(app.clone(), clock.clone(), address.parse().expect("address")).expect("a rail"));
         Self {
             rail,
             method: method("/sandbox/arcblock/api/"),

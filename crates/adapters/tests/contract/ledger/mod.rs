@@ -1,6 +1,6 @@
 //! The wallet rail and the sandbox's ledger against each other.
 
-mod bench;
+pub mod bench;
 mod hostile;
 mod mandates;
 mod payments;

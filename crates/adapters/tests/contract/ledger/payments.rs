@@ -3,7 +3,7 @@
 use super::bench::{Bench, UNIT, method};
 use futures_util::future::join_all;
 use souk_adapters::on_both;
-use souk_domain::payment::{Currency, MethodSettings, Outcome, RailError, Refusal, Settlement, WalletRail};
+use souk_domain::payment::{Currency, MethodSettings, Outcome, RailError, Refusal, Settlement};
 use souk_domain::shared::Amount;
 use std::time::Duration;
 

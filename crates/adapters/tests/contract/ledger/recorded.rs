@@ -4,7 +4,7 @@ use super::bench::{Bench, UNIT};
 use serde_json::json;
 use souk_adapters::on_both;
 use souk_domain::access::Did;
-use souk_domain::payment::{Outcome, TransferAsk, WalletRail};
+use souk_domain::payment::{Outcome, TransferAsk};
 use souk_domain::shared::Amount;
 
 /// A wallet whose secret is 32 bytes of 1, and what it signed with each of the client's encoders.

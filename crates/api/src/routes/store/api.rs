@@ -2,6 +2,7 @@ use crate::routes::checkout_sessions::TextModel;
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::payload::Json;
+use poem_openapi::types::ToJSON;
 use poem_openapi::{Object, OpenApi};
 use std::sync::Arc;
 
@@ -40,15 +41,17 @@ pub struct StoreModel {
     pub errors: ErrorReportingModel,
 }
 
-pub struct StoreApi;
+impl StoreModel {
+    /// As it goes over the wire.
+    #[must_use]
+    pub fn json(&self) -> String {
+        self.to_json_string()
+    }
 
-#[OpenApi(prefix_path = "/api/store")]
-impl StoreApi {
-    /// Name, languages and settings that every page begins with.
-    #[oai(path = "/", method = "get")]
-    async fn store(&self, app: Data<&Arc<App>>) -> Json<StoreModel> {
+    #[must_use]
+    pub fn of(app: &App) -> Self {
         let site = &app.site;
-        Json(StoreModel {
+        Self {
             name: site.name.clone(),
             description: TextModel::from(&site.description),
             url: site.address("/"),
@@ -58,6 +61,17 @@ impl StoreApi {
             languages: vec!["en".to_owned(), "zh".to_owned()],
             analytics: AnalyticsModel { script: site.analytics_script.as_ref().map(ToString::to_string) },
             errors: ErrorReportingModel { url: site.errors_url.as_ref().map(ToString::to_string), sample_rate: site.errors_sample_rate },
-        })
+        }
+    }
+}
+
+pub struct StoreApi;
+
+#[OpenApi(prefix_path = "/api/store")]
+impl StoreApi {
+    /// Name, languages and settings that every page begins with.
+    #[oai(path = "/", method = "get")]
+    async fn store(&self, app: Data<&Arc<App>>) -> Json<StoreModel> {
+        Json(StoreModel::of(&app))
     }
 }

@@ -2,4 +2,4 @@
 
 mod api;
 
-pub use api::StoreApi;
+pub use api::{AnalyticsModel, ErrorReportingModel, StoreApi, StoreModel};

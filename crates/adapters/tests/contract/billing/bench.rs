@@ -1,0 +1,205 @@
+//! A customer with a mandate, and subscriptions that are due.
+
+use crate::catalogue::{price, product};
+use crate::ledger::bench::{Bench, UNIT};
+use crate::till::{customer, id, store};
+use async_trait::async_trait;
+use souk_adapters::persistence::{Database, SqlCustomers, SqlPrices, SqlProducts};
+use souk_adapters::testing::{SeededRandom, TestDatabase};
+use souk_domain::access::Did;
+use souk_domain::billing::{
+    self, BillingPolicy, Invoice, InvoiceFilter, InvoiceStatus, Period, Scope, Stake, StakeStatus, Subscription, SubscriptionItem,
+    SubscriptionStatus, period,
+};
+use souk_domain::context::{Context, Networks};
+use souk_domain::customer::Customers;
+use souk_domain::payment::{Grant, Mandate, MandateStatus, MethodKind, Outcome, RailError, SandboxTime, WalletRail};
+use souk_domain::pricing::{Anchoring, Cycle, Interval, Price, Prices, Products, Recurring, Usage};
+use souk_domain::shared::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+pub const MONTHLY: Recurring =
+    Recurring { cycle: Cycle { interval: Interval::Month, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed };
+
+/// The ledger's time endpoint as the engine's port.
+struct LedgerTime {
+    ledger: String,
+    http: reqwest::Client,
+}
+
+#[async_trait]
+impl SandboxTime for LedgerTime {
+    async fn set(&self, payer: &Did, now: Timestamp) -> Result<(), RailError> {
+        let body = serde_json::json!({"address": payer.as_str(), "now": now.seconds()});
+        let sent = self.http.post(format!("{}/time", self.ledger)).json(&body).send().await;
+        sent.map(drop).map_err(|error| RailError::Unreachable(error.to_string()))
+    }
+}
+
+pub struct Billing {
+    pub networks: Bench,
+    pub ctx: Context,
+    pub start: Timestamp,
+    database: Database,
+}
+
+impl Billing {
+    /// A customer who has 1,000 tokens and permits charges of `permitted` at most.
+    pub async fn open(db: &TestDatabase, permitted: u128) -> Self {
+        let networks = Bench::open(db).await;
+        networks.faucet().await;
+        assert!(matches!(networks.permit(permitted, 1).await, Outcome::Settled(_)));
+        let rail: Arc<dyn WalletRail> = Arc::clone(&networks.rail);
+        let time = LedgerTime { ledger: networks.ledger.clone(), http: reqwest::Client::builder().no_proxy().build().expect("a client") };
+        let ctx = Context {
+            store: Arc::new(store(db)),
+            clock: networks.clock.clone(),
+            random: Arc::new(SeededRandom::new(3)),
+            networks: Networks::default().with_wallet(MethodKind::Arcblock, rail).with_sandbox_time(Arc::new(time)),
+            policy: BillingPolicy::default(),
+        };
+        let start = networks.clock.now();
+        let mut session = db.begin().await.expect("begins");
+        SqlCustomers(&mut session).upsert(&customer("cus_1", networks.wallet.did().as_str())).await.expect("inserts");
+        SqlProducts(&mut session).insert(&product("prod_1")).await.expect("inserts");
+        session.commit().await.expect("commits");
+        let mut unit = ctx.store.begin().await.expect("begins");
+        unit.methods().insert(&networks.method).await.expect("inserts");
+        unit.methods().insert_currency(&networks.currency).await.expect("inserts");
+        let limits = vec![(networks.currency.id.clone(), Amount::new(permitted * UNIT))];
+        let mandate = Mandate {
+            id: id("man_1"),
+            mode: Mode::Test,
+            customer_id: id("cus_1"),
+            method_id: networks.method.id.clone(),
+            status: MandateStatus::Active,
+            grant: Some(Grant::Delegation { payer: networks.wallet.did().clone(), limits }),
+            created_at: start,
+            updated_at: start,
+        };
+        unit.mandates().put(&mandate).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        Self { networks, ctx, start, database: (**db).clone() }
+    }
+
+    /// A recurring price of so many tokens.
+    pub async fn price(&self, name: &str, tokens: u128, recurring: Recurring) -> Price {
+        let price = Price { unit_amount: Amount::new(tokens * UNIT), recurring: Some(recurring), ..price(name, 0) };
+        let mut session = self.database.begin().await.expect("begins");
+        SqlPrices(&mut session).insert(&price).await.expect("inserts");
+        session.commit().await.expect("commits");
+        price
+    }
+
+    /// A subscription in its first period, which began `ago` and was paid for.
+    pub fn subscription(&self, name: &str, price: &Price, ago: Duration) -> Subscription {
+        let cycle = price.recurring.expect("recurs").cycle;
+        let anchor = self.start.minus(ago);
+        Subscription {
+            id: id(name),
+            mode: Mode::Test,
+            status: SubscriptionStatus::Active,
+            description: "Product prod_1".to_owned(),
+            customer_id: id("cus_1"),
+            method_id: self.networks.method.id.clone(),
+            currency_id: self.networks.currency.id.clone(),
+            mandate_id: Some(id("man_1")),
+            session_id: None,
+            items: vec![SubscriptionItem { id: id(&name.replace("sub_", "si_")), price_id: price.id.clone(), quantity: 1 }],
+            cycle,
+            anchor,
+            index: Some(0),
+            period: period(&cycle, anchor, 0).expect("a period"),
+            trial: None,
+            cancel_at_period_end: false,
+            cancel_at: None,
+            canceled_at: None,
+            ended_at: None,
+            cancellation: None,
+            past_due_since: None,
+            paused_at: None,
+            days_until_cancel: billing::DAYS_UNTIL_CANCEL,
+            billing_threshold: None,
+            stake: None,
+            latest_invoice_id: None,
+            clock_id: None,
+            due_at: None,
+            parked: None,
+            metadata: Default::default(),
+            created_at: anchor,
+            updated_at: anchor,
+            version: 0,
+        }
+    }
+
+    /// The same in a trial that ends `ahead` from now.
+    pub fn trial(&self, name: &str, price: &Price, ahead: Duration) -> Subscription {
+        let trial = Period { start: self.start.minus(DAY), end: self.start.plus(ahead) };
+        let one = self.subscription(name, price, DAY);
+        Subscription { status: SubscriptionStatus::Trialing, anchor: trial.end, index: None, period: trial, trial: Some(trial), ..one }
+    }
+
+    /// A deposit of so many tokens, made in the wallet.
+    pub async fn stake(&self, subscription: &Subscription, tokens: u128) -> Stake {
+        assert!(matches!(self.networks.stake(subscription.id.as_str(), tokens, 9).await, Outcome::Settled(_)));
+        Stake { amount: Amount::new(tokens * UNIT), status: StakeStatus::Held, reference: "0xab".to_owned(), return_at: None }
+    }
+
+    pub async fn insert(&self, subscription: &Subscription) {
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        unit.subscriptions().insert(subscription).await.expect("inserts");
+        unit.commit().await.expect("commits");
+    }
+
+    /// One round of the engine, and the charges it asks for. Answers how many subscriptions were due.
+    pub async fn round(&self) -> usize {
+        let round = billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("renews");
+        billing::charge(&self.ctx, &round.attempts).await.expect("charges");
+        round.due
+    }
+
+    /// What the schedule tries again now. Answers how many charges were sent.
+    pub async fn retry(&self) -> usize {
+        let round = billing::retry_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("retries");
+        billing::charge(&self.ctx, &round.attempts).await.expect("charges");
+        round.attempts.len()
+    }
+
+    pub fn wait(&self, time: Duration) {
+        self.networks.clock.advance(time);
+    }
+
+    pub async fn find(&self, name: &str) -> Subscription {
+        let mut unit = self.ctx.store.read().await.expect("reads");
+        unit.subscriptions().find(&id(name)).await.expect("reads").expect("stands")
+    }
+
+    /// All invoices, oldest first.
+    pub async fn invoices(&self) -> Vec<Invoice> {
+        let filter = InvoiceFilter { include_staking: true, include_return_staking: true, ..InvoiceFilter::default() };
+        let mut unit = self.ctx.store.read().await.expect("reads");
+        let mut list = unit.invoices().list(Mode::Test, &filter, &Page::new(Some(1), Some(100))).await.expect("reads").list;
+        list.sort_by_key(|invoice| invoice.number);
+        list
+    }
+
+    pub async fn statuses(&self) -> Vec<InvoiceStatus> {
+        self.invoices().await.iter().map(|invoice| invoice.status).collect()
+    }
+
+    /// What the journal says was earned, in whole tokens.
+    pub async fn income(&self) -> u128 {
+        let mut session = self.database.read().await.expect("reads");
+        let select = "SELECT amount, side FROM journal_postings WHERE account = 'income:sales'";
+        let rows = session.query(select).all().await.expect("reads");
+        let mut sum = 0u128;
+        for row in rows {
+            let (amount, side): (Amount, String) = (row.get("amount").expect("an amount"), row.get("side").expect("a side"));
+            sum = if side == "credit" { sum + amount.base_units() } else { sum - amount.base_units() };
+        }
+        sum / UNIT
+    }
+}

@@ -1,0 +1,89 @@
+//! Test clocks: what would have happened happens, in order, each at its own time.
+
+use super::bench::{Billing, DAY, MONTHLY};
+use crate::till::id;
+use souk_adapters::on_both;
+use souk_domain::billing::{self, AdvanceError, InvoiceStatus, Scope, Subscription, SubscriptionStatus, TestClock};
+use souk_domain::shared::{ClockId, Timestamp};
+use std::time::Duration;
+
+async fn clock(billing: &Billing) -> ClockId {
+    let clock = TestClock {
+        id: id("clock_1"),
+        name: "A year".to_owned(),
+        customer_id: id("cus_1"),
+        now: billing.start,
+        target: None,
+        story: Vec::new(),
+        created_at: billing.start,
+    };
+    let mut unit = billing.ctx.store.begin().await.expect("begins");
+    unit.clocks().insert(&clock).await.expect("inserts");
+    unit.commit().await.expect("commits");
+    clock.id
+}
+
+async fn advance(billing: &Billing, clock: &ClockId, to: Timestamp) {
+    billing::aim_clock(&billing.ctx, clock, to).await.expect("aims");
+    while !billing::advance_clock(&billing.ctx, clock).await.expect("advances") {}
+}
+
+on_both! {
+    async fn a_year_passes_in_order_and_everybody_else_stays_where_they_are(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let clock = clock(&billing).await;
+        let trial = billing.trial("sub_1", &price, DAY * 5);
+        billing.insert(&Subscription { clock_id: Some(clock.clone()), ..trial }).await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY)).await;
+        let year = billing.start.plus(DAY * 365);
+        advance(&billing, &clock, year).await;
+        let invoices = billing.invoices().await;
+        let starts: Vec<_> = invoices.iter().map(|invoice| invoice.period.expect("a period").start).collect();
+        assert_eq!(starts, (0..13).map(|n| billing.start.plus(DAY * 5).plus(DAY * 30 * n)).collect::<Vec<_>>());
+        assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid && invoice.paid_at == Some(invoice.created_at)));
+        assert_eq!((billing.networks.earned().await, billing.income().await), (65, 65));
+        assert_eq!(billing.find("sub_2").await.index, Some(0));
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let stands = unit.clocks().find(&clock).await.expect("reads").expect("stands");
+        assert_eq!((stands.now, stands.target), (year, None));
+        let told: Vec<_> = stands.story.iter().map(|event| event.what.as_str()).collect();
+        assert_eq!((told[0], told[1], told.len()), ("trial_ended", "renewed", 13));
+    }
+
+    async fn the_engine_of_everybody_leaves_those_with_a_clock_alone(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let clock = clock(&billing).await;
+        let one = billing.subscription("sub_1", &price, DAY * 30);
+        billing.insert(&Subscription { clock_id: Some(clock.clone()), ..one }).await;
+        assert_eq!(billing.round().await, 0);
+        let round = billing::renew_due(&billing.ctx, &Scope::Clock(clock), billing.start, 10).await.expect("renews");
+        assert_eq!(round.due, 1);
+    }
+
+    async fn a_debt_is_retried_and_given_up_on_the_clock(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        let clock = clock(&billing).await;
+        let one = billing.subscription("sub_1", &price, DAY * 29);
+        billing.insert(&Subscription { clock_id: Some(clock.clone()), ..one }).await;
+        advance(&billing, &clock, billing.start.plus(DAY * 2)).await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
+        advance(&billing, &clock, billing.start.plus(DAY * 60)).await;
+        let ended = billing.find("sub_1").await;
+        assert_eq!((ended.status, ended.ended_at), (SubscriptionStatus::Canceled, Some(billing.start.plus(DAY * 16))));
+        let invoice = &billing.invoices().await[0];
+        assert_eq!((invoice.status, invoice.refusals), (InvoiceStatus::Uncollectible, 7));
+    }
+
+    async fn a_clock_goes_forward_by_two_years_at_most_and_once_at_a_time(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let clock = clock(&billing).await;
+        let aim = |to: Timestamp| billing::aim_clock(&billing.ctx, &clock, to);
+        assert!(matches!(aim(billing.start).await, Err(AdvanceError::BadTarget)));
+        assert!(matches!(aim(billing.start.plus(Duration::from_secs(3 * 366 * 86_400))).await, Err(AdvanceError::BadTarget)));
+        aim(billing.start.plus(DAY)).await.expect("aims");
+        assert!(matches!(aim(billing.start.plus(DAY * 2)).await, Err(AdvanceError::UnderWay)));
+    }
+}

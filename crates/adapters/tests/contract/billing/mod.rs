@@ -1,0 +1,7 @@
+//! The billing engine over real SQL, with the wallet rail against the sandbox's ledger.
+
+mod bench;
+mod clocks;
+mod debts;
+mod endings;
+mod renewals;

@@ -1,0 +1,147 @@
+//! Subscriptions renew by themselves: each period is billed once and charged once (invariants 1, 2, 11).
+
+use super::bench::{Billing, DAY, MONTHLY};
+use crate::ledger::bench::UNIT;
+use crate::till::id;
+use souk_adapters::on_both;
+use souk_domain::billing::{
+    self, BillingReason, InvoiceStatus, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction, UsageRecord,
+};
+use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Interval, Recurring, Usage};
+use souk_domain::shared::*;
+
+on_both! {
+    async fn a_period_that_ends_is_followed_by_a_paid_one(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        assert_eq!(billing.round().await, 1);
+        let renewed = billing.find("sub_1").await;
+        assert_eq!((renewed.status, renewed.index), (SubscriptionStatus::Active, Some(1)));
+        assert_eq!((renewed.period.start, renewed.period.end), (billing.start, billing.start.plus(DAY * 30)));
+        let invoices = billing.invoices().await;
+        let [invoice] = invoices.as_slice() else { panic!("{invoices:?}") };
+        assert_eq!((invoice.status, invoice.reason), (InvoiceStatus::Paid, BillingReason::SubscriptionCycle));
+        assert_eq!((invoice.number, invoice.period), (Some(1), Some(renewed.period)));
+        assert_eq!((invoice.total, invoice.amount_paid), (Amount::new(5 * UNIT), Amount::new(5 * UNIT)));
+        assert_eq!(renewed.latest_invoice_id.as_ref(), Some(&invoice.id));
+        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.income().await), (995, 5, 5));
+        assert_eq!(billing.round().await, 0);
+    }
+
+    async fn rounds_at_the_same_time_renew_each_subscription_once(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        for number in 1..=12 {
+            billing.insert(&billing.subscription(&format!("sub_{number}"), &price, DAY * 30)).await;
+        }
+        let rounds = futures_util::future::join_all((0..4).map(|_| billing.round())).await;
+        assert_eq!(rounds.iter().sum::<usize>(), 12, "{rounds:?}");
+        let mut numbers: Vec<_> = billing.invoices().await.iter().map(|invoice| invoice.number.expect("a number")).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=12).collect::<Vec<_>>());
+        assert_eq!((billing.networks.earned().await, billing.income().await), (60, 60));
+    }
+
+    async fn missed_days_are_caught_up_one_invoice_for_each(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let daily = Recurring { cycle: Cycle::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed };
+        let price = billing.price("price_1", 2, daily).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 4)).await;
+        while billing.round().await > 0 {}
+        let starts: Vec<_> = billing.invoices().await.iter().map(|invoice| invoice.period.expect("a period").start).collect();
+        assert_eq!(starts, (0..4).map(|day| billing.start.minus(DAY * 3).plus(DAY * day)).collect::<Vec<_>>());
+        assert_eq!(billing.networks.earned().await, 8);
+    }
+
+    async fn a_trial_ends_with_the_first_paid_period(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.trial("sub_1", &price, DAY * 2)).await;
+        assert_eq!(billing.round().await, 0);
+        billing.wait(DAY * 2);
+        assert_eq!(billing.round().await, 1);
+        let begun = billing.find("sub_1").await;
+        assert_eq!((begun.status, begun.index, begun.period.start), (SubscriptionStatus::Active, Some(0), billing.start.plus(DAY * 2)));
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
+    }
+
+    async fn nothing_to_pay_asks_no_network(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 0, MONTHLY).await;
+        let unmandated = Subscription { mandate_id: None, ..billing.subscription("sub_1", &price, DAY * 30) };
+        billing.insert(&unmandated).await;
+        billing.round().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
+        assert!(billing.networks.transfers().await.is_empty());
+    }
+
+    async fn usage_is_billed_when_its_period_is_over(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let metered = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
+        let price = billing.price("price_1", 3, metered).await;
+        let one = billing.subscription("sub_1", &price, DAY * 29);
+        billing.insert(&one).await;
+        let record = |name: &str, quantity: u64, at: Timestamp| UsageRecord {
+            id: id(&format!("ur_{name}")),
+            item_id: one.items[0].id.clone(),
+            identifier: name.to_owned(),
+            quantity,
+            action: UsageAction::Increment,
+            at,
+            created_at: at,
+        };
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        assert!(unit.usage().insert(&record("a", 4, billing.start)).await.expect("inserts"));
+        assert!(!unit.usage().insert(&record("a", 9, billing.start)).await.expect("answers"), "an identifier counts once");
+        assert!(unit.usage().insert(&record("b", 1, one.period.end)).await.expect("inserts"), "of the next period");
+        unit.commit().await.expect("commits");
+        billing.wait(DAY);
+        billing.round().await;
+        let invoices = billing.invoices().await;
+        assert_eq!(invoices[0].total, Amount::new(12 * UNIT));
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let items = unit.invoices().items(&invoices[0].id).await.expect("reads");
+        assert_eq!((items[0].quantity, items[0].period), (4, Some(one.period)));
+        assert_eq!(items[0].calculation.amount(), Ok(items[0].amount));
+    }
+
+    async fn a_lost_answer_is_unknown_until_the_network_is_asked_and_charged_once(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        billing.networks.fault("drop_answer").await;
+        billing.round().await;
+        billing.wait(std::time::Duration::from_secs(120));
+        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
+        assert_eq!((billing.networks.earned().await, billing.income().await, billing.networks.transfers().await.len()), (5, 5, 1));
+    }
+
+    async fn a_round_that_died_before_it_charged_is_taken_up_by_the_janitor(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let round = billing::renew_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 10).await.expect("renews");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Open]);
+        billing.wait(std::time::Duration::from_secs(120));
+        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
+        billing::charge(&billing.ctx, &round.attempts).await.expect("comes late, and finds nothing to do");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
+        assert_eq!(billing.networks.transfers().await.len(), 1);
+    }
+
+    async fn one_that_cannot_be_billed_waits_for_somebody_and_keeps_nobody_else(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let gone = SubscriptionItem { id: id("si_gone"), price_id: id("price_gone"), quantity: 1 };
+        billing.insert(&Subscription { items: vec![gone], ..billing.subscription("sub_1", &price, DAY * 31) }).await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
+        assert_eq!(billing.round().await, 2);
+        assert_eq!(billing.find("sub_1").await.parked.as_deref(), Some("a price of it is gone"));
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
+        assert_eq!(billing.round().await, 0);
+        let permits = billing.networks.rail.permits(&billing.networks.method, &billing.networks.currency, billing.networks.wallet.did(), price.unit_amount);
+        assert_eq!(permits.await, Ok(true));
+    }
+}

@@ -27,6 +27,7 @@ mod prices;
 mod products;
 mod rates;
 mod refunds;
+pub mod scratch;
 mod secret_box;
 mod session;
 mod store;

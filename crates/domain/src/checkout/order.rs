@@ -76,3 +76,133 @@ fn parts(cart: &[CartItem<'_>], amounts: &[Amount]) -> Result<Vec<Part>, CartErr
     }
     Ok(parts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::billing::TrialTerms;
+    use crate::pricing::{Aggregate, Anchoring, Interval, Metadata, Recurring, Usage};
+    use crate::shared::{CurrencyId, MethodId, Mode, PriceId, ProductId};
+
+    fn at() -> Timestamp {
+        Timestamp::from_seconds(1_000)
+    }
+
+    fn currency() -> Currency {
+        Currency {
+            id: CurrencyId::parse("pc_1").expect("id"),
+            method_id: MethodId::parse("pm_1").expect("id"),
+            mode: Mode::Test,
+            active: true,
+            name: "Token".to_owned(),
+            symbol: "TOK".to_owned(),
+            logo: String::new(),
+            decimals: 2,
+            maximum_precision: 2,
+            contract: String::new(),
+            is_base: true,
+            created_at: at(),
+            updated_at: at(),
+        }
+    }
+
+    fn sold(name: &str, unit: u128, recurring: Option<(Interval, Usage)>) -> (Price, Product) {
+        let product_id = ProductId::parse("prod_1").expect("id");
+        let cycle = |interval| Cycle::new(interval, 1, Anchoring::Fixed).expect("a cycle");
+        let price = Price {
+            id: PriceId::parse(name).expect("id"),
+            mode: Mode::Test,
+            product_id: product_id.clone(),
+            active: true,
+            nickname: String::new(),
+            lookup_key: None,
+            currency_id: currency().id,
+            unit_amount: Amount::new(unit),
+            currency_options: Vec::new(),
+            recurring: recurring.map(|(interval, usage)| Recurring { cycle: cycle(interval), usage }),
+            tiers_mode: None,
+            tiers: Vec::new(),
+            custom: None,
+            upsells_to: None,
+            quantity_available: 0,
+            quantity_sold: 0,
+            quantity_limit_per_checkout: 0,
+            metadata: Metadata::new(),
+            created_at: at(),
+            updated_at: at(),
+        };
+        let product = Product {
+            id: product_id,
+            mode: Mode::Test,
+            active: true,
+            name: name.to_owned(),
+            description: String::new(),
+            images: Vec::new(),
+            features: Vec::new(),
+            unit_label: None,
+            statement_descriptor: None,
+            default_price_id: None,
+            app: None,
+            cross_sells_to: None,
+            metadata: Metadata::new(),
+            created_at: at(),
+            updated_at: at(),
+        };
+        (price, product)
+    }
+
+    /// Once 3, monthly 10, used by the month 1, weekly 2.
+    fn mixed() -> Vec<(Price, Product)> {
+        vec![
+            sold("price_1", 300, None),
+            sold("price_2", 1_000, Some((Interval::Month, Usage::Licensed))),
+            sold("price_3", 100, Some((Interval::Month, Usage::Metered(Aggregate::Sum)))),
+            sold("price_4", 200, Some((Interval::Week, Usage::Licensed))),
+        ]
+    }
+
+    fn order(kind: SessionMode, terms: &SubscriptionTerms, sold: &[(Price, Product)], by_wallet: bool) -> Order {
+        let items: Vec<_> = sold.iter().map(|(price, _)| LineItem::new(price.id.clone(), 1)).collect();
+        reckon((kind, terms), &items, sold, &currency(), by_wallet, at()).expect("an order")
+    }
+
+    fn places(order: &Order) -> Vec<(Vec<usize>, u128)> {
+        order.parts.iter().map(|part| (part.items.clone(), part.now.base_units())).collect()
+    }
+
+    #[test]
+    fn each_rhythm_is_a_part_and_what_is_paid_once_goes_with_the_first() {
+        let order = order(SessionMode::Subscription, &SubscriptionTerms::default(), &mixed(), true);
+        assert_eq!(places(&order), [(vec![0, 1, 2], 1_300), (vec![3], 200)]);
+        assert_eq!((order.due.now, order.due.renew), (Amount::new(1_500), Amount::new(1_300)));
+        assert_eq!(order.stake, Amount::new(1_300), "a period of all that recurs");
+    }
+
+    #[test]
+    fn in_a_trial_and_in_setup_what_recurs_is_due_later() {
+        let terms = SubscriptionTerms { trial: TrialTerms { days: 7, ..TrialTerms::default() }, ..SubscriptionTerms::default() };
+        let tried = order(SessionMode::Subscription, &terms, &mixed(), false);
+        assert_eq!((tried.due.now, tried.due.renew), (Amount::new(300), Amount::new(1_300)));
+        assert_eq!(tried.trial_end, Some(Timestamp::from_seconds(1_000 + 7 * 86_400)));
+        assert_eq!(tried.stake, Amount::ZERO, "a card stakes nothing");
+        let setup = order(SessionMode::Setup, &SubscriptionTerms::default(), &mixed()[1..], false);
+        assert_eq!((setup.due.now, setup.trial_end), (Amount::ZERO, None));
+    }
+
+    #[test]
+    fn what_the_terms_ask_for_is_staked_instead_and_nothing_where_they_say_so() {
+        let asked = SubscriptionTerms { min_stake_amount: Some("25".to_owned()), ..SubscriptionTerms::default() };
+        assert_eq!(order(SessionMode::Subscription, &asked, &mixed(), true).stake, Amount::new(2_500));
+        let threshold = SubscriptionTerms { billing_threshold_amount: Some("0.5".to_owned()), ..SubscriptionTerms::default() };
+        let order_of = |terms| order(SessionMode::Subscription, terms, &mixed(), true);
+        assert_eq!((order_of(&threshold).stake, order_of(&threshold).threshold), (Amount::new(50), Amount::new(50)));
+        assert_eq!(order_of(&SubscriptionTerms { no_stake: true, ..asked }).stake, Amount::ZERO);
+    }
+
+    #[test]
+    fn a_trial_is_no_matter_where_nothing_recurs() {
+        let terms = SubscriptionTerms { trial: TrialTerms { days: 7, ..TrialTerms::default() }, ..SubscriptionTerms::default() };
+        let order = order(SessionMode::Payment, &terms, &mixed()[..1], true);
+        assert_eq!((order.trial_end, order.stake, places(&order)), (None, Amount::ZERO, vec![(vec![0], 300)]));
+    }
+}

@@ -1,6 +1,7 @@
 //! Sessions whose time is over.
 
-use super::submit::{give_back, open_attempt};
+use super::proceed::give_back;
+use super::submit::open_attempt;
 use super::{Session, SessionStatus, settle};
 use crate::context::Context;
 use crate::payment::IntentStatus;

@@ -1,6 +1,7 @@
 //! From a payment link to a completed purchase.
 
 mod amend;
+mod card;
 mod consent;
 mod cross_sell;
 mod expand;
@@ -19,6 +20,7 @@ mod terms;
 mod transfer;
 
 pub use amend::{AmendError, adjust_quantity, downsell, set_amount, upsell};
+pub use card::{CardForm, abandon_card};
 pub use consent::{AskedMandate, AskedStake, Wanted, ask_for_mandate, ask_for_stake, take_mandate, take_stake, wanted};
 pub use cross_sell::{add_cross_sell, offered_cross_sell, remove_cross_sell};
 pub use expand::{Expanded, expand};
@@ -31,6 +33,6 @@ pub use proceed::proceed;
 pub use session::*;
 pub use settle::{SettleError, check_due, nudge, settle};
 pub use start::{NewSession, StartError, Visitor, create_session, start};
-pub use submit::{CardForm, Submission, SubmitError, Submitted, abandon_card, submit};
+pub use submit::{Submission, SubmitError, Submitted, submit};
 pub use terms::*;
 pub use transfer::{AskedTransfer, TransferError, ask_for_transfer, take_transfer};

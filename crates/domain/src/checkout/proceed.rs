@@ -1,7 +1,7 @@
 //! What comes next for a session whose wallet has given what it was asked for: the first charge, or completion.
 
 use super::settle::{self, SettleError, complete};
-use super::{Session, SessionMode, SessionStatus};
+use super::{Deposit, Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::context::Context;
 use crate::payment::{
@@ -132,4 +132,23 @@ pub(super) fn errand_attempt(
         created_at: now,
         updated_at: now,
     }))
+}
+
+/// A stake that no subscription will be secured by goes back to who made it.
+pub(super) async fn give_back(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    deposit: &Deposit,
+    now: Timestamp,
+) -> Result<(), SettleError> {
+    let Some(first) = session.subscription_ids.first() else { return Ok(()) };
+    let method = unit.methods().find(&deposit.method_id).await?.ok_or(SettleError::Orphan)?;
+    let currency = unit.methods().find_currency(&deposit.currency_id).await?.ok_or(SettleError::Orphan)?;
+    let errand = Errand::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
+    let purpose = Purpose::ReturnStake(first.clone());
+    if let Some(attempt) = errand_attempt(ctx, session, (&method, &currency), errand, purpose, deposit.amount, now)? {
+        unit.attempts().insert(&attempt, &[]).await?;
+    }
+    Ok(())
 }

@@ -1,23 +1,21 @@
 //! Submitting the form: contact checked, stock held, invoice drafted, payment begun.
 
+use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
 use super::consent::deposit_of;
 use super::cross_sell::offered_beside;
-use super::proceed::errand_attempt;
-use super::settle::{self, complete};
+use super::proceed::give_back;
+use super::settle::complete;
 use super::subscribe::{first_lines, reason_of};
-use super::{Deposit, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
+use super::{Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
 use crate::access::User;
 use crate::billing::{BillTo, Invoice, InvoiceStatus, time_of};
 use crate::context::Context;
 use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, check_contact};
-use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CardHolder, Currency, Errand, Intent, IntentStatus, Mandate, MandateStatus, Method, Outcome,
-    Purpose, RailError, SetupAsk, SetupOutcome, card_ask, next_check,
-};
+use crate::payment::{Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, Purpose, RailError};
 use crate::pricing::{CartError, CustomAmountError, Hold, Price, Product, QuantityError, Rate, check_quantity};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, SessionId,
-    StorageError, SubscriptionId, Timestamp,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, PriceId, SessionId, StorageError,
+    SubscriptionId, Timestamp,
 };
 use crate::storage::UnitOfWork;
 
@@ -40,16 +38,6 @@ pub struct Submission {
 pub struct Submitted {
     pub session: Expanded,
     pub card: Option<CardForm>,
-}
-
-/// What the card form needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CardForm {
-    pub client_secret: String,
-    /// Whether the provider says that it is paid already.
-    pub settled: bool,
-    /// Whether the card is only kept, and charged later.
-    pub setup: bool,
 }
 
 /// Every way a submit is refused.
@@ -455,144 +443,6 @@ fn name_subscriptions(ctx: &Context, session: &mut Session, order: &Order, now: 
     let count = order.parts.iter().filter(|part| part.cycle.is_some()).count();
     session.subscription_ids.truncate(count);
     session.subscription_ids.resize_with(count, || SubscriptionId::new(now, ctx.random.as_ref()));
-}
-
-/// The permission that the session goes on with: one of the chosen method that stands, or a new one for a card.
-async fn mandate_for(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    method: &Method,
-    now: Timestamp,
-) -> Result<Option<MandateId>, StorageError> {
-    if let Some(id) = &session.mandate_id {
-        let known = unit.mandates().find(id).await?;
-        if known.is_some_and(|known| known.method_id == method.id && known.status != MandateStatus::Ended) {
-            return Ok(Some(id.clone()));
-        }
-    }
-    let (true, Some(customer_id)) = (method.kind.is_card(), &session.customer_id) else { return Ok(None) };
-    let mandate = Mandate {
-        id: MandateId::new(now, ctx.random.as_ref()),
-        mode: session.mode,
-        customer_id: customer_id.clone(),
-        method_id: method.id.clone(),
-        status: MandateStatus::Pending,
-        grant: None,
-        created_at: now,
-        updated_at: now,
-    };
-    unit.mandates().put(&mandate).await?;
-    Ok(Some(mandate.id))
-}
-
-/// What a card form is opened for: the payment, which keeps the card where it will be charged again, or only keeping it.
-fn card_attempt(ctx: &Context, session: &Session, intent: &Intent, customer: &Customer, method: &Method, now: Timestamp) -> Attempt {
-    let holder = CardHolder { customer: customer.id.clone(), name: customer.name.clone(), email: customer.email.clone() };
-    let (provider_id, client_secret) = (String::new(), String::new());
-    let (purpose, kind) = match &session.mandate_id {
-        None => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: None }),
-        Some(mandate) if intent.amount.is_zero() => {
-            (Purpose::Mandate(mandate.clone()), AttemptKind::CardSetup { provider_id, client_secret, holder })
-        }
-        Some(_) => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: Some(holder) }),
-    };
-    Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose,
-        session_id: Some(session.id.clone()),
-        method_id: method.id.clone(),
-        currency_id: intent.currency_id.clone(),
-        amount: intent.amount,
-        status: AttemptStatus::Open,
-        kind,
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
-    }
-}
-
-/// A stake that no subscription will be secured by goes back to who made it.
-pub(super) async fn give_back(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    deposit: &Deposit,
-    now: Timestamp,
-) -> Result<(), settle::SettleError> {
-    let Some(first) = session.subscription_ids.first() else { return Ok(()) };
-    let method = unit.methods().find(&deposit.method_id).await?.ok_or(settle::SettleError::Orphan)?;
-    let currency = unit.methods().find_currency(&deposit.currency_id).await?.ok_or(settle::SettleError::Orphan)?;
-    let errand = Errand::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
-    let purpose = Purpose::ReturnStake(first.clone());
-    if let Some(attempt) = errand_attempt(ctx, session, (&method, &currency), errand, purpose, deposit.amount, now)? {
-        unit.attempts().insert(&attempt, &[]).await?;
-    }
-    Ok(())
-}
-
-/// The second half for cards: the provider's intent, under the attempt's key, then its names.
-async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt: &Attempt) -> Result<CardForm, SubmitError> {
-    let (client_secret, setup) = match &attempt.kind {
-        AttemptKind::Card { client_secret, .. } => (client_secret, false),
-        AttemptKind::CardSetup { client_secret, .. } => (client_secret, true),
-        _ => return Err(SubmitError::PaymentInFlight),
-    };
-    if !client_secret.is_empty() {
-        return Ok(CardForm { client_secret: client_secret.clone(), settled: false, setup });
-    }
-    let rail = ctx.networks.card(method.kind).ok_or(SubmitError::MethodNotSupported)?;
-    let opened = match &attempt.kind {
-        AttemptKind::CardSetup { holder, .. } => {
-            let ask = SetupAsk { attempt: attempt.id.clone(), holder: holder.clone() };
-            let setup = rail.open_setup(method, &ask).await;
-            setup.map(|setup| (setup.provider_id, setup.client_secret, matches!(setup.outcome, SetupOutcome::Saved(_))))
-        }
-        _ => {
-            let intent = rail.open(method, currency, &card_ask(attempt)).await;
-            intent.map(|intent| (intent.provider_id, intent.client_secret, matches!(intent.outcome, Outcome::Settled(_))))
-        }
-    };
-    let (provider_id, client_secret, settled) = match opened {
-        Ok(opened) => opened,
-        Err(error) => {
-            settle::note_not_opened(ctx, &attempt.id, error.clone()).await?;
-            return Err(error.into());
-        }
-    };
-    let now = ctx.now();
-    let mut unit = ctx.store.begin().await?;
-    unit.attempts().name_card(&attempt.id, &provider_id, &client_secret, now).await?;
-    unit.commit().await?;
-    Ok(CardForm { client_secret, settled, setup })
-}
-
-/// The visitor closed the card form: the provider's intent is ended, unless it has settled meanwhile.
-pub async fn abandon_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<(), SubmitError> {
-    let mut unit = ctx.store.read().await?;
-    let session = unit.sessions().find(id).await?.ok_or(SubmitError::NotFound)?;
-    if session.payer.as_ref() != Some(&payer.did) {
-        return Err(SubmitError::Forbidden);
-    }
-    let open = open_attempt(unit.as_mut(), &session).await?;
-    drop(unit);
-    match open {
-        Some(attempt) if matches!(attempt.kind, AttemptKind::Card { .. } | AttemptKind::CardSetup { .. }) => {
-            end_card(ctx, &attempt.id).await
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Ends a card attempt at its provider. Fails with [`SubmitError::PaymentInFlight`] when the provider does not let go.
-pub(super) async fn end_card(ctx: &Context, id: &AttemptId) -> Result<(), SubmitError> {
-    match settle::end(ctx, id).await? {
-        true => Ok(()),
-        false => Err(SubmitError::PaymentInFlight),
-    }
 }
 
 async fn find_method(

@@ -1,0 +1,149 @@
+//! The half of a submit that belongs to cards: the provider's form, opened under the attempt's key, and ended.
+
+use super::submit::open_attempt;
+use super::{Session, SubmitError, settle};
+use crate::access::User;
+use crate::context::Context;
+use crate::customer::Customer;
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, Outcome, Purpose, SetupAsk,
+    SetupOutcome, card_ask, next_check,
+};
+use crate::shared::{AttemptId, MandateId, SessionId, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// What the card form needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardForm {
+    pub client_secret: String,
+    /// Whether the provider says that it is paid already.
+    pub settled: bool,
+    /// Whether the card is only kept, and charged later.
+    pub setup: bool,
+}
+
+/// The permission that the session goes on with: one of the chosen method that stands, or a new one for a card.
+pub(super) async fn mandate_for(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    method: &Method,
+    now: Timestamp,
+) -> Result<Option<MandateId>, StorageError> {
+    if let Some(id) = &session.mandate_id {
+        let known = unit.mandates().find(id).await?;
+        if known.is_some_and(|known| known.method_id == method.id && known.status != MandateStatus::Ended) {
+            return Ok(Some(id.clone()));
+        }
+    }
+    let (true, Some(customer_id)) = (method.kind.is_card(), &session.customer_id) else { return Ok(None) };
+    let mandate = Mandate {
+        id: MandateId::new(now, ctx.random.as_ref()),
+        mode: session.mode,
+        customer_id: customer_id.clone(),
+        method_id: method.id.clone(),
+        status: MandateStatus::Pending,
+        grant: None,
+        created_at: now,
+        updated_at: now,
+    };
+    unit.mandates().put(&mandate).await?;
+    Ok(Some(mandate.id))
+}
+
+/// What a card form is opened for: the payment, which keeps the card where it will be charged again, or only keeping it.
+pub(super) fn card_attempt(
+    ctx: &Context,
+    session: &Session,
+    intent: &Intent,
+    customer: &Customer,
+    method: &Method,
+    now: Timestamp,
+) -> Attempt {
+    let holder = CardHolder { customer: customer.id.clone(), name: customer.name.clone(), email: customer.email.clone() };
+    let (provider_id, client_secret) = (String::new(), String::new());
+    let (purpose, kind) = match &session.mandate_id {
+        None => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: None }),
+        Some(mandate) if intent.amount.is_zero() => {
+            (Purpose::Mandate(mandate.clone()), AttemptKind::CardSetup { provider_id, client_secret, holder })
+        }
+        Some(_) => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: Some(holder) }),
+    };
+    Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        purpose,
+        session_id: Some(session.id.clone()),
+        method_id: method.id.clone(),
+        currency_id: intent.currency_id.clone(),
+        amount: intent.amount,
+        status: AttemptStatus::Open,
+        kind,
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        sent_at: None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// The second half for cards: the provider's intent, under the attempt's key, then its names.
+pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt: &Attempt) -> Result<CardForm, SubmitError> {
+    let (client_secret, setup) = match &attempt.kind {
+        AttemptKind::Card { client_secret, .. } => (client_secret, false),
+        AttemptKind::CardSetup { client_secret, .. } => (client_secret, true),
+        _ => return Err(SubmitError::PaymentInFlight),
+    };
+    if !client_secret.is_empty() {
+        return Ok(CardForm { client_secret: client_secret.clone(), settled: false, setup });
+    }
+    let rail = ctx.networks.card(method.kind).ok_or(SubmitError::MethodNotSupported)?;
+    let opened = match &attempt.kind {
+        AttemptKind::CardSetup { holder, .. } => {
+            let ask = SetupAsk { attempt: attempt.id.clone(), holder: holder.clone() };
+            let setup = rail.open_setup(method, &ask).await;
+            setup.map(|setup| (setup.provider_id, setup.client_secret, matches!(setup.outcome, SetupOutcome::Saved(_))))
+        }
+        _ => {
+            let intent = rail.open(method, currency, &card_ask(attempt)).await;
+            intent.map(|intent| (intent.provider_id, intent.client_secret, matches!(intent.outcome, Outcome::Settled(_))))
+        }
+    };
+    let (provider_id, client_secret, settled) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            settle::note_not_opened(ctx, &attempt.id, error.clone()).await?;
+            return Err(error.into());
+        }
+    };
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    unit.attempts().name_card(&attempt.id, &provider_id, &client_secret, now).await?;
+    unit.commit().await?;
+    Ok(CardForm { client_secret, settled, setup })
+}
+
+/// The visitor closed the card form: the provider's intent is ended, unless it has settled meanwhile.
+pub async fn abandon_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<(), SubmitError> {
+    let mut unit = ctx.store.read().await?;
+    let session = unit.sessions().find(id).await?.ok_or(SubmitError::NotFound)?;
+    if session.payer.as_ref() != Some(&payer.did) {
+        return Err(SubmitError::Forbidden);
+    }
+    let open = open_attempt(unit.as_mut(), &session).await?;
+    drop(unit);
+    match open {
+        Some(attempt) if matches!(attempt.kind, AttemptKind::Card { .. } | AttemptKind::CardSetup { .. }) => {
+            end_card(ctx, &attempt.id).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Ends a card attempt at its provider. Fails with [`SubmitError::PaymentInFlight`] when the provider does not let go.
+pub(super) async fn end_card(ctx: &Context, id: &AttemptId) -> Result<(), SubmitError> {
+    match settle::end(ctx, id).await? {
+        true => Ok(()),
+        false => Err(SubmitError::PaymentInFlight),
+    }
+}

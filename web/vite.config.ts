@@ -45,9 +45,12 @@ const proxy = Object.fromEntries(
 const LISTINGS = new Set(['/', '/search', '/category/$category']);
 
 const BASE =
-  /preload-helper|rolldown.runtime|\/src\/(api\/|lib\/(locale|livemode|storage)\b|app\/tracking|theme\.css|kit\/kit\.css|app\/opening\.css)/;
+  /preload-helper|rolldown.runtime|\/src\/(api\/(?!relay|auth-token)|lib\/(locale|livemode|storage)\b|app\/tracking|theme\.css|kit\/kit\.css|app\/opening\.css)/;
 const REACT =
-  /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/|i18n\/light|i18n\/\w+\/common|lib\/(amount|theme)\b)/;
+  /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/(?!dialog)|i18n\/light|i18n\/\w+\/common|lib\/(amount|theme)\b)/;
+/** What the checkout shows first; its later parts import from it. */
+const CHECKOUT =
+  /\/src\/(features\/checkout\/(?!boot|calls|rules\/(view|custom|upsell|card|postal)\b|card-|completed-|extras\/|parts\/(card|completed|cookies|stripe))|i18n\/\w+\/checkout)/;
 const SHELL =
   /node_modules\/(@tanstack|use-sync-external-store|seroval)\/|\/src\/(i18n\/\w+\/(store|portal)|lib\/format|app\/(?!appearance|boot|first-calls|store)|features\/portal\/queries|features\/store\/(?!acquire|detail|facts|readme|screenshots|versions))/;
 
@@ -93,6 +96,7 @@ export default defineConfig({
             { name: 'base', test: BASE },
             { name: 'react', test: REACT },
             { name: 'shell', test: SHELL },
+            { name: 'pay', test: CHECKOUT },
           ],
         },
       },

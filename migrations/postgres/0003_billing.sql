@@ -87,6 +87,14 @@ CREATE TABLE usage_records (
 );
 CREATE INDEX usage_records_of_item ON usage_records (item_id, used_at, id);
 
+-- What is left of changes of plan, for the next invoices.
+CREATE TABLE credits (
+    customer_id TEXT NOT NULL REFERENCES customers (id),
+    currency_id TEXT NOT NULL REFERENCES currencies (id),
+    amount      NUMERIC(78,0) NOT NULL,
+    PRIMARY KEY (customer_id, currency_id)
+);
+
 -- Money that went back.
 CREATE TABLE refunds (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,

@@ -1,21 +1,9 @@
 import { expect, type Page, test } from '@playwright/test';
-import { expectAccessible } from './fixtures/axe';
 import { type Backend, cardSubmit, checkout, completed, lineItem, serve } from './fixtures/checkout';
-import { looks } from './fixtures/look';
+import { accessible, go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
 
 /** Every state of the checkout against answers of our own: what is shown, in both languages, and that it is accessible. */
 
-/** Contrast is measured of what stands still. */
-const accessible = async (page: Page) => {
-  await page.waitForFunction(() =>
-    document
-      .getAnimations()
-      .every((it) => it.playState !== 'running' || it.effect?.getTiming().iterations === Number.POSITIVE_INFINITY),
-  );
-  await expectAccessible(page);
-};
-const go = (page: Page, query = '', id = 'cs_1') => page.goto(`/checkout/pay/${id}${query}`);
-const submit = (page: Page) => page.locator('.checkout-pay button');
 const required = () =>
   checkout(
     { customer: null },
@@ -34,35 +22,6 @@ const required = () =>
       metadata: { page_info: { form_purpose_description: { en: 'Needed for the tax office.', zh: '税务需要。' } } },
     },
   );
-const linkOf = (address: string) =>
-  `https://abtwallet.io/i/?${new URLSearchParams({ action: 'requestAuth', url: encodeURIComponent(address) })}`;
-async function serveConnect(page: Page, status = 'created') {
-  const state = { status, timeouts: 0, tokens: [] as URLSearchParams[], error: undefined as string | undefined };
-  await page.route('**/api/did/*/token?*', (route) => {
-    state.tokens.push(new URL(route.request().url()).searchParams);
-    return route.fulfill({ json: { token: 't1', url: linkOf('http://127.0.0.1/api/did/payment/auth?_t_=t1') } });
-  });
-  await page.route('**/api/did/*/status?*', (route) =>
-    route.fulfill({ json: { status: state.status, error: state.error, did: 'z1abc' } }),
-  );
-  await page.route('**/api/did/*/timeout?*', (route) => {
-    state.timeouts++;
-    return route.fulfill({ json: { token: 't1' } });
-  });
-  return state;
-}
-
-interface State {
-  backend?: Partial<Backend>;
-  query?: string;
-  id?: string;
-  act?: (page: Page) => Promise<unknown>;
-  /** The sentence that tells the state, in both languages. */
-  says: { en: string | RegExp; zh: string | RegExp };
-  /** Lists every country of the world: nothing to compare word by word. */
-  long?: true;
-}
-
 const fillCard = async (page: Page, number = '4242 4242 4242 4242') => {
   await page.locator('#card_number').fill(number);
   await page.locator('#card_expiry').fill('12/34');
@@ -153,31 +112,7 @@ const STATES: Record<string, State> = {
   completed: { backend: { checkout: completed() }, says: { en: 'Thank you, it is paid', zh: '谢谢，付款成功' } },
 };
 
-for (const [name, state] of Object.entries(STATES)) {
-  for (const { locale: language, scheme } of looks) {
-    test(`shows the state "${name}" in ${language}, ${scheme}, without an accessibility violation`, async ({
-      page,
-    }) => {
-      await page.emulateMedia({ colorScheme: scheme });
-      await serve(page, state.backend);
-      await page
-        .context()
-        .addCookies([{ name: 'nf_lang', value: language, url: test.info().project.use.baseURL ?? 'http://127.0.0.1' }]);
-      await go(page, state.query, state.id);
-      await state.act?.(page);
-      await expect(page.getByText(state.says[language]).first()).toBeAttached();
-      await expect(page.locator('html')).toHaveAttribute('lang', language);
-      await accessible(page);
-      if (!state.long && test.info().project.name === 'desktop') {
-        const part = (await page.getByRole('dialog').count()) > 0 ? page.getByRole('dialog') : page.locator('main');
-        await expect(part).toMatchAriaSnapshot({ name: `${name.replaceAll(' ', '-')}.${language}.aria.yml` });
-      }
-      await expect(page.locator('h1')).toHaveCount(1);
-      const sideways = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect(sideways).toBeLessThanOrEqual(0);
-    });
-  }
-}
+showStates(STATES);
 
 test.describe('the page', () => {
   test('has a title, one main landmark, and no sideways scroll at 320 px', async ({ page }) => {

@@ -5,8 +5,8 @@ import { filesBelow } from './precompress.mjs';
 
 const src = new URL('../src', import.meta.url).pathname;
 const HEAVY = /^(antd|@ant-design\/|@tanstack\/react-router)/;
-/** Features that others may open: the wallet dialog belongs to every page. */
-const SHARED_FEATURES = new Set(['connect']);
+/** Features that others may open: the dialogs of wallet and card belong to every page. */
+const SHARED_FEATURES = new Set(['connect', 'card']);
 const faults = [];
 
 const importsOf = (file) =>
@@ -53,6 +53,7 @@ function reach(file, path, seen) {
 for (const entry of [
   'features/checkout/main.tsx',
   'features/sandbox/main.tsx',
+  'features/card/dialog.tsx',
   'features/connect/index.ts',
   'features/connect/index.tsx',
 ]) {

@@ -16,9 +16,12 @@ import { Route as ProfileRouteImport } from './routes/profile'
 import { Route as SearchRouteImport } from './routes/search'
 import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
+import { Route as GuardedConsoleTestClocksRouteImport } from './routes/_guarded.console.test-clocks'
 import { Route as GuardedCustomerIndexRouteImport } from './routes/_guarded.customer.index'
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
 import { Route as GuardedCustomerInvoiceIdRouteImport } from './routes/_guarded.customer.invoice.$id'
+import { Route as GuardedCustomerInvoicePastDueRouteImport } from './routes/_guarded.customer.invoice.past-due'
+import { Route as GuardedCustomerSubscriptionIdRouteImport } from './routes/_guarded.customer.subscription.$id'
 
 const IndexRoute = IndexRouteImport.update({
   id: '/',
@@ -54,6 +57,12 @@ const CategoryCategoryRoute = CategoryCategoryRouteImport.update({
   path: '/category/$category',
   getParentRoute: () => rootRouteImport,
 } as any)
+const GuardedConsoleTestClocksRoute =
+  GuardedConsoleTestClocksRouteImport.update({
+    id: '/console/test-clocks',
+    path: '/console/test-clocks',
+    getParentRoute: () => GuardedRoute,
+  } as any)
 const GuardedCustomerIndexRoute = GuardedCustomerIndexRouteImport.update({
   id: '/customer/',
   path: '/customer/',
@@ -71,6 +80,18 @@ const GuardedCustomerInvoiceIdRoute =
     path: '/customer/invoice/$id',
     getParentRoute: () => GuardedRoute,
   } as any)
+const GuardedCustomerInvoicePastDueRoute =
+  GuardedCustomerInvoicePastDueRouteImport.update({
+    id: '/customer/invoice/past-due',
+    path: '/customer/invoice/past-due',
+    getParentRoute: () => GuardedRoute,
+  } as any)
+const GuardedCustomerSubscriptionIdRoute =
+  GuardedCustomerSubscriptionIdRouteImport.update({
+    id: '/customer/subscription/$id',
+    path: '/customer/subscription/$id',
+    getParentRoute: () => GuardedRoute,
+  } as any)
 
 export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
@@ -79,9 +100,12 @@ export interface FileRoutesByFullPath {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/console/test-clocks': typeof GuardedConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/customer/': typeof GuardedCustomerIndexRoute
   '/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
+  '/customer/invoice/past-due': typeof GuardedCustomerInvoicePastDueRoute
+  '/customer/subscription/$id': typeof GuardedCustomerSubscriptionIdRoute
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
@@ -90,9 +114,12 @@ export interface FileRoutesByTo {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/console/test-clocks': typeof GuardedConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/customer': typeof GuardedCustomerIndexRoute
   '/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
+  '/customer/invoice/past-due': typeof GuardedCustomerInvoicePastDueRoute
+  '/customer/subscription/$id': typeof GuardedCustomerSubscriptionIdRoute
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport
@@ -103,9 +130,12 @@ export interface FileRoutesById {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/_guarded/console/test-clocks': typeof GuardedConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/_guarded/customer/': typeof GuardedCustomerIndexRoute
   '/_guarded/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
+  '/_guarded/customer/invoice/past-due': typeof GuardedCustomerInvoicePastDueRoute
+  '/_guarded/customer/subscription/$id': typeof GuardedCustomerSubscriptionIdRoute
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
@@ -116,9 +146,12 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/customer/'
     | '/customer/invoice/$id'
+    | '/customer/invoice/past-due'
+    | '/customer/subscription/$id'
   fileRoutesByTo: FileRoutesByTo
   to:
     | '/'
@@ -127,9 +160,12 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/customer'
     | '/customer/invoice/$id'
+    | '/customer/invoice/past-due'
+    | '/customer/subscription/$id'
   id:
     | '__root__'
     | '/'
@@ -139,9 +175,12 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/_guarded/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/_guarded/customer/'
     | '/_guarded/customer/invoice/$id'
+    | '/_guarded/customer/invoice/past-due'
+    | '/_guarded/customer/subscription/$id'
   fileRoutesById: FileRoutesById
 }
 export interface RootRouteChildren {
@@ -206,6 +245,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof CategoryCategoryRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/_guarded/console/test-clocks': {
+      id: '/_guarded/console/test-clocks'
+      path: '/console/test-clocks'
+      fullPath: '/console/test-clocks'
+      preLoaderRoute: typeof GuardedConsoleTestClocksRouteImport
+      parentRoute: typeof GuardedRoute
+    }
     '/_guarded/customer/': {
       id: '/_guarded/customer/'
       path: '/customer'
@@ -227,17 +273,37 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof GuardedCustomerInvoiceIdRouteImport
       parentRoute: typeof GuardedRoute
     }
+    '/_guarded/customer/invoice/past-due': {
+      id: '/_guarded/customer/invoice/past-due'
+      path: '/customer/invoice/past-due'
+      fullPath: '/customer/invoice/past-due'
+      preLoaderRoute: typeof GuardedCustomerInvoicePastDueRouteImport
+      parentRoute: typeof GuardedRoute
+    }
+    '/_guarded/customer/subscription/$id': {
+      id: '/_guarded/customer/subscription/$id'
+      path: '/customer/subscription/$id'
+      fullPath: '/customer/subscription/$id'
+      preLoaderRoute: typeof GuardedCustomerSubscriptionIdRouteImport
+      parentRoute: typeof GuardedRoute
+    }
   }
 }
 
 interface GuardedRouteChildren {
+  GuardedConsoleTestClocksRoute: typeof GuardedConsoleTestClocksRoute
   GuardedCustomerIndexRoute: typeof GuardedCustomerIndexRoute
   GuardedCustomerInvoiceIdRoute: typeof GuardedCustomerInvoiceIdRoute
+  GuardedCustomerInvoicePastDueRoute: typeof GuardedCustomerInvoicePastDueRoute
+  GuardedCustomerSubscriptionIdRoute: typeof GuardedCustomerSubscriptionIdRoute
 }
 
 const GuardedRouteChildren: GuardedRouteChildren = {
+  GuardedConsoleTestClocksRoute: GuardedConsoleTestClocksRoute,
   GuardedCustomerIndexRoute: GuardedCustomerIndexRoute,
   GuardedCustomerInvoiceIdRoute: GuardedCustomerInvoiceIdRoute,
+  GuardedCustomerInvoicePastDueRoute: GuardedCustomerInvoicePastDueRoute,
+  GuardedCustomerSubscriptionIdRoute: GuardedCustomerSubscriptionIdRoute,
 }
 
 const GuardedRouteWithChildren =

@@ -6,7 +6,7 @@ use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
-use souk_domain::billing::{BillingError, ManageError, PrintError};
+use souk_domain::billing::{AdvanceError, BillingError, ManageError, PrintError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, SettleError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
 use souk_domain::payment::{MethodError, RailError};
@@ -300,6 +300,17 @@ impl From<ManageError> for Problem {
 impl From<BillingError> for Problem {
     fn from(error: BillingError) -> Self {
         ManageError::from(error).into()
+    }
+}
+
+impl From<AdvanceError> for Problem {
+    fn from(error: AdvanceError) -> Self {
+        match error {
+            AdvanceError::NotFound => Self::not_found(),
+            AdvanceError::UnderWay => Self::new(StatusCode::CONFLICT, error.to_string()).code("UNDER_WAY"),
+            AdvanceError::BadTarget => Self::bad(error.to_string()),
+            AdvanceError::Storage(error) => error.into(),
+        }
     }
 }
 

@@ -96,10 +96,26 @@ pub async fn existing_database(common: &Common) -> Result<Database, Failure> {
     }
 }
 
+/// The time that a process lives in, and the times of its queue.
+pub struct Pace {
+    pub clock: Arc<dyn Clock>,
+    pub queue: QueueConfig,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { clock: Arc::new(SystemClock), queue: QueueConfig::default() }
+    }
+}
+
 /// `own_address`: where this process reaches the store's own sandbox.
 pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Result<Parts, Failure> {
+    compose_at(common, public_url, own_address, Pace::default()).await
+}
+
+pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace: Pace) -> Result<Parts, Failure> {
     let seed = prepare_folder(common)?;
-    let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (Arc::new(SystemClock), Arc::new(SystemRandom));
+    let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (pace.clock, Arc::new(SystemRandom));
     let database = open_database(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
@@ -125,7 +141,7 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
         None => QueueBackend::Sqlite(common.data.join("queue.db")),
     };
     // Stores that share a Redis are told apart by their own identity.
-    let queue_config = QueueConfig { name: format!("souk-{}", app_key.did()), ..QueueConfig::default() };
+    let queue_config = QueueConfig { name: format!("souk-{}", app_key.did()), ..pace.queue };
     let queue = Queue::open(&backend, &queue_config).await.map_err(|error| format!("the queue: {error}"))?;
     let (realtime, redis): (Arc<dyn Realtime>, _) = match &common.redis_url {
         Some(address) => {

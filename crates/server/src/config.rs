@@ -1,5 +1,6 @@
 //! Options and environment. A wrong value is refused at start with a sentence that says what is expected.
 
+use crate::history::Standing;
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
@@ -46,7 +47,10 @@ pub enum Command {
         revive: Option<String>,
     },
     /// Check a whole database: nothing is written, each breach is printed, and the exit status tells.
-    Verify(Common),
+    Verify(VerifyArgs),
+    /// One life of the process that histories kill.
+    #[command(hide = true)]
+    HistoryLife(LifeArgs),
     /// The journal for accountants.
     Ledger {
         #[command(flatten)]
@@ -99,6 +103,63 @@ pub enum PassportCommand {
     List,
     /// End a passport. A store whose last owner's is ended offers itself to the first comer at its next start.
     Revoke { id: String },
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub history: Option<HistoryArgs>,
+}
+
+/// Instead of a database that is there: random histories on a scratch one, in SQLite, or on the server of DATABASE_URL.
+#[derive(Debug, Clone, Args)]
+pub struct HistoryArgs {
+    /// How many random histories to run on a scratch database before it is checked.
+    #[arg(long, value_name = "N", required = true)]
+    pub history: u32,
+    /// The kills that each history meets.
+    #[arg(long, value_name = "K", default_value = "5", requires = "history")]
+    pub kills: u32,
+    /// Repeats the choices of a run.
+    #[arg(long, value_name = "S", requires = "history")]
+    pub seed: Option<u64>,
+    /// Wipe the queue between lives, at random.
+    #[arg(long, requires = "history")]
+    pub wipe_queue: bool,
+    /// Histories beside each other.
+    #[arg(long, hide = true, default_value = "40", requires = "history")]
+    pub at_once: usize,
+    /// The longest life, in milliseconds.
+    #[arg(long, hide = true, default_value = "2500", requires = "history")]
+    pub life: u64,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct LifeArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// Where the networks are.
+    #[arg(long)]
+    pub networks: String,
+    /// Seconds that this life is ahead of the machine's time.
+    #[arg(long)]
+    pub ahead: u64,
+    #[arg(long)]
+    pub seed: u64,
+    #[arg(long)]
+    pub kills: u32,
+    /// How many histories there are, and how many have begun.
+    #[arg(long)]
+    pub histories: u32,
+    #[arg(long)]
+    pub begun: u32,
+    #[arg(long)]
+    pub at_once: usize,
+    /// Those under way.
+    #[arg(long, value_delimiter = ',', value_parser = Standing::parse)]
+    pub stories: Vec<Standing>,
 }
 
 #[derive(Debug, Clone, Args)]

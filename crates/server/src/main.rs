@@ -4,6 +4,7 @@ mod commands;
 mod compose;
 mod config;
 mod demo;
+mod history;
 mod keys;
 mod opening;
 mod pages;
@@ -12,7 +13,7 @@ mod serve;
 mod verify;
 
 use clap::Parser;
-use config::{Cli, Command, LedgerCommand};
+use config::{Cli, Command, LedgerCommand, VerifyArgs};
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -35,7 +36,9 @@ fn main() -> ExitCode {
             Command::Key { common, command } => commands::key(&common, command).await,
             Command::Passport { common, command } => commands::passport(&common, command).await,
             Command::DeadLetters { common, revive } => commands::dead_letters(&common, revive.as_deref()).await,
-            Command::Verify(common) => verify::check(&common).await,
+            Command::Verify(VerifyArgs { common, history: None }) => verify::check(&common).await,
+            Command::Verify(VerifyArgs { common, history: Some(args) }) => history::run(&common, &args).await,
+            Command::HistoryLife(args) => history::live(args).await,
             Command::Ledger { common, command: LedgerCommand::Export } => verify::export(&common).await,
             Command::Openapi => {
                 println!("{}", souk_api::document());

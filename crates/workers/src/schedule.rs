@@ -5,7 +5,7 @@ use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
 use souk_domain::shared::StorageError;
-use souk_domain::storage::{IDEMPOTENCY_LIFETIME_HOURS, UnitOfWork};
+use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -91,23 +91,37 @@ async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {
     Ok(())
 }
 
-/// Removes what is over, in chunks of a commit each so that nobody waits for long, until nothing is left.
-pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
-    let now = ctx.now();
-    let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
-    chunks(ctx, async |unit| unit.logins().prune(now, CHUNK).await).await?;
-    chunks(ctx, async |unit| unit.connect_sessions().prune(now, CHUNK).await).await?;
-    chunks(ctx, async |unit| unit.idempotency().prune(old, CHUNK).await).await
+/// What is removed when it is over.
+#[derive(Debug, Clone, Copy)]
+enum Over {
+    Logins,
+    ConnectSessions,
+    IdempotencyKeys,
 }
 
-async fn chunks(ctx: &Context, remove: impl AsyncFn(&mut dyn UnitOfWork) -> Result<u64, StorageError>) -> Result<(), StorageError> {
-    for _ in 0..PRUNED_CHUNKS {
-        let mut unit = ctx.store.begin().await?;
-        let removed = remove(unit.as_mut()).await?;
-        unit.commit().await?;
-        if removed < u64::from(CHUNK) {
-            break;
+/// Removes what is over, in chunks of a commit each so that nobody waits for long, until nothing is left.
+pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
+    for over in [Over::Logins, Over::ConnectSessions, Over::IdempotencyKeys] {
+        for _ in 0..PRUNED_CHUNKS {
+            if prune_chunk(ctx, over).await? < u64::from(CHUNK) {
+                break;
+            }
         }
     }
     Ok(())
+}
+
+async fn prune_chunk(ctx: &Context, over: Over) -> Result<u64, StorageError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let removed = match over {
+        Over::Logins => unit.logins().prune(now, CHUNK).await?,
+        Over::ConnectSessions => unit.connect_sessions().prune(now, CHUNK).await?,
+        Over::IdempotencyKeys => {
+            let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
+            unit.idempotency().prune(old, CHUNK).await?
+        }
+    };
+    unit.commit().await?;
+    Ok(removed)
 }

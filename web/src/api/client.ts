@@ -29,10 +29,17 @@ export function idempotencyKey(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
+let more = (): Query => ({});
+
+/** What the page adds to each of its calls. */
+export const alsoSend = (parameters: () => Query): void => {
+  more = parameters;
+};
+
 /** The address of a call, with `locale` and `livemode` and no empty parameters. */
 export function callAddress(path: string, query: Query = {}): string {
   const params = new URLSearchParams();
-  const all: Query = { ...query, locale: query.locale ?? locale(), livemode: query.livemode ?? livemode() };
+  const all: Query = { ...more(), ...query, locale: query.locale ?? locale(), livemode: query.livemode ?? livemode() };
   for (const [key, value] of Object.entries(all)) {
     if (value !== undefined && value !== null && value !== '') params.append(key, String(value));
   }

@@ -20,9 +20,15 @@ interface Gaps {
   invoice: Unknown<
     read.InvoiceDetail,
     Documented['Invoice'],
-    'subscription' | 'subscription_id' | 'tax' | 'status_transitions'
+    | 'subscription'
+    | 'subscription_id'
+    | 'tax'
+    | 'status_transitions'
+    | 'period_start'
+    | 'period_end'
+    | 'next_payment_attempt'
   >;
-  line: Unknown<read.InvoiceLine, Documented['InvoiceLine'], 'price'>;
+  line: Unknown<read.InvoiceLine, Documented['InvoiceLine'], 'price' | 'period' | 'formula_text'>;
   payment: Unknown<read.PaymentIntent, Documented['PaymentIntent'], 'checkoutSession'>;
   customer: Unknown<read.Customer, Documented['Customer'], 'fullName' | 'metadata'>;
   currency: Unknown<read.PaymentCurrency, Documented['PaymentCurrency']>;

@@ -163,11 +163,21 @@ export interface Customer {
 
 export type InvoiceStatus = 'draft' | 'open' | 'paid' | 'void' | 'uncollectible';
 
+export interface InvoiceSubscription {
+  id?: string;
+  description?: string | null;
+  status?: SubscriptionStatus;
+  current_period_end?: number;
+}
+
 export interface InvoiceLine {
   description: string | null;
   quantity: number;
   /** Base units. */
   amount: string;
+  period?: Span | null;
+  /** How the amount came about, from the inputs that are kept with the line. */
+  formula_text?: Text | null;
   price?: { unit_amount?: string; product?: { name?: string } } | null;
 }
 
@@ -187,8 +197,12 @@ export interface Invoice {
   created_at: string;
   customer_id: string;
   subscription_id?: string | null;
-  subscription?: { id?: string; description?: string | null } | null;
+  subscription?: InvoiceSubscription | null;
   currency_id?: string;
+  /** Unix seconds, as the two below. */
+  period_start?: number | null;
+  period_end?: number | null;
+  next_payment_attempt?: number | null;
   paymentCurrency: PaymentCurrency;
   paymentMethod: PaymentMethod | null;
   metadata?: { payment_details?: PaymentDetails } & Record<string, unknown>;
@@ -221,4 +235,141 @@ export interface PaymentIntent {
   paymentMethod: PaymentMethod | null;
   payment_details?: PaymentDetails | null;
   checkoutSession?: { id: string } | null;
+}
+
+/** From and until, in unix seconds. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+export interface Recurring {
+  interval: 'hour' | 'day' | 'week' | 'month' | 'year';
+  interval_count: number;
+  usage_type?: 'licensed' | 'metered';
+}
+
+export interface Price {
+  id: string;
+  type: 'one_time' | 'recurring';
+  currency_id: string;
+  /** Base units; nothing where the price has tiers or is chosen by the customer. */
+  unit_amount: string | null;
+  billing_scheme?: 'per_unit' | 'tiered';
+  recurring?: Recurring | null;
+  currency_options?: { currency_id: string; unit_amount: string | null }[];
+  product?: { id?: string; name: string; description?: string | null; images?: string[]; unit_label?: string | null };
+}
+
+export type SubscriptionStatus = 'trialing' | 'active' | 'past_due' | 'paused' | 'canceled';
+
+export type StakeStatus = 'held' | 'waiting' | 'returning' | 'returned' | 'slashing' | 'slashed' | 'revoked';
+
+export interface SubscriptionItem {
+  id: string;
+  price_id: string;
+  quantity: number;
+  price: Price;
+}
+
+/** Times are unix seconds, amounts base units of `paymentCurrency`. */
+export interface Subscription {
+  id: string;
+  livemode: boolean;
+  status: SubscriptionStatus;
+  description: string | null;
+  customer_id: string;
+  currency_id: string;
+  default_payment_method_id: string;
+  start_date: number;
+  current_period_start: number;
+  current_period_end: number;
+  trial_start: number | null;
+  trial_end: number | null;
+  cancel_at_period_end: boolean;
+  cancel_at: number | null;
+  canceled_at: number | null;
+  ended_at: number | null;
+  cancelation_details: { reason: string | null; feedback: string | null; comment: string | null } | null;
+  past_due_since: number | null;
+  paused_at: number | null;
+  items: SubscriptionItem[];
+  staking: { amount: string; status: StakeStatus; tx_hash: string | null; return_at: number | null } | null;
+  mandate: { type: 'delegation' | 'card'; limit: string | null; brand: string | null; last4: string | null } | null;
+  next_invoice: { amount: string; at: number } | null;
+  paymentCurrency: PaymentCurrency;
+  paymentMethod: PaymentMethod;
+  test_clock: { id: string; now: number } | null;
+}
+
+export interface ProrationLine {
+  description: string;
+  amount: string;
+  kind: 'credit' | 'charge';
+  text: Text | string;
+}
+
+/** What a change of plan comes to; `proration_date` and `total` are sent back with the consent. */
+export interface PlanPreview {
+  proration_date: number;
+  lines: ProrationLine[];
+  credit: string;
+  charge: string;
+  total: string;
+  credited: string;
+  current_period_end: number;
+  next_amount: string;
+}
+
+/** What the card processor's form needs; the secret is the browser's alone. */
+export interface StripeContext {
+  client_secret: string;
+  intent_type: 'payment_intent' | 'setup_intent';
+  status: string;
+}
+
+export interface PaymentChange {
+  stripeContext: StripeContext | null;
+  connect: { action: string; extraParams: Record<string, string> } | null;
+}
+
+export interface Settings {
+  paymentMethods: PaymentMethod[];
+}
+
+export interface Overdue {
+  /** By the id of the currency. */
+  summary: Record<string, { amount: string; currency: PaymentCurrency; method: PaymentMethod }>;
+  invoices: Invoice[];
+  subscription?: { id: string; description: string | null } | null;
+  subscriptionCount?: number;
+  customer?: { id: string } | null;
+}
+
+export interface Refund {
+  id: string;
+  type: 'refund' | 'stake_return';
+  status: 'pending' | 'requires_action' | 'processing' | 'failed' | 'canceled' | 'succeeded';
+  amount: string;
+  payment_intent_id?: string | null;
+  invoice_id: string | null;
+  subscription_id: string | null;
+  currency_id: string;
+  reason: string | null;
+  description: string | null;
+  created_at: string;
+}
+
+/** Times are unix seconds. */
+export interface TestClock {
+  id: string;
+  name: string;
+  customer_id: string;
+  customer: { did: string; name: string | null; email: string | null };
+  now: number;
+  status: 'ready' | 'advancing';
+  /** Where an advance is going. */
+  target: number | null;
+  story: { at: number; what: string; subject: string | null }[];
+  created_at: string;
 }

@@ -1,4 +1,6 @@
+import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useRef } from 'react';
+import { authToken } from '@/api/auth-token';
 import { useTexts } from '@/app/i18n';
 import { Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
@@ -8,20 +10,23 @@ import { Button } from '@/kit/button';
 
 /**
  * Once the session is known and nobody is signed in, asks for it and stays on the page's own address, so that
- * whoever connects is where they wanted to be.
+ * whoever connects is where they wanted to be. The link of a mail opens its own page without.
  */
 export function Guarded({ children }: { children: ReactNode }) {
   const { t } = useTexts();
   const user = useUser();
+  // The next page is guarded again.
+  useRouterState({ select: ({ location }) => location.pathname });
+  const closed = user === null && !authToken();
   const asked = useRef(false);
-  usePageTitle(user === null ? t('guard.title') : undefined);
+  usePageTitle(closed ? t('guard.title') : undefined);
   const ask = useCallback(() => void signIn(), []);
 
   useEffect(() => {
-    if (user !== null || asked.current) return;
+    if (!closed || asked.current) return;
     asked.current = true;
     ask();
-  }, [user, ask]);
+  }, [closed, ask]);
 
   if (user === undefined) {
     return (
@@ -30,7 +35,7 @@ export function Guarded({ children }: { children: ReactNode }) {
       </p>
     );
   }
-  if (user) return children;
+  if (!closed) return children;
   return (
     <Notice
       asPage

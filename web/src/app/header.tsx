@@ -116,6 +116,7 @@ function ModeMenu() {
 
 function AccountMenu() {
   const { t } = useTexts();
+  const live = useSyncExternalStore(onLivemode, livemode);
   const user = useUser();
   const navigate = useNavigate();
   if (user === undefined) return <span className={styles.accountSpace} aria-hidden="true" />;
@@ -126,8 +127,12 @@ function AccountMenu() {
       </Button>
     );
   }
-  const entries: MenuEntry<'/customer' | '/profile' | 'logout'>[] = [
+  const office = user.role === 'owner' || user.role === 'admin';
+  const entries: MenuEntry<'/customer' | '/profile' | '/console/test-clocks' | 'logout'>[] = [
     { key: '/customer', icon: <ShoppingIcon />, label: t('header.portal') },
+    ...(office && !live
+      ? [{ key: '/console/test-clocks' as const, icon: <FlaskIcon />, label: t('header.testClocks') }]
+      : []),
     { key: '/profile', icon: <UserIcon />, label: t('header.profile') },
     { key: 'logout', icon: <LogoutIcon />, label: t('session.logout'), apart: true },
   ];

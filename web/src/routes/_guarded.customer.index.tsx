@@ -1,5 +1,6 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { pageParam } from '@/app/search-params';
+import { ContactForm } from '@/features/account/contact-form';
 import { Portal } from '@/features/portal/portal';
 import { PAGE_SIZES } from '@/features/portal/queries';
 
@@ -17,5 +18,5 @@ export const Route = createFileRoute('/_guarded/customer/')({
 });
 
 function PortalPage() {
-  return <Portal {...Route.useSearch()} />;
+  return <Portal {...Route.useSearch()} details={<ContactForm />} />;
 }

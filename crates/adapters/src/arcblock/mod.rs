@@ -10,6 +10,7 @@ mod outcome;
 mod rail;
 mod stake;
 mod states;
+mod test_wallet;
 mod transaction;
 mod transfer;
 pub(crate) mod wire;
@@ -18,13 +19,9 @@ pub use any::{BigUint, Itx, Payload};
 pub use messages::*;
 pub use rail::ArcblockRail;
 pub(crate) use states::matches;
+pub use test_wallet::TestWallet;
 pub use transaction::{SignatureError, transaction_hash};
 pub use wire::{DecodeError, Format};
-
-#[cfg(any(test, feature = "testing"))]
-mod test_wallet;
-#[cfg(any(test, feature = "testing"))]
-pub use test_wallet::TestWallet;
 
 #[cfg(test)]
 mod errand_tests;

@@ -1,4 +1,4 @@
-//! A customer's wallet for tests: it signs whatever it is asked to sign.
+//! A customer's wallet for tests and random histories: it signs whatever it is asked to sign.
 
 use super::any::Itx;
 use super::messages::{Multisig, TokenInput, Transaction, TransactionInput};

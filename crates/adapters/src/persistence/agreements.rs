@@ -263,6 +263,7 @@ pub(super) enum CalculationForm {
     Prorated { what: String, whole: String, seconds: u64, of_seconds: u64, quantity: u64, rounded_up: bool },
     Stake { threshold: String, minimum: String, recurring: String },
     Flat { amount: String },
+    Applied { amount: String },
 }
 
 impl Formed for Calculation {
@@ -286,6 +287,7 @@ impl Formed for Calculation {
                 CalculationForm::Stake { threshold: threshold.to_string(), minimum: minimum.to_string(), recurring: recurring.to_string() }
             }
             Self::Flat { amount } => CalculationForm::Flat { amount: amount.to_string() },
+            Self::Applied { amount } => CalculationForm::Applied { amount: amount.to_string() },
         }
     }
     fn of(form: CalculationForm) -> Option<Self> {
@@ -303,6 +305,7 @@ impl Formed for Calculation {
                 Self::Stake { threshold: amount(&threshold)?, minimum: amount(&minimum)?, recurring: amount(&recurring)? }
             }
             CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
+            CalculationForm::Applied { amount: taken } => Self::Applied { amount: amount(&taken)? },
         })
     }
 }

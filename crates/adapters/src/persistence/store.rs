@@ -1,13 +1,13 @@
 //! The store as the domain sees it: units of work over one connection.
 
 use super::{
-    Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlCheckoutSessions, SqlConnectSessions, SqlCustomers,
+    Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlCheckoutSessions, SqlConnectSessions, SqlCredits, SqlCustomers,
     SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoices, SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox,
     SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlSubscriptions, SqlTestClocks, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, ConnectSessions, Logins, Users};
-use souk_domain::billing::{Invoices, Subscriptions, TestClocks, UsageRecords};
+use souk_domain::billing::{Credits, Invoices, Subscriptions, TestClocks, UsageRecords};
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
@@ -79,6 +79,7 @@ impl UnitOfWork for SqlUnitOfWork {
         invoices: Invoices as SqlInvoices;
         subscriptions: Subscriptions as SqlSubscriptions;
         mandates: Mandates as SqlMandates;
+        credits: Credits as SqlCredits;
         refunds: Refunds as SqlRefunds;
         usage: UsageRecords as SqlUsageRecords;
         clocks: TestClocks as SqlTestClocks;

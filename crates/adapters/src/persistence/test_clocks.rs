@@ -22,6 +22,16 @@ impl TestClocks for SqlTestClocks<'_> {
         }
     }
 
+    async fn adopt(&mut self, clock: &TestClock) -> Result<(), StorageError> {
+        for update in [
+            "UPDATE subscriptions SET clock_id = $1, version = version + 1 WHERE customer_id = $2 AND due_at IS NOT NULL",
+            "UPDATE invoices SET clock_id = $1 WHERE customer_id = $2 AND retry_at IS NOT NULL",
+        ] {
+            self.0.query(update).bind(&clock.id).bind(&clock.customer_id).execute().await?;
+        }
+        Ok(())
+    }
+
     async fn find(&mut self, id: &ClockId) -> Result<Option<TestClock>, StorageError> {
         let row = self.0.query("SELECT * FROM test_clocks WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(clock).transpose()

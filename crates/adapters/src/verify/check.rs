@@ -19,7 +19,9 @@ pub struct Check {
 }
 
 impl Check {
-    pub(super) const fn new(title: &'static str) -> Self {
+    /// Nothing was looked at yet.
+    #[must_use]
+    pub const fn of(title: &'static str) -> Self {
         Self { title, of: 0, breaches: Vec::new(), notes: Vec::new() }
     }
 }

@@ -86,7 +86,7 @@ fn overflow(error: souk_domain::shared::AmountError) -> StorageError {
 
 /// Each line is what its calculation gives, and the lines sum to the total.
 async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::new("lines equal their calculations and sum to the total");
+    let mut check = Check::of("lines equal their calculations and sum to the total");
     let mut open = Open::default();
     let close = |open: &Open, check: &mut Check| {
         if open.sum.minus(open.less) != Ok(open.said) {
@@ -120,7 +120,7 @@ async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
 
 /// No more goes back than was paid, and the payment knows how much that is.
 async fn refunds(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::new("refunds do not exceed their payments");
+    let mut check = Check::of("refunds do not exceed their payments");
     let mut open = Open::default();
     let close = |open: &Open, check: &mut Check| {
         if open.sum != open.said || open.said > open.limit {

@@ -64,7 +64,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
 
 /// Each entry sums to zero in each currency. Answers what stands on each account: debits less credits.
 async fn entries(checks: &mut Checks<'_>) -> Result<Sums, StorageError> {
-    let mut check = Check::new("journal entries balance in each currency");
+    let mut check = Check::of("journal entries balance in each currency");
     let mut sums = Sums::new();
     let mut entry = (String::new(), BTreeMap::<CurrencyId, Sum>::new());
     let close = |(id, sums): &(String, BTreeMap<CurrencyId, Sum>), check: &mut Check| -> Result<(), StorageError> {
@@ -120,7 +120,7 @@ async fn accounts(checks: &mut Checks<'_>, journal: &Sums) -> Result<(), Storage
         }
     };
     checks.walk(SETTLED, "id", read).await?;
-    let mut check = Check::new("accounts of networks and deposits equal what was settled there");
+    let mut check = Check::of("accounts of networks and deposits equal what was settled there");
     let booked = journal.keys().filter(|(account, _)| matches!(account, Account::Network(_) | Account::Staked(_)));
     for key in booked.chain(settled.keys()).collect::<BTreeSet<_>>() {
         check.of += 1;
@@ -146,7 +146,7 @@ async fn income(checks: &mut Checks<'_>, journal: &Sums) -> Result<(), StorageEr
         Ok(())
     };
     checks.walk(REFUNDS, "id", read).await?;
-    let mut check = Check::new("paid invoices less refunds equal the journal's income");
+    let mut check = Check::of("paid invoices less refunds equal the journal's income");
     let booked: BTreeMap<_, _> =
         journal.iter().filter(|((account, _), _)| *account == Account::Sales).map(|((_, id), sum)| (id, sum)).collect();
     for currency in booked.keys().copied().chain(paid.keys()).collect::<BTreeSet<_>>() {

@@ -52,7 +52,7 @@ impl Billed {
 }
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::new("no period between the first and the current one is missing");
+    let mut check = Check::of("no period between the first and the current one is missing");
     let mut open: Option<Billed> = None;
     let read = |row: &Row| -> Result<(), StorageError> {
         let id: String = row.get("id")?;

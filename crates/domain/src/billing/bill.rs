@@ -2,7 +2,8 @@
 
 use super::book::{Book, Charge};
 use super::debt::refuse;
-use super::{BillingError, BillingReason, InvoiceItem, ManageError, Period, Subscription};
+use super::plan::flat;
+use super::{BillingError, BillingReason, Calculation, InvoiceItem, ManageError, Period, Subscription};
 use crate::context::Context;
 use crate::payment::Refusal;
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
@@ -18,17 +19,25 @@ pub(super) struct Bill {
     pub total: Amount,
 }
 
-/// Numbers and writes an invoice, and the attempt that charges it. Where nothing permits a charge the invoice is overdue at once.
+/// Takes the customer's credit off a bill, numbers and writes the invoice, and the attempt that charges it. Where nothing permits a charge the invoice is overdue at once.
 /// The subscription is left for the caller to write.
 pub(super) async fn issue(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &Book,
+    book: &mut Book,
     subscription: &mut Subscription,
-    bill: Bill,
+    mut bill: Bill,
     nonce: u64,
     now: Timestamp,
 ) -> Result<Option<AttemptId>, ManageError> {
+    let credit = book.use_credit(subscription, bill.total);
+    if !credit.amount.is_zero() {
+        if !unit.credits().take(&credit).await? {
+            return Err(ManageError::Contended);
+        }
+        bill.lines.push(flat(ctx, &bill.id, "Applied credit", Calculation::Applied { amount: credit.amount }, now));
+        bill.total = bill.total.minus(credit.amount)?;
+    }
     let written = book.invoice(bill.id, subscription, bill.reason, bill.period, bill.total, now);
     let mut invoice = written.map_err(ManageError::Unbillable)?;
     let charge = if bill.total.is_zero() { None } else { book.charge(ctx, subscription, &invoice, nonce)? };

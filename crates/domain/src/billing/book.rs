@@ -1,6 +1,6 @@
 //! What a round of the engine reads beforehand, in one statement for each kind.
 
-use super::{BillTo, BillingError, BillingReason, Invoice, InvoiceStatus, Period, Subscription};
+use super::{BillTo, BillingError, BillingReason, Credit, Invoice, InvoiceStatus, Period, Subscription};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
@@ -26,6 +26,8 @@ pub(super) struct Book {
     pub mandates: HashMap<MandateId, Mandate>,
     pub methods: HashMap<MethodId, Method>,
     pub currencies: HashMap<CurrencyId, Currency>,
+    /// What customers have left of changes of plan.
+    credits: HashMap<(CustomerId, CurrencyId), Amount>,
 }
 
 /// A charge that a mandate permits, ready to be written down.
@@ -46,6 +48,8 @@ impl Book {
         let products = distinct(prices.iter().map(|price| price.product_id.clone()));
         let products = unit.products().find_all(&products).await?;
         let customers = distinct(subscriptions.iter().map(|one| one.customer_id.clone()));
+        let credits = unit.credits().of_all(&customers).await?;
+        book.credits = credits.into_iter().map(|credit| ((credit.customer_id, credit.currency_id), credit.amount)).collect();
         let customers = unit.customers().find_all(&customers).await?;
         let mandates = distinct(subscriptions.iter().filter_map(|one| one.mandate_id.clone()));
         let mandates = unit.mandates().find_all(&mandates).await?;
@@ -104,6 +108,26 @@ impl Book {
             paid_at,
             updated_at: now,
         })
+    }
+
+    /// What a subscription's customer has left in its currency.
+    pub fn credit_of(&self, subscription: &Subscription) -> Amount {
+        let key = (subscription.customer_id.clone(), subscription.currency_id.clone());
+        self.credits.get(&key).copied().unwrap_or_default()
+    }
+
+    /// Takes as much of the credit as an amount needs. What is taken here has to be taken from the store as well.
+    pub fn use_credit(&mut self, subscription: &Subscription, amount: Amount) -> Credit {
+        let (customer_id, currency_id) = (subscription.customer_id.clone(), subscription.currency_id.clone());
+        let taken = match self.credits.get_mut(&(customer_id.clone(), currency_id.clone())) {
+            Some(left) => {
+                let taken = amount.min(*left);
+                *left = left.minus(taken).unwrap_or_default();
+                taken
+            }
+            None => Amount::ZERO,
+        };
+        Credit { customer_id, currency_id, amount: taken }
     }
 
     /// A charge of an invoice by the subscription's mandate. `None`: nothing permits one.

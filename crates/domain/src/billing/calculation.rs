@@ -37,6 +37,10 @@ pub enum Calculation {
     Flat {
         amount: Amount,
     },
+    /// What is left of an earlier change of plan, taken off.
+    Applied {
+        amount: Amount,
+    },
 }
 
 impl From<&ProrationLine> for Calculation {
@@ -68,7 +72,7 @@ impl Calculation {
         match self {
             Self::PerUnit { unit, quantity } => unit.times(*quantity),
             Self::Tiered { mode, tiers, quantity } => tiered(*mode, tiers, *quantity),
-            Self::Custom { amount } | Self::Flat { amount } => Ok(*amount),
+            Self::Custom { amount } | Self::Flat { amount } | Self::Applied { amount } => Ok(*amount),
             Self::Prorated { whole, seconds, of_seconds, rounded_up, .. } => {
                 share(*whole, *seconds, *of_seconds).plus(Amount::new(u128::from(*rounded_up)))
             }
@@ -79,7 +83,7 @@ impl Calculation {
     /// Whether the line lessens what is due.
     #[must_use]
     pub const fn is_credit(&self) -> bool {
-        matches!(self, Self::Prorated { what: Prorated::Credit, .. })
+        matches!(self, Self::Prorated { what: Prorated::Credit, .. } | Self::Applied { .. })
     }
 
     /// `3 × 1.5 TBA`, `12 of 30 days of 10 TBA`: for whoever pays. `decimals` and `symbol` are the currency's.
@@ -110,6 +114,8 @@ impl Calculation {
                 }
             }
             Self::Flat { amount } => money(*amount),
+            Self::Applied { amount } if chinese => format!("更改套餐留存的余额：{}", money(*amount)),
+            Self::Applied { amount } => format!("Credit from a change of plan: {}", money(*amount)),
         }
     }
 }

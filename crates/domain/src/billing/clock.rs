@@ -50,6 +50,8 @@ pub struct Tick<'a> {
 pub trait TestClocks: Send {
     /// [`StorageError::Duplicate`] when the customer has one.
     async fn insert(&mut self, clock: &TestClock) -> Result<(), StorageError>;
+    /// The customer's subscriptions, and their debts, live by the clock from now on.
+    async fn adopt(&mut self, clock: &TestClock) -> Result<(), StorageError>;
     async fn find(&mut self, id: &ClockId) -> Result<Option<TestClock>, StorageError>;
     async fn of_customer(&mut self, customer: &CustomerId) -> Result<Option<TestClock>, StorageError>;
     async fn list(&mut self, mode: Mode, limit: u32) -> Result<Vec<TestClock>, StorageError>;

@@ -39,7 +39,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     let mut attempt = None;
     if subscription.period.end <= now {
         let one = std::slice::from_ref(&subscription);
-        let book = Book::read(unit.as_mut(), one).await?;
+        let mut book = Book::read(unit.as_mut(), one).await?;
         let used = read_usage(unit.as_mut(), &book, one).await?;
         let behind = subscription.index.map(|_| subscription.period);
         let next = period(&subscription.cycle, now, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
@@ -48,7 +48,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let total = Amount::sum(lines.iter().map(|line| line.amount))?;
         (subscription.anchor, subscription.index, subscription.period) = (now, Some(0), next);
         let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines, total };
-        attempt = issue(ctx, unit.as_mut(), &book, &mut subscription, bill, nonce(ctx), now).await?;
+        attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;

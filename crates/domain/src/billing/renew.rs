@@ -1,8 +1,10 @@
 //! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
 
 use super::book::{Book, Charge, MODES};
+use super::plan::flat;
 use super::{
-    BillingError, BillingReason, Calculation, Change, ClockEvent, Due, Invoice, InvoiceItem, Period, Scope, Subscription, end, period,
+    BillingError, BillingReason, Calculation, Change, ClockEvent, Credit, Due, Invoice, InvoiceItem, Period, Scope, Subscription, end,
+    period,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -30,6 +32,8 @@ struct Renewal {
     invoice: Invoice,
     items: Vec<InvoiceItem>,
     charge: Option<Charge>,
+    /// What it takes of the customer's credit.
+    credit: Credit,
 }
 
 /// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. One that missed several periods
@@ -57,12 +61,12 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
     if due.is_empty() {
         return Ok(round);
     }
-    let book = Book::read(unit.as_mut(), &due).await?;
+    let mut book = Book::read(unit.as_mut(), &due).await?;
     let used = read_usage(unit.as_mut(), &book, &due).await?;
     let mut renewals = Vec::with_capacity(due.len());
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
         match subscription.due(now) {
-            Due::Renew => match renewal(ctx, &book, &used, subscription.clone(), nonce) {
+            Due::Renew => match renewal(ctx, &mut book, &used, subscription.clone(), nonce) {
                 Ok(renewal) => renewals.push(renewal),
                 Err(reason) => park(unit.as_mut(), subscription, reason, now).await?,
             },
@@ -138,7 +142,7 @@ async fn park(unit: &mut dyn UnitOfWork, subscription: Subscription, reason: Str
 /// The next period: licensed items are billed ahead for it, metered ones for what was used in the one that ends.
 fn renewal(
     ctx: &Context,
-    book: &Book,
+    book: &mut Book,
     used: &HashMap<SubscriptionItemId, u64>,
     before: Subscription,
     nonce: u64,
@@ -149,17 +153,22 @@ fn renewal(
     let begun = next.start;
     let ended = before.index.map(|_| before.period);
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let items = lines(ctx, book, used, &before, &id, next, ended)?;
+    let mut items = lines(ctx, book, used, &before, &id, next, ended)?;
     let total = Amount::sum(items.iter().map(|line| line.amount)).map_err(|error| error.to_string())?;
-    let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
     let status = before.status.after(Change::PeriodBegins).map_err(|error| error.to_string())?;
+    let credit = book.use_credit(&before, total);
+    if !credit.amount.is_zero() {
+        items.push(flat(ctx, &id, "Applied credit", Calculation::Applied { amount: credit.amount }, begun));
+    }
+    let total = total.minus(credit.amount).map_err(|error| error.to_string())?;
+    let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
     let subscription =
         Subscription { status, index: Some(index), period: next, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
     let charge = match total.is_zero() {
         true => None,
         false => book.charge(ctx, &subscription, &invoice, nonce).map_err(|error| error.to_string())?,
     };
-    Ok(Renewal { subscription, invoice, items, charge })
+    Ok(Renewal { subscription, invoice, items, charge, credit })
 }
 
 /// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`.
@@ -212,7 +221,10 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
             renewal.invoice.number = Some(number);
         }
     }
-    for Renewal { mut subscription, mut invoice, items, charge } in renewals {
+    for Renewal { mut subscription, mut invoice, items, charge, credit } in renewals {
+        if !credit.amount.is_zero() && !unit.credits().take(&credit).await? {
+            return Err(BillingError::Contended);
+        }
         let at = invoice.created_at;
         let what = if subscription.index == Some(0) { "trial_ended" } else { "renewed" };
         round.story.push(ClockEvent { at, what: what.to_owned(), subject: subscription.id.to_string() });

@@ -94,7 +94,8 @@ fn next_invoice(ctx: &Context, book: &Book, used: &HashMap<SubscriptionItemId, u
     let unwritten = InvoiceId::new(at, ctx.random.as_ref());
     let lines = lines(ctx, book, used, subscription, &unwritten, next, behind).ok()?;
     let total = Amount::sum(lines.iter().map(|line| line.amount)).ok()?;
-    Some(NextInvoice { amount: total, at })
+    let credit = book.credit_of(subscription).min(total);
+    Some(NextInvoice { amount: total.minus(credit).ok()?, at })
 }
 
 /// A subscription as it stands.

@@ -141,9 +141,9 @@ pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> 
     let due = unit.attempts().claim_due(now, now.plus(CLAIM), limit).await?;
     unit.commit().await?;
     // Where one waits for long, the next take the places of those that are done.
-    let asked = stream::iter(&due).map(|id| settle(ctx, id).boxed()).buffer_unordered(AT_ONCE);
-    let failures: Vec<_> = asked.filter_map(async |done| done.err()).collect().await;
-    match failures.into_iter().next() {
+    let asked: Vec<_> = due.iter().map(|id| settle(ctx, id).boxed()).collect();
+    let done: Vec<_> = stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
+    match done.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
         None => Ok(due.len()),
     }

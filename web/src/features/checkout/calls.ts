@@ -45,6 +45,10 @@ export const submit = (id: string, body: SubmitBody, idempotencyKey: string) =>
 export const adjustQuantity = (id: string, priceId: string, quantity: number) =>
   api.put<CheckoutSession>(`/api/checkout-sessions/${id}/adjust-quantity`, { itemId: priceId, quantity });
 
+/** Pays by what was permitted or is held already. */
+export const confirmFast = (id: string, idempotencyKey: string) =>
+  api.post<{ fastPaid: boolean }>(`/api/checkout-sessions/${id}/fast-checkout-confirm`, undefined, { idempotencyKey });
+
 /** The card form was closed: the intent goes back to where another method can be chosen. */
 export const abortCard = (id: string) => api.post<unknown>(`/api/checkout-sessions/${id}/abort-stripe`);
 

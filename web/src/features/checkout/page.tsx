@@ -12,21 +12,22 @@ import { useNow } from './hooks/use-now';
 import { useOnline } from './hooks/use-online';
 import { paysByCard, useOrder } from './hooks/use-order';
 import { usePayment } from './hooks/use-payment';
+import { usePart } from './part';
 import { Boundary } from './parts/boundary';
-import { Completed } from './parts/completed';
 import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
 import { Loading } from './parts/loading';
 import { Notice, Oops } from './parts/notice';
 import { Paying, PayingTimeout } from './parts/paying';
 import { Summary } from './parts/summary';
+import { completedPart, extrasPart } from './parts-later';
 import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
-import { t } from './text';
+import { say, t } from './text';
 import type { Checkout } from './wire';
 import './checkout.css';
 
 /** Loaded once a card is chosen; the payment then finds it there. */
-const loadCardDialog = () => import('./parts/card-dialog');
+const loadCardDialog = () => import('./parts/card');
 const CardDialog = lazy(loadCardDialog);
 
 /** Few see it, and it must not keep anybody waiting. */
@@ -104,6 +105,7 @@ function Ready(props: ReadyProps) {
   const seen = useRef(view);
   const fresh = view === 'completed' && seen.current === 'form';
   const back = safeUrl(checkout.checkoutSession.cancel_url, window.location.origin);
+  const completed = usePart(completedPart, view === 'completed');
   const again = back && (
     <ButtonLink look="primary" href={back}>
       {t('state.startAgain')}
@@ -115,7 +117,7 @@ function Ready(props: ReadyProps) {
       return (
         <>
           <Title text={t('title.completed', { name: storeName })} />
-          <Completed checkout={checkout} storeName={storeName} fresh={fresh} />
+          {completed && <completed.Completed checkout={checkout} storeName={storeName} fresh={fresh} now={now} />}
         </>
       );
     case 'expired':
@@ -141,6 +143,7 @@ function Buying({
   checkout,
   user,
   store,
+  crossSell,
   minimal,
   standalone,
   reload,
@@ -153,32 +156,37 @@ function Buying({
   const bought = useOrder({ checkout, user, storeName, now, take });
   const card = paysByCard(bought.option);
   const form = useForm({ session, customer: checkout.customer, user, card, locale });
-  const walletTitle = t('connect.payTitle', { amount: bought.totalText });
+  const walletTitle = bought.recurring ? say(bought.headline) : t('connect.payTitle', { amount: bought.totalText });
   const payment = usePayment({ checkout, user, appPid: store?.appPid, option: bought.option, form, walletTitle, take });
   const { phase } = payment;
   const order = { ...bought, locked: phase.name !== 'idle', shakes: payment.shakes };
   const left = session.expires_at - now;
   const settings = bought.option?.method.settings.stripe;
+  const extras = usePart(extrasPart, phase.name === 'fast' || payment.problem?.kind === 'limited');
 
   useEffect(() => {
     if (card) loadCardDialog().catch(() => undefined);
   }, [card]);
 
+  const title = bought.recurring
+    ? `${say(bought.headline)} · ${bought.large ?? bought.totalText}`
+    : t('title.pay', { name: bought.payee, amount: bought.totalText });
+  const required = session.cross_sell_behavior === 'required';
   if (bought.options.length === 0) {
     return <Notice title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
   }
   return (
     <div className="checkout-columns">
-      <Title text={t('title.pay', { name: bought.payee, amount: bought.totalText })} />
+      <Title text={title} />
       {!minimal && (
         <div className="checkout-left">
           {standalone && <BackArrow cancelUrl={session.cancel_url} storeName={storeName} />}
-          <Summary order={order} />
+          <Summary order={order} sessionId={session.id} crossSell={crossSell} required={required} />
         </div>
       )}
       <div className="checkout-form">
         <div className="checkout-form-inner">
-          {minimal && <h1 className="unseen">{t('headline.pay', { payee: bought.payee })}</h1>}
+          {minimal && <h1 className="unseen">{say(bought.headline)}</h1>}
           {left <= EXPIRY_WARNING_S && phase.name === 'idle' && (
             <div role="status">
               <Alert tone="warn">{t('state.expiresSoon', { count: Math.max(1, Math.ceil(left / 60)) })}</Alert>
@@ -201,13 +209,24 @@ function Buying({
           )}
         </div>
       </div>
+      {extras && phase.name === 'fast' && bought.currency && (
+        <extras.FastPay info={phase.info} currency={bought.currency} order={order} payment={payment} />
+      )}
+      {extras && payment.limited && (
+        <extras.OverdueDialog
+          owner={checkout.customer?.id ?? user?.did ?? ''}
+          appPid={store?.appPid}
+          onPaid={payment.payAgain}
+          onClose={payment.leaveLimited}
+        />
+      )}
       {phase.name === 'card' && settings && (
         <Suspense fallback={null}>
           <CardDialog
             amount={bought.totalText}
             settings={settings}
             context={phase.context}
-            contact={form.values}
+            values={form.values}
             onAccepted={() => payment.watch('card')}
             onClose={payment.leaveCard}
           />

@@ -39,9 +39,17 @@ export interface CustomUnitAmount {
   maximum?: string | null;
 }
 
+/** Units up to and including `up_to`; the last tier has no end. */
+export interface Tier {
+  up_to?: number | null;
+  unit_amount: string;
+  flat_amount?: string | null;
+}
+
 export interface CurrencyOption {
   currency_id: string;
   unit_amount: string | null;
+  tiers?: Tier[] | null;
   custom_unit_amount?: CustomUnitAmount | null;
 }
 
@@ -60,6 +68,9 @@ export interface Product {
   statement_descriptor?: string | null;
   /** The app that this product sells. */
   app_did?: string | null;
+  cross_sell?: { cross_sells_to_id: string } | null;
+  /** `name_zh` and `description_zh` where the seller gave them. */
+  metadata?: Record<string, string>;
 }
 
 export interface Price {
@@ -70,6 +81,9 @@ export interface Price {
   custom_unit_amount?: CustomUnitAmount | null;
   currency_options?: CurrencyOption[] | null;
   recurring?: Recurring | null;
+  tiers_mode?: 'graduated' | 'volume' | null;
+  tiers?: Tier[] | null;
+  upsell?: { upsells_to_id: string; upsells_to?: Price | null } | null;
   product?: Product;
   quantity_available?: number | null;
   quantity_sold?: number | null;
@@ -100,6 +114,10 @@ export interface SubscriptionData {
   trial_period_days?: number | null;
   trial_end?: number | null;
   trial_currency?: string | null;
+  no_stake?: boolean | null;
+  /** Human units of the chosen currency, like the next. */
+  min_stake_amount?: number | string | null;
+  billing_threshold_amount?: number | string | null;
 }
 
 export interface CheckoutSession {
@@ -123,6 +141,11 @@ export interface CheckoutSession {
   phone_number_collection?: { enabled: boolean } | null;
   billing_address_collection?: string | null;
   subscription_data?: SubscriptionData | null;
+  due?: Due | null;
+  submit_type?: string | null;
+  subscription_id?: string | null;
+  /** When the session has made more than one. */
+  subscriptions?: { id: string; description?: string | null }[] | null;
   metadata?: { page_info?: PageInfo } | null;
 }
 
@@ -160,6 +183,14 @@ export interface Entitlement {
   logo?: string | null;
 }
 
+/** The server's own arithmetic, in the currency of the session. `stake` comes on top of `now`. */
+export interface Due {
+  now: string;
+  renew: string;
+  stake: string;
+  trial_end?: number | null;
+}
+
 export interface Checkout {
   checkoutSession: CheckoutSession;
   paymentMethods: PaymentMethod[];
@@ -179,8 +210,18 @@ export interface StripeContext {
   status: string;
 }
 
+/** What was permitted or is held already, so that no wallet is needed. */
+export interface FastPayInfo {
+  type: 'balance' | 'delegation' | 'credit';
+  amount: string;
+  payer: string;
+}
+
 export interface Submitted {
-  checkoutSession?: CheckoutSession;
+  checkoutSession?: CheckoutSession | null;
+  balance?: { sufficient?: boolean } | null;
+  delegation?: { sufficient?: boolean } | null;
+  fastPayInfo?: FastPayInfo | null;
   paymentIntent?: PaymentIntent | null;
   stripeContext?: StripeContext | null;
   customer?: Customer | null;
@@ -193,4 +234,11 @@ export interface SessionUser {
   phone?: string | null;
   connectedAccounts?: { provider: string; did?: string }[];
   address?: Address | null;
+}
+
+export interface Overdue {
+  /** By currency id. */
+  summary: Record<string, { amount: string; currency: Currency; method: PaymentMethod }>;
+  invoices: { id: string; currency_id: string }[];
+  customer?: { id: string } | null;
 }

@@ -15,6 +15,8 @@ export interface StatusAnswer {
   error?: string;
   did?: string;
   mfaCode?: number;
+  /** 0: who it is; 1: what it is asked for. */
+  currentStep?: number;
 }
 
 /** The three calls that a browser makes for a connection. */
@@ -26,7 +28,7 @@ export interface ConnectCalls {
 
 export type ConnectState =
   | { name: 'loading' }
-  | { name: 'created' | 'scanned'; link: string; mfaCode?: number }
+  | { name: 'created' | 'scanned'; link: string; mfaCode?: number; step?: number }
   | { name: 'succeed'; did?: string }
   | { name: 'error'; message?: string }
   | { name: 'busy' | 'timeout' | 'forbidden' | 'network' };
@@ -92,7 +94,12 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
     }
     unused = answer.status === 'created';
     if (answer.status === 'created' || answer.status === 'scanned') {
-      report({ name: answer.status, link, mfaCode: answer.mfaCode || undefined });
+      report({
+        name: answer.status,
+        link,
+        mfaCode: answer.mfaCode || undefined,
+        step: answer.currentStep || undefined,
+      });
     } else if (answer.status === 'succeed') end({ name: 'succeed', did: answer.did });
     else if (answer.status === 'error') end({ name: 'error', message: answer.error });
     else end({ name: answer.status });

@@ -42,14 +42,16 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
     const connection = connect(callsOf(options), (next) => {
       setState(next);
       if (next.name === 'succeed') end.current(next.did);
+      if (next.name === 'error') options.onError?.(next.message);
     });
     return connection.stop;
   }, [options, round]);
 
+  const step = state.name === 'scanned' ? state.step : undefined;
   useEffect(() => {
     if (state.name === 'created') announce(t('created'));
-    if (state.name === 'scanned') announce(t('scanned'));
-  }, [state.name]);
+    if (state.name === 'scanned') announce(scannedText(step));
+  }, [state.name, step]);
 
   const retry = useCallback(() => setRound((it) => it + 1), []);
 
@@ -61,6 +63,9 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
     </Dialog>
   );
 }
+
+/** After the first request of a connection there may be several more. */
+const scannedText = (step: number | undefined) => (step ? t('step') : t('scanned'));
 
 /** What the server or the wallet said; a decline in the words of the page. */
 function reason(
@@ -86,7 +91,7 @@ function Body({ state, onRetry }: { state: ConnectState; onRetry: () => void }) 
       return (
         <div className="connect-scanned">
           <Spinner />
-          <p>{t('scanned')}</p>
+          <p>{scannedText(state.step)}</p>
           {state.mfaCode && <p className="connect-mfa money">{t('mfa', { code: state.mfaCode })}</p>}
         </div>
       );

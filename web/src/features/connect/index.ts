@@ -10,6 +10,8 @@ export interface ConnectOptions {
   title?: string;
   /** The wallet has finished; on `login` the session cookie is set by then. */
   onSuccess: (result: { did?: string }) => void;
+  /** What went wrong, each time it does; the dialog shows it and offers another try. */
+  onError?: (message: string | undefined) => void;
   /** Closed without success, by the visitor or because the dialog could not be loaded. */
   onClose?: () => void;
 }

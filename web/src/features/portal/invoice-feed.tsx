@@ -2,24 +2,27 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
 import { errorText } from '@/api/error';
-import { useTexts } from '@/app/i18n';
 import { Failed, Notice } from '@/app/notice';
 import { dayText } from '@/lib/format';
 import styles from './invoice-list.module.css';
-import { byDay, descriptionText, invoiceAmount, reasonText } from './invoice-text';
-import { invoiceFeedQuery } from './queries';
+import { byDay, descriptionText, emptyText, invoiceAmount, isPayable, reasonText } from './invoice-text';
+import { PayInvoice } from './pay';
+import { type InvoiceScope, invoiceFeedQuery } from './queries';
 import { InvoiceBadge } from './status';
+import { useTexts } from './texts';
 
 /** The same invoices on a phone: by day, more on demand. */
-export function InvoiceFeed() {
+export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
   const texts = useTexts();
   const { t, language } = texts;
-  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(invoiceFeedQuery);
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(
+    invoiceFeedQuery(scope),
+  );
   if (error && !data)
     return <Failed title={t('portal.invoices.error')} text={errorText(error)} onRetry={() => void refetch()} />;
   if (!data) return <div className={styles.waiting} aria-busy="true" />;
   const list = data.pages.flatMap((page) => page.list);
-  if (list.length === 0) return <Notice title={t('portal.invoices.empty')} />;
+  if (list.length === 0) return <Notice title={emptyText(data.pages[0]?.subscription, texts)} />;
   const count = data.pages.at(-1)?.count ?? list.length;
 
   return (
@@ -44,6 +47,11 @@ export function InvoiceFeed() {
                   </span>
                   <InvoiceBadge status={invoice.status} />
                 </span>
+                {isPayable(invoice) ? (
+                  <span className={styles.action}>
+                    <PayInvoice invoice={invoice} />
+                  </span>
+                ) : null}
               </li>
             ))}
           </ul>

@@ -2,23 +2,34 @@ import { ArrowLeftOutlined, FilePdfOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
+import { useEffect, useRef } from 'react';
 import { callAddress } from '@/api/client';
 import { ApiError, errorText } from '@/api/error';
-import type { Address, InvoiceDetail } from '@/api/types';
-import { useTexts } from '@/app/i18n';
+import type { InvoiceDetail } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
-import { useStore } from '@/app/queries';
-import { formatMoney, toUnits } from '@/lib/amount';
-import { transactionLink } from '@/lib/explorer';
-import { countryName, dayText, momentText } from '@/lib/format';
-import type { Locale } from '@/lib/locale';
+import { useUser } from '@/app/queries';
+import { Alert } from '@/kit/alert';
+import { formatMoney } from '@/lib/amount';
+import { dayText, momentText } from '@/lib/format';
+import { ExpiredLink } from './expired-link';
+import { Lines } from './invoice-lines';
 import styles from './invoice-page.module.css';
-import { methodText, reasonText } from './invoice-text';
-import { invoiceQuery } from './queries';
-import { InvoiceBadge } from './status';
+import { Parties } from './invoice-parties';
+import { isPayable, reasonText } from './invoice-text';
+import { type CollectAction, isPaidByWallet, PayInvoice } from './pay';
+import { invoiceQuery, refundsQuery } from './queries';
+import { InvoiceBadge, RefundBadge } from './status';
+import { useTexts } from './texts';
+import { usePaidInvoices } from './use-paid-invoices';
 
-export function InvoicePage({ id }: { id: string }) {
+interface InvoicePageProps {
+  id: string;
+  /** Whoever came to pay finds the focus there. */
+  action?: CollectAction;
+}
+
+export function InvoicePage({ id, action }: InvoicePageProps) {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(invoiceQuery(id));
   const refused = error instanceof ApiError && (error.status === 404 || error.status === 403);
@@ -29,9 +40,11 @@ export function InvoicePage({ id }: { id: string }) {
         <ArrowLeftOutlined aria-hidden="true" /> {t('invoice.back')}
       </Link>
       {data ? (
-        <Paper invoice={data} />
+        <Paper invoice={data} action={action} />
       ) : refused ? (
         <Notice asPage title={t('invoice.notFound')} text={t('invoice.notFoundText')} />
+      ) : error instanceof ApiError && error.status === 401 ? (
+        <ExpiredLink />
       ) : error ? (
         <Failed title={t('invoice.error')} text={errorText(error)} onRetry={() => void refetch()} />
       ) : (
@@ -43,11 +56,12 @@ export function InvoicePage({ id }: { id: string }) {
   );
 }
 
-function Paper({ invoice }: { invoice: InvoiceDetail }) {
+function Paper({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAction }) {
   const texts = useTexts();
   const { t, language } = texts;
   const money = (amount: string | undefined) => formatMoney(amount ?? '0', invoice.paymentCurrency, language);
   const total = money(invoice.total);
+  usePaidInvoices(invoice.customer_id);
   return (
     <article className={styles.paper}>
       <header className={styles.head}>
@@ -59,8 +73,10 @@ function Paper({ invoice }: { invoice: InvoiceDetail }) {
         <p className={`${styles.total} money`}>{invoice.status === 'void' ? <s>{total}</s> : total}</p>
         {invoice.livemode ? null : <p className={styles.test}>{t('invoice.testMode')}</p>}
       </header>
+      {isPayable(invoice) ? <Due invoice={invoice} action={action} /> : null}
       <Parties invoice={invoice} />
       <Lines invoice={invoice} money={money} />
+      <Refunds invoice={invoice} money={money} />
       <footer className={styles.foot}>
         {(['en', 'zh'] as const).map((locale) => (
           <Button
@@ -77,125 +93,58 @@ function Paper({ invoice }: { invoice: InvoiceDetail }) {
   );
 }
 
-/** Who wrote it, for whom, when, and how it was paid. */
-function Parties({ invoice }: { invoice: InvoiceDetail }) {
+/** What stands unpaid, with the way to pay it; whoever came with the action finds the focus on it. */
+function Due({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAction }) {
   const { t, language } = useTexts();
-  const store = useStore();
-  const { customer } = invoice;
-  const name = invoice.customer_name || customer?.name || customer?.fullName;
-  const address = addressLines(invoice.customer_address ?? customer?.address, language);
-  const paidAt = moment(invoice.paid_at ?? invoice.status_transitions?.paid_at);
-  const link = transactionLink(invoice.paymentMethod, invoice.metadata?.payment_details);
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (action) place.current?.querySelector<HTMLElement>('button, a')?.focus();
+  }, [action]);
+  const byWallet = isPaidByWallet(invoice.paymentMethod);
   return (
-    <dl className={styles.parties}>
-      <div>
-        <dt>{t('invoice.from')}</dt>
-        <dd>{store?.name ?? 'Souk'}</dd>
-      </div>
-      <div>
-        <dt>{t('invoice.to')}</dt>
-        <dd>
-          {[name, invoice.customer_email || customer?.email, ...address].filter(Boolean).map((line) => (
-            <span key={line} className={styles.line}>
-              {line}
-            </span>
-          ))}
-        </dd>
-      </div>
-      <div>
-        <dt>{t('invoice.issued')}</dt>
-        <dd>
-          <time dateTime={invoice.created_at}>{dayText(invoice.created_at, language)}</time>
-        </dd>
-      </div>
-      {paidAt ? (
-        <div>
-          <dt>{t('invoice.paidAt')}</dt>
-          <dd>
-            <time dateTime={paidAt.toISOString()}>{momentText(paidAt, language)}</time>
-          </dd>
-        </div>
-      ) : null}
-      {invoice.paymentMethod ? (
-        <div>
-          <dt>{t('invoice.method')}</dt>
-          <dd>{methodText(invoice.paymentMethod, { t })}</dd>
-        </div>
-      ) : null}
-      {link ? (
-        <div className={styles.wide}>
-          <dt>{t('invoice.transaction')}</dt>
-          <dd>
-            <a href={link.url} target="_blank" rel="noopener noreferrer" className={styles.hash}>
-              {link.label}
-              <span className="unseen"> {t('a11y.newTab')}</span>
-            </a>
-          </dd>
-        </div>
-      ) : null}
-    </dl>
+    <div ref={place}>
+      <Alert tone="danger" title={t('invoice.payTitle')}>
+        <p>{byWallet ? t('invoice.payText') : t('invoice.payByCard')}</p>
+        {invoice.next_payment_attempt ? (
+          <p>{t('invoice.nextAttempt', { date: momentText(invoice.next_payment_attempt * 1000, language) })}</p>
+        ) : null}
+        <p className={styles.pay}>
+          <PayInvoice invoice={invoice} action={action} prominent />
+        </p>
+      </Alert>
+    </div>
   );
 }
 
-function Lines({ invoice, money }: { invoice: InvoiceDetail; money: (amount: string | undefined) => string }) {
-  const { t } = useTexts();
-  const { subtotal, tax } = invoice;
-  const sums: [string, string][] = [];
-  if (subtotal && subtotal !== invoice.total) sums.push([t('invoice.subtotal'), money(subtotal)]);
-  if (toUnits(tax) > 0n) sums.push([t('invoice.tax'), money(tax)]);
-  sums.push([t('invoice.total'), money(invoice.total)]);
-  if (invoice.status === 'paid') sums.push([t('invoice.amountPaid'), money(invoice.amount_paid ?? invoice.total)]);
-  if (invoice.status === 'open' || invoice.status === 'uncollectible') {
-    sums.push([t('invoice.amountDue'), money(invoice.amount_remaining ?? invoice.amount_due ?? invoice.total)]);
+function Refunds({ invoice, money }: { invoice: InvoiceDetail; money: (amount: string | undefined) => string }) {
+  const { t, language } = useTexts();
+  const { data, error, refetch } = useQuery({ ...refundsQuery(invoice.id), enabled: Boolean(useUser()) });
+  if (error && !data) {
+    // An invoice that was never paid has nothing that could be paid back.
+    if (invoice.status !== 'paid') return null;
+    return <Failed title={t('invoice.refunds.error')} text={errorText(error)} onRetry={() => void refetch()} />;
   }
+  if (!data?.list.length) return null;
   return (
-    <table className={styles.lines}>
-      <caption className="unseen">{t('invoice.lines')}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{t('invoice.line.item')}</th>
-          <th scope="col">{t('invoice.line.quantity')}</th>
-          <th scope="col">{t('invoice.line.amount')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {invoice.lines.map((line, place) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines of a written invoice never move.
-          <tr key={place}>
-            <td>{line.description || line.price?.product?.name}</td>
-            <td className="figures">{line.quantity}</td>
-            <td className="money">{money(line.amount)}</td>
-          </tr>
+    <section aria-labelledby="refunds">
+      <h2 id="refunds" className={styles.sub}>
+        {t('invoice.refunds')}
+      </h2>
+      <ul className={styles.refunds}>
+        {data.list.map((refund) => (
+          <li key={refund.id}>
+            <span className="money">{money(refund.amount)}</span>
+            <span>
+              {t(`refund.type.${refund.type}`)}
+              {refund.description ? <span className={styles.note}>{refund.description}</span> : null}
+            </span>
+            <RefundBadge status={refund.status} />
+            <time dateTime={refund.created_at} className={styles.note}>
+              {dayText(refund.created_at, language)}
+            </time>
+          </li>
         ))}
-      </tbody>
-      <tfoot>
-        {sums.map(([name, sum]) => (
-          <tr key={name}>
-            <th scope="row" colSpan={2}>
-              {name}
-            </th>
-            <td className="money">{sum}</td>
-          </tr>
-        ))}
-      </tfoot>
-    </table>
-  );
-}
-
-/** The wire has unix seconds in older answers of the kit and ISO text in newer ones. */
-function moment(value: string | number | null | undefined): Date | null {
-  if (!value) return null;
-  const date = new Date(typeof value === 'number' ? value * 1000 : value);
-  return Number.isNaN(date.getTime()) ? null : date;
-}
-
-function addressLines(address: Address | null | undefined, language: Locale): string[] {
-  if (!address) return [];
-  const { line1, line2, city, state, postal_code: postal, country } = address;
-  const place = [postal, city, state].filter(Boolean).join(' ');
-  // A country alone is the form's preset, not an address.
-  if (!line1 && !line2 && !place) return [];
-  return [line1, line2, place, country ? countryName(country, language) : ''].filter((line): line is string =>
-    Boolean(line),
+      </ul>
+    </section>
   );
 }

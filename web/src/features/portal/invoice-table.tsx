@@ -2,24 +2,33 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { errorText } from '@/api/error';
 import type { Invoice } from '@/api/types';
-import { useTexts } from '@/app/i18n';
 import { Failed, Notice } from '@/app/notice';
 import { Pager } from '@/app/pager';
 import { dayText } from '@/lib/format';
 import styles from './invoice-list.module.css';
-import { descriptionText, invoiceAmount, reasonText } from './invoice-text';
-import { invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
+import { descriptionText, emptyText, invoiceAmount, isPayable, reasonText } from './invoice-text';
+import { PayInvoice } from './pay';
+import { type InvoiceScope, invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
 import { InvoiceBadge } from './status';
+import { useTexts } from './texts';
+
+interface InvoiceTableProps {
+  page?: number;
+  pageSize?: number;
+  scope?: InvoiceScope;
+}
 
 /** Invoices in pages; page and length stand in the address. */
-export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE }: { page?: number; pageSize?: number }) {
-  const { t } = useTexts();
+export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope }: InvoiceTableProps) {
+  const texts = useTexts();
+  const { t } = texts;
   const navigate = useNavigate();
-  const { data, error, isPlaceholderData, refetch } = useQuery(invoicesQuery(page, pageSize));
+  const { data, error, isPlaceholderData, refetch } = useQuery(invoicesQuery(page, pageSize, scope));
   if (error && !data)
     return <Failed title={t('portal.invoices.error')} text={errorText(error)} onRetry={() => void refetch()} />;
-  if (data?.count === 0) return <Notice title={t('portal.invoices.empty')} />;
-  const withSubscription = data?.list.some((invoice) => invoice.subscription_id) ?? false;
+  if (data?.count === 0) return <Notice title={emptyText(data.subscription, texts)} />;
+  const withSubscription = !scope?.subscriptionId && (data?.list.some((invoice) => invoice.subscription_id) ?? false);
+  const withAction = data?.list.some(isPayable) ?? false;
 
   const changeSize = (size: number) =>
     void navigate({
@@ -44,12 +53,17 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE }: { page?: number
               <th scope="col">{t('invoice.date')}</th>
               <th scope="col">{t('invoice.description')}</th>
               <th scope="col">{t('invoice.status')}</th>
+              {withAction ? (
+                <th scope="col">
+                  <span className="unseen">{t('invoice.action')}</span>
+                </th>
+              ) : null}
             </tr>
           </thead>
           <tbody>
             {data
               ? data.list.map((invoice) => (
-                  <Row key={invoice.id} invoice={invoice} withSubscription={withSubscription} />
+                  <Row key={invoice.id} invoice={invoice} withSubscription={withSubscription} withAction={withAction} />
                 ))
               : Array.from({ length: 3 }, (_, place) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: places have no other name.
@@ -79,8 +93,14 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE }: { page?: number
   );
 }
 
+interface RowProps {
+  invoice: Invoice;
+  withSubscription: boolean;
+  withAction: boolean;
+}
+
 /** The whole row opens the invoice; the number is its link for keyboard and screen reader. */
-function Row({ invoice, withSubscription }: { invoice: Invoice; withSubscription: boolean }) {
+function Row({ invoice, withSubscription, withAction }: RowProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const number = invoice.number ?? t('invoice.draft.number');
@@ -100,7 +120,15 @@ function Row({ invoice, withSubscription }: { invoice: Invoice; withSubscription
           {number}
         </Link>
       </td>
-      {withSubscription ? <td>{invoice.subscription?.description ?? invoice.subscription_id}</td> : null}
+      {withSubscription ? (
+        <td>
+          {invoice.subscription_id ? (
+            <Link to="/customer/subscription/$id" params={{ id: invoice.subscription_id }} className={styles.above}>
+              {invoice.subscription?.description || invoice.subscription_id}
+            </Link>
+          ) : null}
+        </td>
+      ) : null}
       <td className={styles.date}>
         <time dateTime={invoice.created_at}>{dayText(invoice.created_at, language)}</time>
       </td>
@@ -108,6 +136,9 @@ function Row({ invoice, withSubscription }: { invoice: Invoice; withSubscription
       <td>
         <InvoiceBadge status={invoice.status} />
       </td>
+      {withAction ? (
+        <td className={styles.action}>{isPayable(invoice) ? <PayInvoice invoice={invoice} /> : null}</td>
+      ) : null}
     </tr>
   );
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { texts as storeTexts } from '@/app/i18n';
-import { byDay, descriptionText, reasonText } from './invoice-text';
+import { byDay, descriptionText, emptyText, isPayable, reasonText } from './invoice-text';
+import { texts as portalTexts } from './texts';
 
-const texts = storeTexts.en;
+const texts = portalTexts.en;
 
 describe('the words of an invoice', () => {
   it('say the billing reason, and leave an unknown one as it came', () => {
@@ -18,6 +18,34 @@ describe('the words of an invoice', () => {
   it("replace the kit's own descriptions by the reason", () => {
     const cycle = { id: 'in_1', description: 'Subscription cycle', billing_reason: 'subscription_cycle' };
     expect(descriptionText(cycle, texts)).toBe('Subscription renewal');
+  });
+});
+
+describe("the kit's own descriptions", () => {
+  it.each([
+    ['stake', 'Stake for subscription', 'Subscription staking'],
+    ['subscription_recover', 'Re-stake to resume subscription', 'Subscription resume'],
+    ['return_stake', 'Return Subscription staking', 'Stake returned'],
+    ['slash_stake', 'Slash stake for subscription', 'Stake slashed'],
+  ])('%s: "%s" is called "%s"', (billing_reason, description, said) => {
+    expect(descriptionText({ id: 'in_1', billing_reason, description }, texts)).toBe(said);
+  });
+});
+
+describe('paying an invoice', () => {
+  it('is offered when it could not be paid, except for overdraft protection', () => {
+    expect(isPayable({ status: 'uncollectible', billing_reason: 'subscription_cycle' })).toBe(true);
+    expect(isPayable({ status: 'uncollectible', billing_reason: 'overdraft_protection' })).toBe(false);
+    expect(isPayable({ status: 'open', billing_reason: 'subscription_cycle' })).toBe(false);
+  });
+});
+
+describe('a list without invoices', () => {
+  it('says when the next one is due while the subscription runs', () => {
+    const end = Date.parse('2026-12-20T12:00:00Z') / 1000;
+    expect(emptyText({ status: 'trialing', current_period_end: end }, texts)).toContain('Dec 20, 2026');
+    expect(emptyText({ status: 'canceled', current_period_end: end }, texts)).toBe('There are no invoices.');
+    expect(emptyText(undefined, texts)).toBe('There are no invoices.');
   });
 });
 

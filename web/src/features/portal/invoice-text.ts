@@ -1,8 +1,9 @@
-import type { Invoice, PaymentMethod } from '@/api/types';
-import type { useTexts } from '@/app/i18n';
+import type { Invoice, InvoiceSubscription, PaymentMethod, Span } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
+import { dayText } from '@/lib/format';
+import type { Key, Texts as PortalTexts } from './texts';
 
-type Texts = Pick<ReturnType<typeof useTexts>, 't' | 'language'>;
+type Texts = Pick<PortalTexts, 't' | 'language'>;
 
 const REASONS = [
   'subscription_create',
@@ -28,12 +29,34 @@ export function reasonText(reason: string, { t }: Texts): string {
   return known ? t(`reason.${known}`) : reason;
 }
 
-/** The kit replaces its own English descriptions by the reason; an invoice without one is named by its id. */
+/** Descriptions that the kit writes in English itself, by what they are called here. */
+const KNOWN: Record<string, Key> = {
+  'Subscription staking': 'known.stake',
+  'Stake for subscription': 'known.stake',
+  'Stake for subscription plan change': 'known.stakeForPlan',
+  'Stake for subscription payment change': 'known.stakeForPayment',
+  'Return Subscription staking': 'known.returnStake',
+  'Recharge for subscription': 'known.recharge',
+  'Add funds for subscription': 'known.recharge',
+  'Overdraft protection': 'reason.overdraft_protection',
+  'Stake for subscription overdraft protection': 'reason.stake_overdraft_protection',
+  'Re-stake to resume subscription': 'known.reStake',
+  Gas: 'known.gas',
+  Fee: 'known.fee',
+};
+
+/** The kit's own English descriptions are said in the reader's language; an invoice without one is named by its id. */
 export function descriptionText(invoice: Pick<Invoice, 'description' | 'billing_reason' | 'id'>, texts: Texts): string {
   const { description, billing_reason: reason, id } = invoice;
   if (!description) return id;
+  const known = KNOWN[description];
+  if (known) return texts.t(known);
   return /^(Subscription |Slash stake)/.test(description) ? reasonText(reason, texts) : description;
 }
+
+/** Whether its customer can pay this invoice from here. */
+export const isPayable = ({ status, billing_reason: reason }: Pick<Invoice, 'status' | 'billing_reason'>) =>
+  status === 'uncollectible' && reason !== 'overdraft_protection';
 
 export function invoiceAmount(invoice: Pick<Invoice, 'total' | 'paymentCurrency'>, { language }: Texts): string {
   return formatMoney(invoice.total, invoice.paymentCurrency, language);
@@ -56,3 +79,14 @@ export function methodText(method: Pick<PaymentMethod, 'type' | 'name'>, { t }: 
   const known = METHODS.find((each) => each === method.type);
   return known ? t(`portal.method.${known}`) : method.name;
 }
+
+/** Why a list is empty: a running subscription has its next invoice ahead. */
+export function emptyText(subscription: InvoiceSubscription | null | undefined, { t, language }: Texts): string {
+  const runs = subscription?.status === 'active' || subscription?.status === 'trialing';
+  if (!runs || !subscription?.current_period_end) return t('portal.invoices.empty');
+  return t('invoices.emptyUntil', { date: dayText(subscription.current_period_end * 1000, language) });
+}
+
+/** From day to day, in the reader's zone. */
+export const spanText = ({ start, end }: Span, language: Texts['language']) =>
+  `${dayText(start * 1000, language)} – ${dayText(end * 1000, language)}`;

@@ -2,7 +2,6 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { errorText } from '@/api/error';
 import type { PaymentIntent } from '@/api/types';
-import { useTexts } from '@/app/i18n';
 import { Failed, Notice } from '@/app/notice';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
@@ -11,6 +10,7 @@ import { methodText } from './invoice-text';
 import styles from './payments.module.css';
 import { paymentsQuery } from './queries';
 import { PaymentBadge } from './status';
+import { useTexts } from './texts';
 
 /** What was paid and what was tried, newest first, with the way to look it up elsewhere. */
 export function Payments() {

@@ -5,11 +5,11 @@ import { Button } from 'antd';
 import { callAddress } from '@/api/client';
 import { errorText } from '@/api/error';
 import type { Entitlement } from '@/api/types';
-import { useTexts } from '@/app/i18n';
 import { Failed, Notice } from '@/app/notice';
 import { dayText } from '@/lib/format';
 import styles from './purchases.module.css';
 import { entitlementsQuery } from './queries';
+import { useTexts } from './texts';
 
 /** What belongs to the customer, each with its download. */
 export function Purchases() {

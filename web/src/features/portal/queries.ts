@@ -1,6 +1,19 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
-import type { Entitlement, Invoice, InvoiceDetail, Page, PaymentIntent } from '@/api/types';
+import type {
+  Entitlement,
+  Invoice,
+  InvoiceDetail,
+  InvoiceSubscription,
+  Overdue,
+  Page,
+  PaymentIntent,
+  PlanPreview,
+  Price,
+  Refund,
+  Settings,
+  Subscription,
+} from '@/api/types';
 
 /** SPEC.md 9: what a table of invoices can show at once, and what it begins with. */
 export const PAGE_SIZES = [5, 10, 20, 50, 100];
@@ -15,13 +28,31 @@ export const entitlementsQuery = queryOptions({
   queryFn: () => api.get<Page<Entitlement>>('/api/entitlements'),
 });
 
-const invoicePage = (page: number, pageSize: number) =>
-  api.get<Page<Invoice>>('/api/invoices', { page, pageSize, status: SHOWN_STATUSES, ignore_zero: true });
+/** All invoices of the customer, or those of one subscription with its stakes. */
+export interface InvoiceScope {
+  subscriptionId?: string;
+}
 
-export const invoicesQuery = (page: number, pageSize: number) =>
+export type InvoicePage = Page<Invoice> & { subscription?: InvoiceSubscription | null };
+
+const invoicePage = (page: number, pageSize: number, { subscriptionId }: InvoiceScope) =>
+  api.get<InvoicePage>('/api/invoices', {
+    page,
+    pageSize,
+    status: SHOWN_STATUSES,
+    ignore_zero: true,
+    ...(subscriptionId && {
+      subscription_id: subscriptionId,
+      include_staking: true,
+      include_return_staking: true,
+      include_recovered_from: true,
+    }),
+  });
+
+export const invoicesQuery = (page: number, pageSize: number, scope: InvoiceScope = {}) =>
   queryOptions({
-    queryKey: ['invoices', 'page', page, pageSize],
-    queryFn: () => invoicePage(page, pageSize),
+    queryKey: ['invoices', 'page', scope, page, pageSize],
+    queryFn: () => invoicePage(page, pageSize, scope),
     placeholderData: keepPreviousData,
   });
 
@@ -29,12 +60,13 @@ export const invoicesQuery = (page: number, pageSize: number) =>
 const nextPage = (last: Page<unknown>, pages: Page<unknown>[], length: number) =>
   pages.length * length < last.count ? pages.length + 1 : undefined;
 
-export const invoiceFeedQuery = infiniteQueryOptions({
-  queryKey: ['invoices', 'feed'],
-  queryFn: ({ pageParam }) => invoicePage(pageParam, PAGE_SIZE_ON_PHONES),
-  initialPageParam: 1,
-  getNextPageParam: (last, pages) => nextPage(last, pages, PAGE_SIZE_ON_PHONES),
-});
+export const invoiceFeedQuery = (scope: InvoiceScope = {}) =>
+  infiniteQueryOptions({
+    queryKey: ['invoices', 'feed', scope],
+    queryFn: ({ pageParam }) => invoicePage(pageParam, PAGE_SIZE_ON_PHONES, scope),
+    initialPageParam: 1,
+    getNextPageParam: (last, pages) => nextPage(last, pages, PAGE_SIZE_ON_PHONES),
+  });
 
 export const paymentsQuery = infiniteQueryOptions({
   queryKey: ['payments'],
@@ -49,3 +81,70 @@ export const invoiceQuery = (id: string) =>
     queryKey: ['invoices', 'detail', id],
     queryFn: () => api.get<InvoiceDetail>(`/api/invoices/${encodeURIComponent(id)}`),
   });
+
+/** The most that one call answers; a customer with more is shown the newest. */
+const SUBSCRIPTIONS_AT_ONCE = 100;
+
+const segment = encodeURIComponent;
+
+export const subscriptionsQuery = queryOptions({
+  queryKey: ['subscriptions', 'list'],
+  queryFn: () => api.get<Page<Subscription>>('/api/subscriptions', { page: 1, pageSize: SUBSCRIPTIONS_AT_ONCE }),
+});
+
+export const subscriptionQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'detail', id],
+    queryFn: () => api.get<Subscription>(`/api/subscriptions/${segment(id)}`),
+  });
+
+/** What stands unpaid for one subscription, or for the whole account (by customer id or DID). */
+export const overdueQuery = (of: { subscriptionId: string } | { customerId: string }) =>
+  queryOptions({
+    queryKey: ['overdue', of],
+    queryFn: () =>
+      api.get<Overdue>(
+        'subscriptionId' in of
+          ? `/api/subscriptions/${segment(of.subscriptionId)}/overdue/invoices`
+          : `/api/customers/${segment(of.customerId)}/overdue/invoices`,
+      ),
+  });
+
+export const recoverQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'recover', id],
+    queryFn: () =>
+      api.get<{ subscription: Subscription; needStake: boolean }>(`/api/subscriptions/${segment(id)}/recover-info`),
+    staleTime: 0,
+  });
+
+export const plansQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'plans', id],
+    queryFn: () => api.get<{ plans: Price[] }>(`/api/subscriptions/${segment(id)}/change-plan`),
+    staleTime: 0,
+  });
+
+/** What a change to this price comes to at this moment; asked anew each time it is shown. */
+export const planPreviewQuery = (id: string, priceId: string) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'preview', id, priceId],
+    queryFn: () =>
+      api.post<PlanPreview>(`/api/subscriptions/${segment(id)}/change-plan/preview`, { price_id: priceId }),
+    staleTime: 0,
+    gcTime: 0,
+  });
+
+export const settingsQuery = queryOptions({
+  queryKey: ['settings'],
+  queryFn: () => api.get<Settings>('/api/settings'),
+});
+
+export const refundsQuery = (invoiceId: string) =>
+  queryOptions({
+    queryKey: ['refunds', invoiceId],
+    queryFn: () => api.get<Page<Refund>>('/api/refunds', { invoice_id: invoiceId, page: 1, pageSize: 20 }),
+  });
+
+/** What a payment or a change of a subscription may have altered. */
+export const BILLING_KEYS = ['subscriptions', 'invoices', 'overdue', 'payments', 'refunds'];

@@ -4,12 +4,15 @@ import {
   CloseCircleOutlined,
   ExclamationCircleOutlined,
   FileOutlined,
+  GiftOutlined,
+  PauseCircleOutlined,
   StopOutlined,
 } from '@ant-design/icons';
 import type { ReactNode } from 'react';
-import type { InvoiceStatus } from '@/api/types';
-import { useTexts } from '@/app/i18n';
+import type { InvoiceStatus, Refund, Subscription } from '@/api/types';
 import styles from './status.module.css';
+import { isEnding } from './subscription-rules';
+import { useTexts } from './texts';
 
 type Tone = 'ok' | 'warn' | 'danger' | 'quiet';
 
@@ -69,6 +72,52 @@ export function PaymentBadge({ status }: { status: string }) {
   return (
     <Badge tone={tone} icon={icon}>
       {t(`intent.${known}`)}
+    </Badge>
+  );
+}
+
+const SUBSCRIPTIONS = {
+  trialing: ['ok', <GiftOutlined key="i" aria-hidden="true" />],
+  active: ['ok', <CheckCircleOutlined key="i" aria-hidden="true" />],
+  past_due: ['danger', <ExclamationCircleOutlined key="i" aria-hidden="true" />],
+  paused: ['quiet', <PauseCircleOutlined key="i" aria-hidden="true" />],
+  canceled: ['quiet', <StopOutlined key="i" aria-hidden="true" />],
+} as const satisfies Record<Subscription['status'], [Tone, ReactNode]>;
+
+/** The state of a subscription; one whose end is set says so. */
+export function SubscriptionBadge({ subscription }: { subscription: Subscription }) {
+  const { t } = useTexts();
+  const { status } = subscription;
+  if ((status === 'active' || status === 'trialing') && isEnding(subscription)) {
+    return (
+      <Badge tone="warn" icon={<ClockCircleOutlined aria-hidden="true" />}>
+        {t('subscription.status.ending')}
+      </Badge>
+    );
+  }
+  const [tone, icon] = SUBSCRIPTIONS[status] ?? SUBSCRIPTIONS.active;
+  return (
+    <Badge tone={tone} icon={icon}>
+      {t(`subscription.status.${status}`)}
+    </Badge>
+  );
+}
+
+const REFUNDS = {
+  pending: ['quiet', <ClockCircleOutlined key="i" aria-hidden="true" />],
+  processing: ['quiet', <ClockCircleOutlined key="i" aria-hidden="true" />],
+  requires_action: ['warn', <ExclamationCircleOutlined key="i" aria-hidden="true" />],
+  failed: ['danger', <CloseCircleOutlined key="i" aria-hidden="true" />],
+  canceled: ['quiet', <StopOutlined key="i" aria-hidden="true" />],
+  succeeded: ['ok', <CheckCircleOutlined key="i" aria-hidden="true" />],
+} as const satisfies Record<Refund['status'], [Tone, ReactNode]>;
+
+export function RefundBadge({ status }: { status: Refund['status'] }) {
+  const { t } = useTexts();
+  const [tone, icon] = REFUNDS[status] ?? REFUNDS.pending;
+  return (
+    <Badge tone={tone} icon={icon}>
+      {t(`refund.status.${status}`)}
     </Badge>
   );
 }

@@ -5,4 +5,5 @@ mod formula;
 mod model;
 
 pub use api::InvoicesApi;
+pub use formula::{formula, formula_text};
 pub use model::InvoiceModel;

@@ -1,9 +1,11 @@
-use crate::auth::{Call, Reads, SignedIn, resources};
+use crate::auth::{Call, Reads, SignedIn, Writes, resources};
+use crate::exact::ExactJson;
 use crate::problem::Problem;
 use crate::routes::payments::IntentModel;
+use crate::routes::refunds::{RefundInputModel, RefundModel, refund};
 use crate::state::App;
 use poem::web::Data;
-use poem_openapi::param::Query;
+use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::payment::Intent;
@@ -52,6 +54,18 @@ impl PaymentIntentsApi {
     ) -> Result<Json<IntentListModel>, Problem> {
         let found = app.ctx.store.read().await?.intents().list(reads.mode, &Page::new(page.0, page_size.0)).await?;
         list(&app, reads.mode, found).await
+    }
+
+    /// Give a payment back, or a part of it.
+    #[oai(path = "/:id/refund", method = "put")]
+    async fn refund(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Refunds>,
+        id: Path<String>,
+        input: ExactJson<RefundInputModel>,
+    ) -> Result<Json<RefundModel>, Problem> {
+        Ok(Json(refund(&app, writes.mode, &id, input.0).await?))
     }
 }
 

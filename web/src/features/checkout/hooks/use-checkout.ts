@@ -4,15 +4,18 @@ import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
 import { livemode, setLivemode } from '@/lib/livemode';
 import { backoff, fetchCustomer, isLost, retrieve, start } from '../calls';
+import { completedPart, crossSells, extrasPart, needsExtras } from '../parts-later';
 import { spokenError } from '../rules/spoken';
-import { idOf, modeOf, mountPrefix } from '../rules/view';
+import { idOf, isComplete, modeOf, mountPrefix } from '../rules/view';
 import { t } from '../text';
-import type { Checkout, SessionUser } from '../wire';
+import type { Checkout, Price, SessionUser } from '../wire';
 
 export interface Loaded {
   checkout: Checkout;
   user: SessionUser | null;
   store: StoreInfo | null;
+  /** What is offered beside the order. */
+  crossSell: Price | null;
 }
 
 export type LoadState =
@@ -31,13 +34,17 @@ async function load(): Promise<Loaded> {
     fetchStore(),
   ]);
   const { checkoutSession } = checkout;
+  // Shown together with the order, so that nothing moves when it arrives.
+  if (isComplete(checkoutSession)) await completedPart.load();
+  const extras = needsExtras(checkoutSession) && !isComplete(checkoutSession) ? await extrasPart.load() : null;
+  const crossSell = extras && crossSells(checkoutSession) ? await extras.fetchCrossSell(checkoutSession.id) : null;
   if (checkoutSession.livemode !== livemode()) setLivemode(checkoutSession.livemode);
   if (target.kind === 'link' && modeOf(pageQuery()).startsWith('standalone')) {
     const path = `${mountPrefix(window.location.pathname)}/checkout/pay/${checkoutSession.id}`;
     window.history.replaceState(window.history.state, '', path + window.location.search);
   }
   if (session.user && !checkout.customer) checkout.customer = await fetchCustomer().catch(() => null);
-  return { checkout, user: session.user, store };
+  return { checkout, user: session.user, store, crossSell };
 }
 
 export interface CheckoutState {

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { whenReleased } from '@/kit/pointer';
 import { suggestedCountry } from '../rules/countries';
 import {
+  addressRequired,
   type FieldContext,
   type FieldErrors,
   type FieldName,
@@ -12,6 +13,15 @@ import {
 } from '../rules/fields';
 import { loadPhoneReader, type PhoneReader, patternReader } from '../rules/phone';
 import type { CheckoutSession, Customer, SessionUser } from '../wire';
+
+const anyCode: FieldContext['isPostalCode'] = () => true;
+
+/** Without its rules a code is left to the server. */
+const loadPostal = () =>
+  import('../rules/postal').then(
+    ({ isPostalCode }) => isPostalCode,
+    () => anyCode,
+  );
 
 export interface Form {
   values: FormValues;
@@ -40,7 +50,12 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
   const [errors, setErrors] = useState<FieldErrors>({});
   const [readPhone, setReader] = useState<PhoneReader>(() => patternReader);
   const dirty = useRef(new Set<keyof FormValues>());
-  const context: FieldContext = { session, card, locale, readPhone };
+  const [isPostalCode, setPostal] = useState(() => anyCode);
+  const context: FieldContext = { session, card, locale, readPhone, isPostalCode };
+  const address = card || addressRequired(session);
+  useEffect(() => {
+    if (address) loadPostal().then((rule) => setPostal(() => rule));
+  }, [address]);
 
   // Signing in on this page fills what is still empty; what was typed stays.
   useEffect(() => {
@@ -63,14 +78,14 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
         const left = { ...shown };
         for (const field of checked) {
           if (!left[field]) continue;
-          const error = fieldError(field, next, { session, card, locale, readPhone });
+          const error = fieldError(field, next, { session, card, locale, readPhone, isPostalCode });
           if (error) left[field] = error;
           else delete left[field];
         }
         return left;
       });
     },
-    [values, session, card, locale, readPhone],
+    [values, session, card, locale, readPhone, isPostalCode],
   );
 
   const leave = (name: FieldName) => {
@@ -85,7 +100,7 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
 
   const check = async () => {
     const reader = session.phone_number_collection?.enabled ? await loadPhoneReader() : readPhone;
-    const used = { ...context, readPhone: reader };
+    const used = { ...context, readPhone: reader, isPostalCode: address ? await loadPostal() : isPostalCode };
     const found = formErrors(values, used);
     setErrors(found);
     return { context: used, errors: found };

@@ -1,8 +1,8 @@
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
 import { announce } from '@/kit/announce';
-import { formatMoney } from '@/lib/amount';
-import { adjustQuantity } from '../calls';
+import { formatMoney, toUnits } from '@/lib/amount';
+import { adjustQuantity, isLost } from '../calls';
 import {
   isCard,
   type PayOption,
@@ -11,12 +11,23 @@ import {
   rememberedCurrency,
   startingOption,
 } from '../rules/currency';
-import { headline, orderAmount, payeeOf, pricedAs, trialOf } from '../rules/price';
+import {
+  dueOf,
+  headline,
+  isMetered,
+  payeeOf,
+  pricedAs,
+  priceText,
+  renewals,
+  renewalText,
+  type Trial,
+  trialOf,
+} from '../rules/price';
 import { quantityError } from '../rules/quantity';
 import { recurringPhrase } from '../rules/recurring';
 import { spokenError } from '../rules/spoken';
 import { type Phrase, say, t } from '../text';
-import type { Checkout, Currency, LineItem, SessionUser } from '../wire';
+import type { Checkout, CheckoutSession, Currency, LineItem, SessionUser } from '../wire';
 
 /** Storage may be closed to a frame; then nothing is remembered. */
 const storage = {
@@ -43,19 +54,34 @@ export interface Order {
   options: PayOption[];
   option: PayOption | null;
   currency: Currency | null;
-  /** Base units due now. */
+  /** Base units due now, stake included. */
   total: string;
   totalText: string;
+  /** Base units that are paid now, and that are staked beside. */
+  payment: string;
+  stake: string;
   payee: string;
   headline: Phrase;
-  trialText: string | null;
+  /** What stands large where it is not the amount: "7 days free", or the price of a unit. */
+  large: string | null;
+  /** What follows: "Then 1.5 TBA per month". */
+  then: string | null;
+  trial: Trial | null;
+  /** What is paid again and again; null for an order that is paid once. */
+  renewal: string | null;
   recurring: boolean;
   /** By price: a code of the catalogue, or the server's sentence. */
   quantityErrors: Record<string, string>;
   quantityOf: (item: LineItem) => number;
   setQuantity: (priceId: string, quantity: number) => void;
   choose: (currencyId: string) => void;
-  /** No payment may begin: a quantity is wrong or still being settled. */
+  /** Sends a change of the order and takes what it answers; the sentence to show when it was refused. */
+  amend: (send: () => Promise<CheckoutSession>) => Promise<string | null>;
+  /** A change is on its way. */
+  amending: boolean;
+  /** Says whether an amount that is being typed cannot be paid yet. */
+  hold: (held: boolean) => void;
+  /** No payment may begin: a quantity or an amount is wrong or still being settled. */
   blocked: boolean;
   /** A payment is under way: the order may not change any more. */
   locked: boolean;
@@ -73,7 +99,6 @@ interface OrderInput {
 export function useOrder({ checkout, user, storeName, now, take }: OrderInput): Omit<Order, 'locked' | 'shakes'> {
   const locale = useLocale();
   const { checkoutSession: session, paymentMethods } = checkout;
-  const items = session.line_items;
   const options = useMemo(() => payOptions(paymentMethods, session), [paymentMethods, session]);
   const [chosen, setChosen] = useState<string | null>(null);
   const starting = useMemo(
@@ -88,20 +113,49 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
   );
   const option = options.find((it) => it.currency.id === chosen) ?? starting;
   const currency = option?.currency ?? null;
-  const quantities = useQuantities(checkout, take);
+  const own = currency?.id === session.currency_id;
+  // An amount was chosen in the session's currency: in another it would be another amount.
+  const items = useMemo(
+    () => (own ? session.line_items : session.line_items.map((item) => ({ ...item, custom_amount: null }))),
+    [own, session.line_items],
+  );
+  const { blocked, ...quantities } = useQuantities(checkout, take);
+  const { held, ...amendments } = useAmendments(checkout, take);
 
-  const trial = currency ? trialOf(session.subscription_data, currency.id, now) : null;
-  const { total, renew } = currency ? orderAmount(items, currency.id, trial !== null) : { total: '0', renew: '0' };
+  const data = session.subscription_data;
+  const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
+  const trial = currency && recurring.length > 0 ? trialOf(data, currency.id, now) : null;
+  const trialing = trial !== null || session.mode === 'setup';
+  const told = own ? session.due : null;
+  const due = option ? dueOf(items, option, { trialing, data, told }) : { total: '0', renew: '0', stake: '0' };
+  const total = (toUnits(due.total) + toUnits(due.stake)).toString();
   const totalText = currency ? formatMoney(total, currency, locale) : '';
   const payee = payeeOf(items, storeName);
-  const recurringItem = items.find((item) => pricedAs(item).type === 'recurring');
-  const rhythm = recurringItem && pricedAs(recurringItem).recurring;
-  const renewal = rhythm && currency ? `${formatMoney(renew, currency, locale)} ${say(recurringPhrase(rhythm))}` : null;
-  const trialText = trial
-    ? [t(`trial.${trial.unit}`, { count: trial.count }), renewal && t('price.then', { amount: renewal })]
-        .filter(Boolean)
-        .join(' · ')
-    : renewal && t('price.then', { amount: renewal });
+  const again = currency ? renewals(items, currency.id) : [];
+  const renewal =
+    currency && again.length > 0
+      ? new Intl.ListFormat(locale === 'zh' ? 'zh-CN' : 'en').format(
+          again.map((it) => renewalText(it, currency, locale)),
+        )
+      : null;
+  const only = recurring.length === items.length && again.length === 1 ? again[0] : undefined;
+  const metered = recurring.length === items.length && recurring.every((item) => isMetered(pricedAs(item)));
+  const first = recurring[0];
+
+  const large = (() => {
+    if (trial && recurring.length === items.length) return t(`trial.${trial.unit}`, { count: trial.count });
+    if (metered && items.length === 1 && first && currency) return unitText(first, currency, locale);
+    return null;
+  })();
+  const then = (() => {
+    if (!renewal) return null;
+    if (trial) {
+      const after = t('price.then', { amount: renewal });
+      return large ? after : `${t(`trial.${trial.unit}`, { count: trial.count })} · ${after}`;
+    }
+    if (only && !only.metered && session.mode !== 'setup') return say(recurringPhrase(only.rhythm));
+    return metered ? renewal : t('price.then', { amount: renewal });
+  })();
 
   const before = useRef(totalText);
   useEffect(() => {
@@ -121,13 +175,55 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
     currency,
     total,
     totalText,
+    payment: due.total,
+    stake: due.stake,
     payee,
-    headline: headline(items, payee, trial),
-    trialText,
-    recurring: Boolean(recurringItem),
+    headline: headline(items, payee, trial, locale),
+    large,
+    then,
+    trial,
+    renewal,
+    recurring: recurring.length > 0,
     choose,
     ...quantities,
+    ...amendments,
+    blocked: blocked || held || amendments.amending,
   };
+}
+
+/** "0.01 TBA / call": the price of one unit of what is metered. */
+function unitText(item: LineItem, currency: Currency, locale: string): string {
+  const { recurring: _, ...price } = pricedAs(item);
+  const text = priceText({ ...price, type: 'one_time' }, currency, 1, locale);
+  return price.product?.unit_label ? text : `${text} ${t('price.perUnit')}`;
+}
+
+/** Changes of the order that the server makes: another rhythm, something beside it, a chosen amount. */
+function useAmendments(checkout: Checkout, take: (checkout: Checkout) => void) {
+  const [running, setRunning] = useState(0);
+  const [held, hold] = useState(false);
+  const latest = useRef(checkout);
+  latest.current = checkout;
+
+  const amend = useCallback(
+    async (send: () => Promise<CheckoutSession>) => {
+      setRunning((count) => count + 1);
+      try {
+        const session = await send();
+        take({
+          ...latest.current,
+          checkoutSession: { ...latest.current.checkoutSession, due: null, ...session },
+        });
+        return null;
+      } catch (error) {
+        return isLost(error) ? t('error.network') : spokenError(error);
+      } finally {
+        setRunning((count) => count - 1);
+      }
+    },
+    [take],
+  );
+  return { amend, amending: running > 0, hold, held };
 }
 
 export const paysByCard = (option: PayOption | null) => Boolean(option && isCard(option.method.type));
@@ -160,7 +256,10 @@ function useQuantities(checkout: Checkout, take: (checkout: Checkout) => void) {
     const send = async () => {
       try {
         const session = await adjustQuantity(checkout.checkoutSession.id, priceId, quantity);
-        take({ ...latest.current, checkoutSession: { ...latest.current.checkoutSession, ...session } });
+        take({
+          ...latest.current,
+          checkoutSession: { ...latest.current.checkoutSession, due: null, ...session },
+        });
       } catch (error) {
         setRefusals((all) => ({ ...all, [priceId]: spokenError(error) }));
       }

@@ -1,11 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { idempotencyKey } from '@/api/client';
 import type { ApiError } from '@/api/error';
+import { fetchSession } from '@/api/session';
 import { openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
 import { toast } from '@/kit/toast';
 import { broadcast } from '../broadcast';
-import { abortCard, isLost, repeated, retrieve, submit } from '../calls';
+import { abortCard, confirmFast, isLost, repeated, retrieve, submit } from '../calls';
+import { completedPart } from '../parts-later';
 import type { PayOption } from '../rules/currency';
 import { isCard } from '../rules/currency';
 import { FIELDS, type FieldErrors, type FieldName, submitBody } from '../rules/fields';
@@ -13,7 +15,7 @@ import { spoken, spokenError } from '../rules/spoken';
 import { inFlight, isComplete, paymentError } from '../rules/view';
 import { type Outcome, watchSettlement } from '../settlement';
 import { t } from '../text';
-import type { Checkout, SessionUser, StripeContext } from '../wire';
+import type { Checkout, FastPayInfo, SessionUser, StripeContext, Submitted } from '../wire';
 import type { Form } from './use-form';
 import { useRelay } from './use-relay';
 
@@ -23,11 +25,16 @@ const CARD_DELAY_MS = 200;
 const FALLBACK_MS = 5000;
 const LOST_SUBMITS = 3;
 
+/** `did:abt:z1…` and `z1…` are one account. */
+const bare = (did: string) => did.replace(/^did:abt:/, '');
+
 export type Phase =
   | { name: 'idle' }
   | { name: 'submitting' }
   | { name: 'wallet' }
   | { name: 'card'; context: StripeContext }
+  /** What was permitted before can pay: the buyer only says yes. */
+  | { name: 'fast'; info: FastPayInfo; asking: boolean }
   | { name: 'paying'; by: 'wallet' | 'card' }
   | { name: 'timeout'; by: 'wallet' | 'card' };
 
@@ -42,6 +49,14 @@ export interface Payment {
   pay: () => Promise<FieldErrors>;
   /** The card form was closed without a payment. */
   leaveCard: () => void;
+  /** Pays by what was permitted before; `leaveFast` goes back to the order. */
+  payFast: () => Promise<void>;
+  leaveFast: () => void;
+  /** Unpaid invoices stand in the way and are shown. */
+  limited: boolean;
+  leaveLimited: () => void;
+  /** They are paid: the order goes off again. */
+  payAgain: () => void;
   /** The processor has taken the card, or its answer is unknown: watch what the server sees. */
   watch: (by: 'wallet' | 'card') => void;
 }
@@ -75,6 +90,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     return text ? { kind: 'refused', text: spoken(text), crossSell: false } : null;
   });
   const [shakes, setShakes] = useState(0);
+  const [limited, setLimited] = useState(false);
   const busy = useRef(false);
   const watcher = useRef<ReturnType<typeof watchSettlement>>(undefined);
 
@@ -153,6 +169,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     }
     if (code === 'CUSTOMER_LIMITED') {
       setProblem({ kind: 'limited' });
+      setLimited(true);
       broadcast(`error.${code}`, { code });
       return {};
     }
@@ -193,10 +210,58 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     } else setTimeout(() => setPhase({ name: 'card', context }), CARD_DELAY_MS);
   };
 
+  /** Whoever permitted it is who is signed in, here and now. */
+  const isPayer = async (info: FastPayInfo): Promise<boolean> => {
+    const present = (await fetchSession().catch(() => null))?.user ?? user;
+    if (!present || present.did !== user?.did) return false;
+    return [present.did, ...(present.connectedAccounts ?? []).map((it) => it.did)].some(
+      (did) => did && bare(did) === bare(info.payer),
+    );
+  };
+
+  const payFast = async () => {
+    if (phase.name !== 'fast' || phase.asking) return;
+    const { info } = phase;
+    setPhase({ ...phase, asking: true });
+    try {
+      if (!(await isPayer(info))) {
+        manually(t('fast.changed'));
+        return;
+      }
+      const key = idempotencyKey();
+      const { fastPaid } = await repeated(() => confirmFast(session.id, key), LOST_SUBMITS);
+      if (fastPaid) setPhase({ name: 'paying', by: 'wallet' });
+      else manually(t('fast.failed'));
+    } catch (error) {
+      // Without an answer it may have been paid: what the server sees decides.
+      if (isLost(error)) setPhase({ name: 'paying', by: 'wallet' });
+      else manually(spokenError(error));
+    }
+  };
+
+  const manually = (text: string) => {
+    toast(text);
+    announce(text);
+    confirmByWallet();
+  };
+
+  const proceed = async (answer: Submitted) => {
+    const { checkoutSession, fastPayInfo } = answer;
+    const enough = answer.balance?.sufficient || answer.delegation?.sufficient;
+    // Nothing was to be paid, or it is paid already.
+    if (checkoutSession && isComplete(checkoutSession)) await conclude();
+    else if (option && isCard(option.method.type)) confirmByCard(answer.stripeContext);
+    else if (answer.paymentIntent?.status === 'succeeded') setPhase({ name: 'paying', by: 'wallet' });
+    else if (fastPayInfo && enough && session.submit_type !== 'donate')
+      setPhase({ name: 'fast', info: fastPayInfo, asking: false });
+    else confirmByWallet();
+  };
+
   const pay = async (): Promise<FieldErrors> => {
     if (busy.current || !option) return {};
     busy.current = true;
     setProblem(null);
+    completedPart.load().catch(() => undefined);
     try {
       const { context, errors } = await form.check();
       if (Object.keys(errors).length > 0) return errors;
@@ -205,11 +270,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       const key = idempotencyKey();
       const answer = await repeated(() => submit(session.id, body, key), LOST_SUBMITS);
       if (answer.customer) take({ ...checkout, customer: answer.customer });
-      // Nothing was to be paid, or it is paid already.
-      if (answer.checkoutSession && isComplete(answer.checkoutSession)) await conclude();
-      else if (isCard(option.method.type)) confirmByCard(answer.stripeContext);
-      else if (answer.paymentIntent?.status === 'succeeded') setPhase({ name: 'paying', by: 'wallet' });
-      else confirmByWallet();
+      await proceed(answer);
       return {};
     } catch (error) {
       return refuse(error);
@@ -227,5 +288,24 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
 
   const watch = useCallback((way: 'wallet' | 'card') => setPhase({ name: 'paying', by: way }), []);
 
-  return { phase, problem, shakes, pay, leaveCard, watch };
+  const leaveFast = useCallback(() => setPhase({ name: 'idle' }), []);
+  const leaveLimited = useCallback(() => setLimited(false), []);
+  const payAgain = () => {
+    setLimited(false);
+    pay();
+  };
+
+  return {
+    phase,
+    problem,
+    shakes,
+    limited,
+    pay,
+    payFast,
+    leaveFast,
+    leaveLimited,
+    payAgain,
+    leaveCard,
+    watch,
+  };
 }

@@ -4,11 +4,11 @@ import { useLocale } from '@/i18n/light';
 import { ButtonLink } from '@/kit/button';
 import { Download } from '@/kit/icons';
 import { formatMoney } from '@/lib/amount';
+import { t } from '../completed-text';
 import { localized } from '../rules/fields';
-import { payeeOf, pricedAs } from '../rules/price';
+import { payeeOf, pricedAs, productName, trialOf } from '../rules/price';
 import { mountPrefix, safeUrl } from '../rules/view';
-import { t } from '../text';
-import type { Checkout } from '../wire';
+import type { Checkout, CheckoutSession } from '../wire';
 import { Picture } from './picture';
 
 /** What was paid in all: base units of the session's currency, as the server settled it. */
@@ -22,14 +22,34 @@ export function paidAmount(
   return currency && amount ? formatMoney(amount, currency, locale) : null;
 }
 
+/** What the order has begun, several where it was split by rhythm. */
+function subscriptionsOf(session: CheckoutSession): { id: string; description?: string | null }[] {
+  if (session.subscriptions?.length) return session.subscriptions;
+  return session.subscription_id ? [{ id: session.subscription_id }] : [];
+}
+
+/** How it is said that it is done. */
+function wordsOf({ checkoutSession: session }: Checkout, now: number) {
+  const free = session.payment_status === 'no_payment_required' || session.amount_total === '0';
+  if (session.mode === 'setup') return { title: 'setup', message: 'message.setup' } as const;
+  if (session.mode === 'subscription') {
+    const trial = free && trialOf(session.subscription_data, session.currency_id, now);
+    if (trial) return { title: 'trial', message: 'message.trial' } as const;
+    return { title: 'subscribed', message: 'message.subscription' } as const;
+  }
+  return { title: free ? 'free' : 'title', message: 'message' } as const;
+}
+
 interface CompletedProps {
   checkout: Checkout;
   storeName: string;
   /** Paid while somebody was looking: the heading is focused and the check drawn. */
   fresh: boolean;
+  /** Unix seconds. */
+  now: number;
 }
 
-export function Completed({ checkout, storeName, fresh }: CompletedProps) {
+export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
   const locale = useLocale();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -39,11 +59,13 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
   const prefix = mountPrefix(window.location.pathname);
   const amount = paidAmount(checkout, locale);
   const free = session.payment_status === 'no_payment_required';
+  const words = wordsOf(checkout, now);
   const confirmation = paymentLink?.after_completion?.hosted_confirmation;
   const message =
     localized(confirmation?.custom_messages ?? undefined, locale) ||
     confirmation?.custom_message ||
-    t('completed.message', { payee: payeeOf(session.line_items, storeName) });
+    t(words.message, { payee: payeeOf(session.line_items, storeName) });
+  const subscriptions = subscriptionsOf(session);
   const next = safeUrl(session.success_url, window.location.origin);
   const entitlements = session.entitlements ?? [];
 
@@ -61,11 +83,11 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
         <path d="m17 29 8 8 15-17" />
       </svg>
       <h1 ref={heading} tabIndex={-1}>
-        {t(free ? 'completed.free' : 'completed.title')}
+        {t(words.title)}
       </h1>
       {amount && !free && <p className="checkout-total money">{amount}</p>}
       <p className="checkout-reason">{message}</p>
-      <h2>{t('completed.bought')}</h2>
+      <h2>{t('bought')}</h2>
       <ul className="checkout-bought">
         {entitlements.map(({ app_did, title, version, logo }) => (
           <li key={app_did}>
@@ -74,36 +96,41 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
               <a className="checkout-item-name" href={`${prefix}/apps/${app_did}`}>
                 {localized(title, locale)}
               </a>
-              <p className="checkout-detail">{t('completed.version', { version })}</p>
+              <p className="checkout-detail">{t('version', { version })}</p>
             </div>
             <ButtonLink
               href={callAddress(`/api/apps/${app_did}/${version}/bundle`)}
               download
               look="primary"
-              aria-label={t('completed.downloadOf', { name: localized(title, locale) })}
+              aria-label={t('downloadOf', { name: localized(title, locale) })}
             >
               <Download />
-              {t('completed.download')}
+              {t('download')}
             </ButtonLink>
           </li>
         ))}
         {entitlements.length === 0 &&
           session.line_items.map((item) => (
             <li key={item.price_id}>
-              <p className="checkout-item-name">{pricedAs(item).product?.name ?? item.price_id}</p>
+              <p className="checkout-item-name">{productName(pricedAs(item), locale) ?? item.price_id}</p>
               <p className="figures">× {item.quantity}</p>
             </li>
           ))}
       </ul>
-      {customer?.email && <p className="checkout-detail">{t('completed.receipt', { email: customer.email })}</p>}
+      {customer?.email && <p className="checkout-detail">{t('receipt', { email: customer.email })}</p>}
       <div className="checkout-actions">
-        {next && <ButtonLink href={next}>{t('completed.continue')}</ButtonLink>}
-        {session.invoice_id && (
-          <ButtonLink href={`${prefix}/customer/invoice/${session.invoice_id}`}>{t('completed.invoice')}</ButtonLink>
+        {next && <ButtonLink href={next}>{t('continue')}</ButtonLink>}
+        {subscriptions.map(({ id, description }) => (
+          <ButtonLink key={id} href={`${prefix}/customer/subscription/${id}`}>
+            {subscriptions.length > 1 && description ? t('subscriptionOf', { name: description }) : t('subscription')}
+          </ButtonLink>
+        ))}
+        {subscriptions.length === 0 && session.invoice_id && (
+          <ButtonLink href={`${prefix}/customer/invoice/${session.invoice_id}`}>{t('invoice')}</ButtonLink>
         )}
         {!next && (
           <ButtonLink look="quiet" href={`${prefix}/`}>
-            {t('completed.next')}
+            {t('next')}
           </ButtonLink>
         )}
       </div>

@@ -25,8 +25,7 @@ interface OrderFormProps {
 export function OrderForm({ order, form, payment, user, storeName, onSignedIn }: OrderFormProps) {
   const [pointing, setPointing] = useState<{ at: FieldName[] } | null>(null);
   const summary = useRef<HTMLDivElement>(null);
-  const sending =
-    payment.phase.name === 'submitting' || payment.phase.name === 'wallet' || payment.phase.name === 'card';
+  const sending = ['submitting', 'wallet', 'card', 'fast'].includes(payment.phase.name);
   const card = paysByCard(order.option);
 
   // One wrong field is focused; several are listed first.
@@ -52,8 +51,8 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
       <ProblemBanner payment={payment} />
       {pointing && pointing.at.length > 1 && <ErrorSummary ref={summary} form={form} />}
       {user && <Fields form={form} />}
-      <Methods order={order} free={order.total === '0'} />
-      <p className="checkout-detail">{user ? t(card ? 'form.cardNote' : 'form.walletNote') : t('form.connectHint')}</p>
+      <Methods order={order} free={order.payment === '0'} />
+      <p className="checkout-detail">{t(noteOf(order, Boolean(user), card))}</p>
       <div className="checkout-pay">
         <Button type="submit" look="primary" wide busy={sending} disabled={Boolean(user) && order.blocked}>
           {user
@@ -69,8 +68,16 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
 
 const WAITING: Partial<Record<Phase['name'], Key>> = { wallet: 'form.waitingWallet', card: 'form.waitingCard' };
 
+function noteOf(order: Order, signedIn: boolean, card: boolean): Key {
+  if (!signedIn) return 'form.connectHint';
+  if (order.recurring) return card ? 'form.cardNoteRecurring' : 'form.walletNoteRecurring';
+  return card ? 'form.cardNote' : 'form.walletNote';
+}
+
 function payLabel(order: Order): string {
-  if (order.total === '0') return t(order.recurring ? 'form.startTrial' : 'form.confirmFree');
+  if (order.total === '0')
+    return t(order.trial ? 'form.startTrial' : order.recurring ? 'form.start' : 'form.confirmFree');
+  if (order.trial && order.payment === '0') return t('form.startTrialStake', { amount: order.totalText });
   return t(order.recurring ? 'form.subscribe' : 'form.pay', { amount: order.totalText });
 }
 
@@ -125,6 +132,11 @@ function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
     <Alert ref={banner} tone="danger" urgent title={t('error.failedTitle')}>
       <p>{problem.text}</p>
       <p>{t('error.unchanged')}</p>
+      {problem.crossSell && (
+        <p>
+          <a href="#cross-sell">{t('error.crossSell')}</a>
+        </p>
+      )}
     </Alert>
   );
 }

@@ -6,17 +6,28 @@ import { formatAmount, formatMoney, isNational } from '@/lib/amount';
 import { useAppTexts } from '../hooks/use-app-texts';
 import { useNarrow } from '../hooks/use-narrow';
 import type { Order } from '../hooks/use-order';
-import { lineAmount, pricedAs, priceText } from '../rules/price';
+import { extrasPart } from '../parts-later';
+import { lineAmount, pricedAs, priceSuffix, priceText } from '../rules/price';
 import { parseQuantity, type QuantityError, quantityRange } from '../rules/quantity';
 import { say, t } from '../text';
-import type { Currency, LineItem } from '../wire';
+import type { Currency, LineItem, Price } from '../wire';
 import { Picture } from './picture';
 
 /** SPEC.md 9: on a phone the list folds from this many items on. */
 const FOLDED_FROM = 3;
 
+interface SummaryProps {
+  order: Order;
+  sessionId: string;
+  /** What is offered beside the order. */
+  crossSell: Price | null;
+  /** The order needs it. */
+  required: boolean;
+}
+
 /** Left, on ground: who is paid, what for, and the total, large. */
-export function Summary({ order }: { order: Order }) {
+export function Summary({ order, sessionId, crossSell, required }: SummaryProps) {
+  const extras = extrasPart.loaded;
   const narrow = useNarrow();
   const [unfolded, setUnfolded] = useState(false);
   const listId = useId();
@@ -29,10 +40,14 @@ export function Summary({ order }: { order: Order }) {
       <div className="checkout-summary-inner" key={order.shakes} data-shake={order.shakes > 0 || undefined}>
         <h1 id="order-heading">{say(order.headline)}</h1>
         <p className="checkout-total money" data-testid="total">
-          <span className="unseen">{t('order.total')} </span>
-          {currency && <Total amount={order.total} currency={currency} />}
+          {order.large ?? (
+            <>
+              <span className="unseen">{t('order.total')} </span>
+              {currency && <Total amount={order.recurring ? order.payment : order.total} currency={currency} />}
+            </>
+          )}
         </p>
-        {order.trialText && <p className="checkout-detail">{order.trialText}</p>}
+        {order.then && <p className="checkout-detail">{order.then}</p>}
         {folds && (
           <button
             type="button"
@@ -46,9 +61,18 @@ export function Summary({ order }: { order: Order }) {
           </button>
         )}
         <ul id={listId} className="checkout-items" aria-label={t('order.items')} hidden={!shown}>
-          {items.map((item) => currency && <Item key={item.price_id} item={item} order={order} currency={currency} />)}
+          {items.map(
+            (item) =>
+              currency && (
+                <Item key={item.price_id} item={item} order={order} currency={currency} sessionId={sessionId} />
+              ),
+          )}
         </ul>
-        {items.length > 1 && currency && (
+        {extras && crossSell && currency && (
+          <extras.CrossSell offer={crossSell} order={order} sessionId={sessionId} required={required} />
+        )}
+        {extras && currency && order.recurring && <extras.Sums order={order} currency={currency} />}
+        {items.length > 1 && currency && !order.recurring && (
           <dl className="checkout-sums">
             <dt>{t('order.total')}</dt>
             <dd className="money">{order.totalText}</dd>
@@ -84,12 +108,22 @@ function quantityText(error: QuantityError, item: LineItem): string {
   return `${t(title)}. ${t(hint, { count })}`;
 }
 
-function Item({ item, order, currency }: { item: LineItem; order: Order; currency: Currency }) {
+interface ItemProps {
+  item: LineItem;
+  order: Order;
+  currency: Currency;
+  sessionId: string;
+}
+
+function Item({ item, order, currency, sessionId }: ItemProps) {
+  const extras = extrasPart.loaded;
   const locale = useLocale();
   const price = pricedAs(item);
-  const texts = useAppTexts(price.product?.app_did);
-  const name = texts?.title ?? price.product?.name ?? item.price_id;
-  const description = texts?.description ?? price.product?.description;
+  const own = locale === 'zh' ? price.product?.metadata : undefined;
+  const texts = useAppTexts(own?.name_zh ? null : price.product?.app_did);
+  const name = own?.name_zh ?? texts?.title ?? price.product?.name ?? item.price_id;
+  const description = own?.description_zh ?? texts?.description ?? price.product?.description;
+  const suffix = price.type === 'recurring' ? priceSuffix(price) : '';
   const range = quantityRange(item);
   const refused = order.quantityErrors[item.price_id];
   const [unreadable, setUnreadable] = useState(false);
@@ -142,8 +176,12 @@ function Item({ item, order, currency }: { item: LineItem; order: Order; currenc
             )}
           </>
         )}
+        {extras && <extras.ItemExtras item={item} order={order} currency={currency} sessionId={sessionId} />}
       </div>
-      <p className="checkout-item-amount money">{formatMoney(lineAmount(item, currency.id), currency, locale)}</p>
+      <p className="checkout-item-amount money">
+        {formatMoney(lineAmount(item, currency.id), currency, locale)}
+        {suffix && <small className="checkout-detail">{suffix}</small>}
+      </p>
     </li>
   );
 }

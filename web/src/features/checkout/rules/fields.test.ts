@@ -20,6 +20,7 @@ const context = (changes: Partial<FieldContext> = {}): FieldContext => ({
   card: false,
   locale: 'en',
   readPhone: patternReader,
+  isPostalCode,
   ...changes,
 });
 const known = prefilled({ name: 'Mei', email: 'mei@example.com' }, null, 'us');

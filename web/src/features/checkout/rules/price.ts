@@ -1,7 +1,17 @@
-import { formatMoney, toUnits } from '@/lib/amount';
+import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
 import { type Phrase, say, t } from '../text';
-import type { Currency, CustomUnitAmount, LineItem, Price, SubscriptionData } from '../wire';
-import { recurringSuffix } from './recurring';
+import type {
+  Currency,
+  CustomUnitAmount,
+  Due,
+  LineItem,
+  PaymentMethod,
+  Price,
+  Recurring,
+  SubscriptionData,
+  Tier,
+} from '../wire';
+import { recurringPhrase, recurringSuffix } from './recurring';
 
 function customPreset(custom: CustomUnitAmount | null | undefined): string | null {
   return custom?.preset ?? custom?.presets?.[0] ?? null;
@@ -80,9 +90,34 @@ export function orderAmount(items: LineItem[], currencyId: string, trialing: boo
   return { total: total.toString(), renew: renew.toString() };
 }
 
+function tiersOf(price: Price, currencyId: string): Tier[] {
+  const option = price.currency_options?.find((it) => it.currency_id === currencyId);
+  return option?.tiers ?? (price.currency_id === currencyId ? price.tiers : null) ?? [];
+}
+
+/** Graduated: each unit by its own tier and each tier's flat amount once. Volume: all by the tier of the quantity. */
+function tieredUnits(tiers: Tier[], volume: boolean, quantity: bigint): bigint {
+  let below = 0n;
+  let sum = 0n;
+  for (const tier of tiers) {
+    const end = tier.up_to ? BigInt(tier.up_to) : quantity;
+    const last = quantity <= end;
+    const counted = volume ? quantity : (last ? quantity : end) - below;
+    const part = toUnits(tier.unit_amount) * counted + toUnits(tier.flat_amount);
+    sum = volume ? part : sum + part;
+    if (last) break;
+    below = end;
+  }
+  return quantity > 0n ? sum : 0n;
+}
+
 function lineUnits(item: LineItem, currencyId: string): bigint {
   if (item.custom_amount) return toUnits(item.custom_amount);
-  return toUnits(unitAmount(pricedAs(item), currencyId)) * BigInt(item.quantity);
+  const price = pricedAs(item);
+  const quantity = BigInt(item.quantity);
+  const tiers = price.tiers_mode ? tiersOf(price, currencyId) : [];
+  if (tiers.length > 0) return tieredUnits(tiers, price.tiers_mode === 'volume', quantity);
+  return toUnits(unitAmount(price, currencyId)) * quantity;
 }
 
 /** The amount of one line of the order, in base units. */
@@ -95,13 +130,89 @@ export function priceText(price: Price, currency: Currency, quantity: number, lo
   if (isCustom(price)) return t('price.custom', { symbol: currency.symbol });
   const amount = (toUnits(unitAmount(price, currency.id)) * BigInt(quantity)).toString();
   const parts = [formatMoney(amount, currency, locale)];
-  const metered = price.recurring?.usage_type === 'metered';
+  parts.push(priceSuffix(price));
+  return parts.join(' ').trimEnd();
+}
+
+export const isMetered = (price: Price) => price.recurring?.usage_type === 'metered';
+
+/** What stands behind the amount of a price: "/ seat / month", nothing for one that is paid once without a unit. */
+export function priceSuffix(price: Price): string {
+  const parts: string[] = [];
   if (price.product?.unit_label) parts.push(`/ ${price.product.unit_label}`);
-  else if (metered) parts.push(t('price.perUnit'));
-  if (price.type === 'recurring' && price.recurring) {
-    parts.push(say(recurringSuffix(price.recurring)));
-  }
+  else if (isMetered(price)) parts.push(t('price.perUnit'));
+  if (price.type === 'recurring' && price.recurring) parts.push(say(recurringSuffix(price.recurring)));
   return parts.join(' ');
+}
+
+export interface Renewal {
+  rhythm: Recurring;
+  /** Base units that are certain; use comes on top of it. */
+  amount: string;
+  metered: boolean;
+}
+
+/** What is paid again and again, by rhythm. */
+export function renewals(items: LineItem[], currencyId: string): Renewal[] {
+  const found: Renewal[] = [];
+  for (const item of items) {
+    const price = pricedAs(item);
+    const rhythm = price.recurring;
+    if (price.type !== 'recurring' || !rhythm) continue;
+    let renewal = found.find(
+      ({ rhythm: it }) => it.interval === rhythm.interval && it.interval_count === rhythm.interval_count,
+    );
+    if (!renewal) {
+      renewal = { rhythm, amount: '0', metered: false };
+      found.push(renewal);
+    }
+    if (isMetered(price)) renewal.metered = true;
+    else renewal.amount = (toUnits(renewal.amount) + lineUnits(item, currencyId)).toString();
+  }
+  return found;
+}
+
+/** "1.5 TBA per month", "per month based on usage", "1.5 TBA per month plus usage". */
+export function renewalText({ rhythm, amount, metered }: Renewal, currency: Currency, locale: string): string {
+  const interval = say(recurringPhrase(rhythm));
+  if (amount === '0' && metered) return t('price.byUsage', { interval });
+  const text = t('price.renewal', { amount: formatMoney(amount, currency, locale), interval });
+  return metered ? t('price.plusUsage', { amount: text }) : text;
+}
+
+/** What a wallet stakes for a subscription, in base units: what the seller asks for, else one period of all that recurs. */
+export function stakeAmount(
+  items: LineItem[],
+  { currency, method }: { currency: Currency; method: PaymentMethod },
+  data: SubscriptionData | null | undefined,
+): string {
+  const recurs = items.some((item) => pricedAs(item).type === 'recurring');
+  if (!recurs || method.type !== 'arcblock' || data?.no_stake) return '0';
+  const asked = [data?.billing_threshold_amount, data?.min_stake_amount].map((it) =>
+    toUnits(parseDecimal(String(it ?? 0), currency.decimal)),
+  );
+  const least = asked.reduce((a, b) => (a > b ? a : b), 0n);
+  return least > 0n ? least.toString() : orderAmount(items, currency.id, false).renew;
+}
+
+/** What is due, as the server reckons it where it has, else as we do. */
+export function dueOf(
+  items: LineItem[],
+  option: { currency: Currency; method: PaymentMethod },
+  terms: { trialing: boolean; data: SubscriptionData | null | undefined; told: Due | null | undefined },
+): OrderAmount & { stake: string } {
+  const own = orderAmount(items, option.currency.id, terms.trialing);
+  const stake = option.method.type === 'arcblock' ? terms.told?.stake : '0';
+  return {
+    total: terms.told?.now ?? own.total,
+    renew: terms.told?.renew ?? own.renew,
+    stake: stake ?? stakeAmount(items, option, terms.data),
+  };
+}
+
+/** Products are named in English; some sellers give a Chinese name as well. */
+export function productName(price: Price, locale: string): string | undefined {
+  return (locale === 'zh' && price.product?.metadata?.name_zh) || price.product?.name;
 }
 
 /** Who is paid: the statement descriptor of the first product, else the store. */
@@ -111,12 +222,12 @@ export function payeeOf(items: LineItem[], storeName: string): string {
 }
 
 /** The line above the amount: what the visitor is about to do. */
-export function headline(items: LineItem[], payee: string, trial: Trial | null): Phrase {
+export function headline(items: LineItem[], payee: string, trial: Trial | null, locale = 'en'): Phrase {
   const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
   const first = recurring[0];
   if (!first) return { key: 'headline.pay', values: { payee } };
   if (recurring.length < items.length) return { key: 'headline.pay', values: { payee } };
-  const name = pricedAs(first).product?.name ?? payee;
+  const name = productName(pricedAs(first), locale) ?? payee;
   const verb = trial ? 'try' : 'subscribe';
   if (recurring.length === 1) return { key: `headline.${verb}`, values: { name } };
   return { key: `headline.${verb}More`, values: { name, n: recurring.length - 1 } };

@@ -1,0 +1,80 @@
+use super::model::{RefundInputModel, RefundModel, refund};
+use crate::auth::{Reader, Writes, resources};
+use crate::exact::ExactJson;
+use crate::problem::Problem;
+use crate::routes::input::page;
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::param::{Path, Query};
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use souk_domain::shared::{CustomerId, RefundId};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "RefundList")]
+pub struct RefundListModel {
+    pub count: u64,
+    pub list: Vec<RefundModel>,
+}
+
+pub struct RefundsApi;
+
+#[OpenApi(prefix_path = "/api/refunds")]
+impl RefundsApi {
+    /// Give money of a payment back, the way it came. It is on its way when this answers.
+    #[oai(path = "/", method = "post")]
+    async fn create(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Refunds>,
+        input: ExactJson<RefundInputModel>,
+    ) -> Result<Json<RefundModel>, Problem> {
+        let intent = input.0.payment_intent_id.clone().unwrap_or_default();
+        Ok(Json(refund(&app, writes.mode, &intent, input.0).await?))
+    }
+
+    /// Refunds, newest first: a customer's own, or those of the store.
+    #[oai(path = "/", method = "get")]
+    async fn list(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::Refunds>,
+        customer_id: Query<Option<String>>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        starting_after: Query<Option<String>>,
+    ) -> Result<Json<RefundListModel>, Problem> {
+        let page = page::<RefundId>(number.0, page_size.0, starting_after.0)?;
+        let mut unit = app.ctx.store.read().await?;
+        let named = customer_id.0.filter(|named| !named.is_empty()).map(|named| CustomerId::parse(&named)).transpose()?;
+        let customer = match &reader {
+            _ if reader.is_store() => named,
+            Reader::Person(caller, mode) => match unit.customers().find_by_did(*mode, &caller.user.did).await? {
+                Some(own) if named.as_ref().is_none_or(|named| *named == own.id) => Some(own.id),
+                Some(_) => return Err(Problem::forbidden()),
+                None => return Ok(Json(RefundListModel { count: 0, list: Vec::new() })),
+            },
+            Reader::Key(..) => named,
+        };
+        let found = unit.refunds().list(reader.mode(), customer.as_ref(), &page).await?;
+        Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }))
+    }
+
+    /// One refund.
+    #[oai(path = "/:id", method = "get")]
+    async fn retrieve(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::Refunds>,
+        id: Path<String>,
+    ) -> Result<Json<RefundModel>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let refund = unit.refunds().find(&RefundId::parse(&id)?).await?.ok_or_else(Problem::not_found)?;
+        let customer = unit.customers().find(&refund.customer_id).await?.ok_or_else(Problem::not_found)?;
+        match reader.may_read(&customer.did, refund.mode) {
+            true => Ok(Json(RefundModel::from(&refund))),
+            false => Err(Problem::not_found()),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+use crate::auth::{Reads, Writes, resources};
+use crate::problem::Problem;
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use souk_domain::billing::{self, Step, TestClock};
+use souk_domain::customer::Customer;
+use souk_domain::shared::{ClockId, CustomerId, MAX_PAGE_SIZE, Mode, Timestamp};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "TestClockInput")]
+pub struct ClockInputModel {
+    pub customer_id: String,
+    pub name: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "TestClockAdvance")]
+pub struct AdvanceModel {
+    /// Unix seconds.
+    pub to: Option<i64>,
+    /// day, next_invoice or year, where `to` is absent.
+    pub by: Option<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "TestClockEvent")]
+pub struct EventModel {
+    pub at: i64,
+    pub what: String,
+    /// The subscription or invoice it happened to.
+    pub subject: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "TestClockCustomer")]
+pub struct ClockCustomerModel {
+    pub did: String,
+    pub name: String,
+    pub email: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "TestClock")]
+pub struct ClockModel {
+    pub id: String,
+    pub object: String,
+    pub name: String,
+    pub customer_id: String,
+    pub customer: Option<ClockCustomerModel>,
+    pub now: i64,
+    /// ready or advancing.
+    pub status: String,
+    pub target: Option<i64>,
+    /// Newest last.
+    pub story: Vec<EventModel>,
+    pub created_at: String,
+}
+
+impl ClockModel {
+    fn new(clock: &TestClock, customer: Option<&Customer>) -> Self {
+        let event =
+            |event: &billing::ClockEvent| EventModel { at: event.at.seconds(), what: event.what.clone(), subject: event.subject.clone() };
+        Self {
+            id: clock.id.to_string(),
+            object: "test_clock".to_owned(),
+            name: clock.name.clone(),
+            customer_id: clock.customer_id.to_string(),
+            customer: customer.map(|customer| ClockCustomerModel {
+                did: customer.did.to_string(),
+                name: customer.name.clone(),
+                email: customer.email.clone(),
+            }),
+            now: clock.now.seconds(),
+            status: if clock.target.is_some() { "advancing" } else { "ready" }.to_owned(),
+            target: clock.target.map(Timestamp::seconds),
+            story: clock.story.iter().map(event).collect(),
+            created_at: clock.created_at.to_iso(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "TestClockList")]
+pub struct ClockListModel {
+    pub count: u64,
+    pub list: Vec<ClockModel>,
+}
+
+pub struct TestClocksApi;
+
+#[OpenApi(prefix_path = "/api/test-clocks")]
+impl TestClocksApi {
+    /// Put a test-mode customer on a clock of their own, which stands at the present.
+    #[oai(path = "/", method = "post")]
+    async fn create(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::TestClocks>,
+        input: Json<ClockInputModel>,
+    ) -> Result<Json<ClockModel>, Problem> {
+        let customer = CustomerId::parse(&input.customer_id)?;
+        let clock = billing::create_clock(&app.ctx, writes.mode, &customer, &input.name).await?;
+        shown(&app, &clock).await
+    }
+
+    /// The test clocks, newest first.
+    #[oai(path = "/", method = "get")]
+    async fn list(&self, app: Data<&Arc<App>>, reads: Reads<resources::TestClocks>) -> Result<Json<ClockListModel>, Problem> {
+        if reads.mode.is_live() {
+            return Ok(Json(ClockListModel { count: 0, list: Vec::new() }));
+        }
+        let mut unit = app.ctx.store.read().await?;
+        let clocks = unit.clocks().list(Mode::Test, MAX_PAGE_SIZE).await?;
+        let ids: Vec<_> = clocks.iter().map(|clock| clock.customer_id.clone()).collect();
+        let customers = unit.customers().find_all(&ids).await?;
+        let model = |clock: &TestClock| ClockModel::new(clock, customers.iter().find(|customer| customer.id == clock.customer_id));
+        Ok(Json(ClockListModel { count: clocks.len() as u64, list: clocks.iter().map(model).collect() }))
+    }
+
+    /// One clock, and what happened when.
+    #[oai(path = "/:id", method = "get")]
+    async fn retrieve(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::TestClocks>,
+        id: Path<String>,
+    ) -> Result<Json<ClockModel>, Problem> {
+        let clock = own(&app, reads.mode, &id).await?;
+        shown(&app, &clock).await
+    }
+
+    /// Advance a clock, by two years at most. What would have happened meanwhile happens in the background, in order.
+    #[oai(path = "/:id/advance", method = "post")]
+    async fn advance(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::TestClocks>,
+        id: Path<String>,
+        advance: Json<AdvanceModel>,
+    ) -> Result<Json<ClockModel>, Problem> {
+        let clock = own(&app, writes.mode, &id).await?;
+        let step = match (advance.to, advance.by.as_deref()) {
+            (Some(to), _) => Step::To(Timestamp::from_seconds(to)),
+            (None, Some("day")) => Step::Day,
+            (None, Some("year")) => Step::Year,
+            (None, Some("next_invoice")) => Step::NextInvoice,
+            (None, _) => return Err(Problem::bad("Either to or by must be provided")),
+        };
+        let clock = billing::step_clock(&app.ctx, &clock.id, step).await?;
+        shown(&app, &clock).await
+    }
+}
+
+async fn own(app: &App, mode: Mode, id: &str) -> Result<TestClock, Problem> {
+    let found = app.ctx.store.read().await?.clocks().find(&ClockId::parse(id)?).await?;
+    found.filter(|_| !mode.is_live()).ok_or_else(Problem::not_found)
+}
+
+async fn shown(app: &App, clock: &TestClock) -> Result<Json<ClockModel>, Problem> {
+    let customer = app.ctx.store.read().await?.customers().find(&clock.customer_id).await?;
+    Ok(Json(ClockModel::new(clock, customer.as_ref())))
+}

@@ -1,0 +1,5 @@
+//! What metered items were used.
+
+mod api;
+
+pub use api::UsageRecordsApi;

@@ -1,0 +1,67 @@
+//! Putting a test-mode customer on a clock of their own, and advancing it.
+
+use super::advance::AdvanceError;
+use super::{ManageError, TestClock, aim_clock};
+use crate::context::Context;
+use crate::shared::{ClockId, CustomerId, Mode, StorageError, Timestamp, check_name};
+use std::time::Duration;
+
+/// How far a clock is advanced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    To(Timestamp),
+    Day,
+    /// 365 days.
+    Year,
+    /// To when the engine has something to do next.
+    NextInvoice,
+}
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// Gives a customer a clock that stands at the present. All their subscriptions live by it from now on.
+pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name: &str) -> Result<TestClock, ManageError> {
+    let name = check_name("name", name)?;
+    if mode.is_live() {
+        return Err(ManageError::LiveClock);
+    }
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let found = unit.customers().find(customer).await?;
+    let customer = found.filter(|customer| customer.mode == mode).ok_or(ManageError::NotFound)?;
+    let clock = TestClock {
+        id: ClockId::new(now, ctx.random.as_ref()),
+        name,
+        customer_id: customer.id,
+        now,
+        target: None,
+        story: Vec::new(),
+        created_at: now,
+    };
+    match unit.clocks().insert(&clock).await {
+        Err(StorageError::Duplicate(_)) => return Err(ManageError::ClockTaken),
+        inserted => inserted?,
+    }
+    unit.clocks().adopt(&clock).await?;
+    unit.commit().await?;
+    Ok(clock)
+}
+
+/// Asks for a clock to be advanced; it happens in the background.
+pub async fn step_clock(ctx: &Context, id: &ClockId, step: Step) -> Result<TestClock, AdvanceError> {
+    let mut unit = ctx.store.read().await?;
+    let clock = unit.clocks().find(id).await?.ok_or(AdvanceError::NotFound)?;
+    let target = match step {
+        Step::To(at) => at,
+        Step::Day => clock.now.plus(DAY),
+        Step::Year => clock.now.plus(DAY * 365),
+        Step::NextInvoice => {
+            let due = unit.subscriptions().next_due(id).await?.ok_or(AdvanceError::BadTarget)?;
+            due.max(clock.now.plus(Duration::from_secs(1)))
+        }
+    };
+    drop(unit);
+    aim_clock(ctx, id, target).await?;
+    let found = ctx.store.read().await?.clocks().find(id).await?;
+    found.ok_or(AdvanceError::NotFound)
+}

@@ -1,0 +1,88 @@
+//! Reporting what a metered item was used.
+
+use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, renew::usage_of, time_of};
+use crate::context::Context;
+use crate::pricing::{Aggregate, Usage};
+use crate::shared::{Mode, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
+use crate::storage::UnitOfWork;
+
+/// The most units of one record.
+pub const USAGE_MAX: u64 = 1_000_000_000_000;
+/// The most characters of a sender's own name of a record.
+const IDENTIFIER_MAX: usize = 128;
+/// How many periods a summary tells about.
+pub const SUMMARY_MAX: u32 = 12;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageReport {
+    pub item: SubscriptionItemId,
+    pub quantity: u64,
+    pub action: UsageAction,
+    /// `None`: now.
+    pub at: Option<Timestamp>,
+    /// The sender's own name of it: the same one counts once.
+    pub identifier: Option<String>,
+}
+
+/// A metered item of this mode, with how its usage counts.
+async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<(Subscription, Aggregate), ManageError> {
+    let found = unit.subscriptions().of_item(item).await?;
+    let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)?;
+    let item = subscription.items.iter().find(|own| own.id == *item).ok_or(ManageError::NotFound)?;
+    let price = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NotFound)?;
+    match usage_of(&price) {
+        Some(Usage::Metered(aggregate)) => Ok((subscription, aggregate)),
+        _ => Err(ManageError::NotMetered),
+    }
+}
+
+/// Writes a record, once for each identifier: a second one answers the first.
+pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, ManageError> {
+    check_count("quantity", report.quantity, USAGE_MAX)?;
+    let id = UsageRecordId::new(ctx.now(), ctx.random.as_ref());
+    let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
+    let identifier = check_text("identifier", identifier, IDENTIFIER_MAX)?;
+    let mut unit = ctx.store.begin().await?;
+    let (subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
+    // One that was counted already stays counted, however late it comes again.
+    let known = unit.usage().find(&report.item, &identifier).await?;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    let at = report.at.unwrap_or(now);
+    let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
+    if !runs || at > now || !subscription.period.contains(at) {
+        return Err(ManageError::UsageOutOfPeriod);
+    }
+    let record =
+        UsageRecord { id, item_id: report.item.clone(), identifier, quantity: report.quantity, action: report.action, at, created_at: now };
+    if !unit.usage().insert(&record).await? {
+        return Err(ManageError::Contended);
+    }
+    unit.commit().await?;
+    Ok(record)
+}
+
+/// The records of an item, newest first.
+pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    metered(unit.as_mut(), mode, item).await?;
+    Ok(unit.usage().of_item(item, limit).await?)
+}
+
+/// What an item was used in the current period and in those before it, newest first, at most [`SUMMARY_MAX`].
+pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<(Period, u64)>, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let (subscription, aggregate) = metered(unit.as_mut(), mode, item).await?;
+    let mut periods = vec![subscription.period];
+    if let Some(index) = subscription.index {
+        let earlier = (0..index).rev().take(SUMMARY_MAX as usize - 1);
+        periods.extend(earlier.filter_map(|index| period(&subscription.cycle, subscription.anchor, index).ok()));
+    }
+    let mut summary = Vec::with_capacity(periods.len());
+    for span in periods {
+        summary.push((span, unit.usage().used(item, aggregate, span.start, span.end).await?));
+    }
+    Ok(summary)
+}

@@ -1,0 +1,128 @@
+//! What the networks say, against what the store says: no charge is doubled, and none is lost.
+
+use crate::compose::{Failure, Parts};
+use serde_json::Value;
+use souk_adapters::persistence::Session;
+use souk_adapters::verify::Check;
+use souk_domain::payment::{AttemptStatus, MethodKind};
+use souk_domain::shared::{Amount, Mode};
+use std::collections::HashMap;
+
+const PAGE: u32 = 2_000;
+const ATTEMPTS: &str = "SELECT id, kind, purpose, hash, amount, status FROM attempts WHERE id > $1 ORDER BY id LIMIT $2";
+const HELD: &str = "SELECT side, amount FROM journal_postings WHERE account = $1";
+
+/// What a network moved for an attempt.
+#[derive(Debug, Default, Clone, Copy)]
+struct Moved {
+    times: usize,
+    amount: Amount,
+}
+
+pub struct Counted {
+    pub checks: Vec<Check>,
+    pub transfers: usize,
+    pub charges: usize,
+}
+
+/// Asks both networks of the sandbox, and walks through all attempts.
+pub async fn count(parts: &Parts, networks: &str) -> Result<Counted, Failure> {
+    let http = reqwest::Client::builder().no_proxy().build()?;
+    let listed = |path: &'static str| {
+        let request = http.get(format!("{networks}/sandbox/{path}"));
+        async move { Ok::<Value, Failure>(request.send().await?.json().await?) }
+    };
+    let app = parts.app_key.did().as_str();
+    let mut transfers: HashMap<String, Moved> = HashMap::new();
+    for transfer in listed("arcblock/debug/transfers").await?.as_array().into_iter().flatten() {
+        // What customers give to one another is none of ours.
+        if transfer["to"] != app && transfer["from"] != app && transfer["type"] != "fg:t:stake" {
+            continue;
+        }
+        add(&mut transfers, &transfer["hash"], &transfer["amount"])?;
+    }
+    let mut charges: HashMap<String, Moved> = HashMap::new();
+    for charge in listed("stripe/debug/charges").await?.as_array().into_iter().flatten() {
+        add(&mut charges, &charge["attempt"], &charge["amount"])?;
+    }
+    let counted = (transfers.len(), charges.len());
+    let mut session = parts.database.snapshot().await?;
+    let checks = vec![attempts(&mut session, transfers, charges).await?, holdings(parts, &mut session).await?];
+    Ok(Counted { checks, transfers: counted.0, charges: counted.1 })
+}
+
+fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: &Value) -> Result<(), Failure> {
+    let text = amount.as_str().map_or_else(|| amount.to_string(), ToOwned::to_owned);
+    let amount = Amount::parse_base_units(&text)?;
+    let entry = moved.entry(key.as_str().unwrap_or_default().to_uppercase()).or_default();
+    *entry = Moved { times: entry.times + 1, amount: entry.amount.plus(amount)? };
+    Ok(())
+}
+
+/// Each settled attempt was carried out once, for its amount; nothing else was.
+async fn attempts(
+    session: &mut Session,
+    mut transfers: HashMap<String, Moved>,
+    mut charges: HashMap<String, Moved>,
+) -> Result<Check, Failure> {
+    let mut check = Check::of("the networks moved money once for each settled attempt, and for nothing else");
+    let mut after = String::new();
+    loop {
+        let rows = session.query(ATTEMPTS).bind(&after).bind(PAGE).all().await?;
+        let Some(last) = rows.last() else { break };
+        for row in &rows {
+            let (id, kind, purpose): (String, String, String) = (row.get("id")?, row.get("kind")?, row.get("purpose")?);
+            let settled = row.get::<AttemptStatus>("status")? == AttemptStatus::Settled;
+            let moved = match kind.as_str() {
+                "wallet" => transfers.remove(&row.get::<Option<String>>("hash")?.unwrap_or_default().to_uppercase()),
+                "off_session" | "card" => charges.remove(&id.to_uppercase()),
+                // Counted by what the processor holds.
+                _ => continue,
+            };
+            check.of += u64::from(settled);
+            let amount: Amount = row.get("amount")?;
+            // What a wallet gets out of a deposit is not told as an amount of its own.
+            let told = matches!(purpose.as_str(), "payment" | "refund");
+            match moved {
+                None if settled && !amount.is_zero() => check.breaches.push(format!("{id} is settled, and its network moved nothing")),
+                Some(moved) if !settled => check.breaches.push(format!("{id} is not settled, and its network moved {}", moved.amount)),
+                Some(moved) if moved.times != 1 => check.breaches.push(format!("{id} was carried out {} times", moved.times)),
+                Some(moved) if told && moved.amount != amount => {
+                    check.breaches.push(format!("{id} asked for {amount}, its network moved {}", moved.amount));
+                }
+                _ => {}
+            }
+        }
+        after = last.get("id")?;
+    }
+    let strangers = transfers.into_iter().chain(charges);
+    check.breaches.extend(strangers.map(|(key, moved)| format!("{key} moved {} and belongs to no attempt", moved.amount)));
+    Ok(check)
+}
+
+/// What the store holds at each network is what the journal says.
+async fn holdings(parts: &Parts, session: &mut Session) -> Result<Check, Failure> {
+    let mut check = Check::of("the store's account at the ledger holds what the journal says");
+    let mut unit = parts.ctx.store.read().await?;
+    let methods = unit.methods().list(Mode::Test).await?;
+    let currencies = unit.methods().currencies(Mode::Test).await?;
+    for method in methods.iter().filter(|method| method.kind == MethodKind::Arcblock) {
+        let (Some(currency), Some(rail)) =
+            (currencies.iter().find(|currency| currency.method_id == method.id), parts.ctx.networks.wallet(method.kind))
+        else {
+            continue;
+        };
+        let mut held = Amount::ZERO;
+        let mut gone = Amount::ZERO;
+        for row in session.query(HELD).bind(format!("assets:network:{}", method.id)).all().await? {
+            let sum = if row.get::<String>("side")? == "debit" { &mut held } else { &mut gone };
+            *sum = sum.plus(row.get("amount")?)?;
+        }
+        let (booked, holds) = (held.minus(gone)?, rail.balance(method, currency, parts.app_key.did()).await?);
+        check.of += 1;
+        if booked != holds {
+            check.breaches.push(format!("{} holds {holds}, the journal says {booked}", method.id));
+        }
+    }
+    Ok(check)
+}

@@ -1,0 +1,275 @@
+//! The steps of a history: what its customer, its store and its networks do next.
+
+use super::cast::Cast;
+use super::dice::Dice;
+use super::teller::Teller;
+use crate::compose::Failure;
+use souk_domain::access::Wallet;
+use souk_domain::billing::{
+    self, AdvanceError, CancelAt, CancelTerms, Debt, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, RefundOrder, Requester,
+    StakeChoice, Subscription, UsageAction, UsageRecord,
+};
+use souk_domain::context::Context;
+use souk_domain::payment::Grant;
+use souk_domain::shared::{Amount, ClockId, MandateId, Mode, Page, SubscriptionId, Timestamp, UsageRecordId};
+use std::time::Duration;
+
+/// How long a clock, or what is due, is waited for: then the history goes on all the same.
+const PATIENCE: Duration = Duration::from_secs(6);
+const GLANCE: Duration = Duration::from_millis(25);
+/// The most periods of the shortest cycle that pass in one step.
+const PERIODS: u64 = 6;
+
+/// What a bank says when it does not pay.
+const REFUSALS: [&str; 2] = ["insufficient_funds", "generic_decline"];
+/// Bad days of the card processor.
+const CARD_DAYS: [&str; 4] = ["drop_answer", "drop_answer", "error_500", "delay_ms"];
+
+#[derive(Debug, Clone, Copy)]
+enum Deed {
+    Pass,
+    Use,
+    Spend,
+    Earn,
+    Revoke,
+    Permit,
+    BankDeclines,
+    BankPays,
+    BadDay,
+    Cancel,
+    Recover,
+    Pause,
+    Resume,
+    Collect,
+    Refund,
+}
+
+const DEEDS: [Deed; 32] = {
+    use Deed::*;
+    [
+        Pass,
+        Pass,
+        Pass,
+        Pass,
+        Pass,
+        Pass,
+        Pass,
+        Pass,
+        Pass,
+        Pass,
+        Use,
+        Use,
+        Use,
+        Spend,
+        Earn,
+        Earn,
+        Revoke,
+        Permit,
+        Permit,
+        BankDeclines,
+        BankPays,
+        BankPays,
+        BadDay,
+        BadDay,
+        BadDay,
+        Cancel,
+        Recover,
+        Pause,
+        Resume,
+        Resume,
+        Collect,
+        Refund,
+    ]
+};
+
+/// Does the step that the seed says. Done again after a kill, it is what an impatient customer does twice.
+pub async fn act(teller: &Teller, cast: &Cast, step: u32) -> Result<(), Failure> {
+    if step == 0 {
+        return cast.enter(teller).await;
+    }
+    let mut dice = Dice::of(teller.seed, cast.number, step);
+    let ctx = &teller.parts.ctx;
+    let plan = dice.choose(&cast.plans);
+    match dice.pick(&DEEDS) {
+        Deed::Pass => pass(teller, cast, &mut dice).await,
+        Deed::Use => use_metered(ctx, cast, &mut dice, step).await,
+        Deed::Spend if !cast.by_card => teller.spend(cast, u128::from(dice.below(20))).await,
+        Deed::Earn if !cast.by_card => teller.pour(cast.wallet.did()).await,
+        Deed::Revoke if !cast.by_card => teller.revoke(cast).await,
+        Deed::Permit if !cast.by_card => teller.delegate(cast, 1_000).await.map(drop),
+        Deed::BankDeclines if cast.by_card => bank(teller, cast, dice.pick(&REFUSALS)).await,
+        Deed::BankPays if cast.by_card => bank(teller, cast, "").await,
+        Deed::BadDay => bad_day(teller, &mut dice).await,
+        Deed::Cancel => cancel(ctx, &plan.id, &mut dice).await,
+        Deed::Recover => allowed(billing::recover(ctx, &plan.id).await),
+        Deed::Pause => allowed(billing::pause(ctx, &plan.id).await),
+        Deed::Resume => allowed(billing::resume(ctx, &plan.id).await),
+        Deed::Collect if !cast.by_card => collect(teller, cast).await,
+        Deed::Refund => refund(ctx, &plan.id, &mut dice).await,
+        _ => Ok(()),
+    }
+}
+
+/// What a rule refuses is part of the history; what goes wrong is not.
+fn allowed<T>(done: Result<T, ManageError>) -> Result<(), Failure> {
+    match done {
+        Err(error @ (ManageError::Storage(_) | ManageError::Ledger(_) | ManageError::Amount(_) | ManageError::NotFound)) => {
+            Err(error.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Time passes: on the customer's clock, or the engine catches up with everybody's.
+async fn pass(teller: &Teller, cast: &Cast, dice: &mut Dice) -> Result<(), Failure> {
+    let ctx = &teller.parts.ctx;
+    let Some(clock) = &cast.clock else { return caught_up(ctx, cast).await };
+    let span = cast.rhythm().mul_f64(0.3 + 0.01 * dice_f64(dice, PERIODS * 100));
+    let Some(standing) = ctx.store.read().await?.clocks().find(clock).await? else { return Err("the clock is gone".into()) };
+    match billing::aim_clock(ctx, clock, standing.now.plus(span)).await {
+        Ok(()) | Err(AdvanceError::UnderWay) => arrived(ctx, clock).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn dice_f64(dice: &mut Dice, limit: u64) -> f64 {
+    f64::from(u32::try_from(dice.below(limit)).unwrap_or_default())
+}
+
+async fn arrived(ctx: &Context, clock: &ClockId) -> Result<(), Failure> {
+    let until = ctx.now().plus(PATIENCE);
+    while ctx.now() < until {
+        let clock = ctx.store.read().await?.clocks().find(clock).await?;
+        if clock.is_none_or(|clock| clock.target.is_none()) {
+            return Ok(());
+        }
+        tokio::time::sleep(GLANCE).await;
+    }
+    Ok(())
+}
+
+async fn caught_up(ctx: &Context, cast: &Cast) -> Result<(), Failure> {
+    let until = ctx.now().plus(PATIENCE);
+    while ctx.now() < until {
+        let live = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
+        let now = ctx.now();
+        if live.iter().all(|one| one.due_at.is_none_or(|at| at > now)) {
+            return Ok(());
+        }
+        tokio::time::sleep(GLANCE).await;
+    }
+    Ok(())
+}
+
+async fn time_of(ctx: &Context, cast: &Cast) -> Result<Timestamp, Failure> {
+    let mut unit = ctx.store.read().await?;
+    Ok(billing::time_of(ctx, unit.as_mut(), cast.clock.as_ref()).await?)
+}
+
+async fn use_metered(ctx: &Context, cast: &Cast, dice: &mut Dice, step: u32) -> Result<(), Failure> {
+    let at = time_of(ctx, cast).await?;
+    let items: Vec<_> = cast.plans.iter().flat_map(|plan| plan.prices.iter().skip(1)).collect();
+    if items.is_empty() {
+        return Ok(());
+    }
+    let record = UsageRecord {
+        id: UsageRecordId::new(ctx.now(), ctx.random.as_ref()),
+        item_id: dice.choose(&items).item.clone(),
+        identifier: format!("step {step}"),
+        quantity: 1 + dice.below(20),
+        action: if dice.one_in(4) { UsageAction::Set } else { UsageAction::Increment },
+        at,
+        created_at: ctx.now(),
+    };
+    let mut unit = ctx.store.begin().await?;
+    unit.usage().insert(&record).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+async fn bank(teller: &Teller, cast: &Cast, decline_code: &str) -> Result<(), Failure> {
+    let id = MandateId::parse(&format!("man_h{}", cast.number))?;
+    let mandate = teller.parts.ctx.store.read().await?.mandates().find(&id).await?;
+    match mandate.and_then(|mandate| mandate.grant) {
+        Some(Grant::Card(card)) => teller.tell_bank(&card.card, decline_code).await,
+        _ => Ok(()),
+    }
+}
+
+async fn bad_day(teller: &Teller, dice: &mut Dice) -> Result<(), Failure> {
+    let count = 1 + dice.below(2);
+    if dice.one_in(2) {
+        let mode = dice.pick(&["drop_answer", "drop_answer", "drop_request", "refuse", "delay_ms"]);
+        teller.fault("arcblock", mode, count).await
+    } else {
+        teller.fault("stripe", dice.pick(&CARD_DAYS), count).await
+    }
+}
+
+async fn cancel(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(), Failure> {
+    let now = dice.one_in(4);
+    let terms = CancelTerms {
+        at: if now { CancelAt::Now } else { CancelAt::PeriodEnd },
+        refund: if now { dice.pick(&[RefundChoice::None, RefundChoice::Proration, RefundChoice::Last]) } else { RefundChoice::None },
+        stake: if now { dice.pick(&[StakeChoice::None, StakeChoice::Proration, StakeChoice::Slash]) } else { StakeChoice::None },
+        slash_reason: String::new(),
+        feedback: None,
+        comment: String::new(),
+    };
+    allowed(billing::cancel(ctx, Requester::Store, id, &terms).await)
+}
+
+/// Pays all that is overdue, by one transfer.
+async fn collect(teller: &Teller, cast: &Cast) -> Result<(), Failure> {
+    let ctx = &teller.parts.ctx;
+    let payer = Wallet { did: cast.wallet.did().clone(), public_key: cast.wallet.public_key_base58() };
+    let debt = Debt::OfCustomer(cast.customer.clone(), teller.way(false).1.id.clone());
+    let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
+    let asked = match billing::ask_to_collect(ctx, &debt, &payer, nonce).await {
+        Ok(asked) => asked,
+        refused => return allowed(refused),
+    };
+    let Some(signed) = cast.wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount) else {
+        return Err("the transfer cannot be signed".into());
+    };
+    allowed(billing::take_collection(ctx, &debt, &payer, nonce, &signed).await)
+}
+
+async fn refund(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(), Failure> {
+    let filter = InvoiceFilter {
+        statuses: vec![InvoiceStatus::Paid],
+        subscription_id: Some(id.clone()),
+        ignore_zero: true,
+        ..InvoiceFilter::default()
+    };
+    let paid = ctx.store.read().await?.invoices().list(Mode::Test, &filter, &Page::new(None, Some(10))).await?.list;
+    if paid.is_empty() {
+        return Ok(());
+    }
+    let invoice = dice.choose(&paid);
+    let Some(intent) = &invoice.intent_id else { return Ok(()) };
+    let share = Amount::new(invoice.total.base_units() / u128::from(1 + dice.below(3)));
+    let amount = (!share.is_zero()).then_some(share);
+    let order = RefundOrder { amount, reason: "requested_by_customer".to_owned(), description: String::new() };
+    allowed(billing::refund_payment(ctx, Mode::Test, intent, &order).await)
+}
+
+/// The end: whatever still lives is cancelled, so that no time to come belongs to this history. False: something lives on.
+pub async fn end(teller: &Teller, cast: &Cast) -> Result<bool, Failure> {
+    let ctx = &teller.parts.ctx;
+    let live: Vec<Subscription> = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
+    let mut dice = Dice::of(teller.seed, cast.number, u32::MAX - 1);
+    for subscription in &live {
+        let terms = CancelTerms {
+            at: CancelAt::Now,
+            refund: RefundChoice::None,
+            stake: dice.pick(&[StakeChoice::None, StakeChoice::Proration, StakeChoice::Slash]),
+            slash_reason: String::new(),
+            feedback: None,
+            comment: String::new(),
+        };
+        allowed(billing::cancel(ctx, Requester::Store, &subscription.id, &terms).await)?;
+    }
+    let live = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
+    Ok(live.is_empty())
+}

@@ -1,0 +1,248 @@
+//! The process that is started and killed, again and again, and where each history stands meanwhile.
+
+use super::Networks;
+use super::dice::Dice;
+use super::life::Standing;
+use super::scratch::Scratch;
+use crate::compose::Failure;
+use crate::config::HistoryArgs;
+use souk_domain::shared::{Clock, Timestamp};
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::timeout_at;
+
+/// A start that takes longer has gone wrong.
+const START: Duration = Duration::from_secs(30);
+const SHORTEST_LIFE: u64 = 250;
+/// The most that passes between two lives, in seconds.
+const JUMP: u64 = 36 * 3_600;
+const REPORT: Duration = Duration::from_secs(5);
+/// What passes at the end, in days: longer than doubts about a refusal, than the waiting time of a stake, than any back-off.
+const LAST_DAYS: [u64; 12] = [2, 15, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2];
+const LAST_PATIENCE: Duration = Duration::from_secs(20);
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// What must come to its end, each told in a line.
+const OPEN: [&str; 4] = [
+    "SELECT 'attempt ' || id || ' (' || purpose || ', ' || status || ')' AS told FROM attempts WHERE status IN ('open', 'unknown')",
+    "SELECT 'message ' || id || ' (' || topic || ')' AS told FROM outbox WHERE dead_at IS NULL",
+    "SELECT 'clock ' || id AS told FROM test_clocks WHERE target IS NOT NULL",
+    "SELECT 'subscription ' || id AS told FROM subscriptions WHERE status <> 'canceled' AND parked IS NULL",
+];
+
+pub struct Lives<'a> {
+    scratch: &'a Scratch,
+    networks: &'a Networks,
+    args: &'a HistoryArgs,
+    seed: u64,
+    /// Histories under way.
+    standings: BTreeMap<u32, Standing>,
+    begun: u32,
+    ended: u32,
+    number: u32,
+    reported: Instant,
+    pub kills: u32,
+    pub steps: u64,
+    pub troubles: Vec<String>,
+}
+
+struct Life {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl<'a> Lives<'a> {
+    pub fn new(scratch: &'a Scratch, networks: &'a Networks, args: &'a HistoryArgs, seed: u64) -> Self {
+        Self {
+            scratch,
+            networks,
+            args,
+            seed,
+            standings: BTreeMap::new(),
+            begun: 0,
+            ended: 0,
+            number: 0,
+            reported: Instant::now(),
+            kills: 0,
+            steps: 0,
+            troubles: Vec::new(),
+        }
+    }
+
+    /// Life after life, until each history has met its kills and come to its end.
+    pub async fn until_all_have_ended(&mut self) -> Result<(), Failure> {
+        while self.ended < self.args.history {
+            let mut dice = Dice::of(self.seed, u32::MAX, self.number);
+            self.number += 1;
+            self.networks.clock.jump(dice.below(JUMP));
+            if self.args.wipe_queue && dice.one_in(3) {
+                self.scratch.wipe_queue();
+            }
+            let mut life = self.start(self.args.at_once)?;
+            if dice.one_in(8) {
+                // Killed while it starts.
+                tokio::time::sleep(Duration::from_millis(dice.below(400))).await;
+            } else {
+                self.opened(&mut life).await?;
+                let length = Duration::from_millis(SHORTEST_LIFE + dice.below(self.args.life.saturating_sub(SHORTEST_LIFE)));
+                self.listen(&mut life, Instant::now() + length).await?;
+                self.kills += 1;
+                self.standings.values_mut().for_each(|standing| standing.met += 1);
+            }
+            self.kill(life).await?;
+            self.report();
+        }
+        Ok(())
+    }
+
+    /// Days pass, workers work, nobody does anything new, nobody is killed at a bad moment.
+    pub async fn until_nothing_is_open(&mut self) -> Result<(), Failure> {
+        self.begun = self.args.history;
+        let mut left = Vec::new();
+        for days in LAST_DAYS {
+            self.networks.clock.jump(days * 86_400);
+            let mut life = self.start(0)?;
+            self.opened(&mut life).await?;
+            let until = Instant::now() + LAST_PATIENCE;
+            loop {
+                self.listen(&mut life, Instant::now() + GLANCE).await?;
+                left = self.left().await?;
+                if left.is_empty() || Instant::now() > until {
+                    break;
+                }
+            }
+            self.kill(life).await?;
+            eprintln!("{days} days later: {} left open", left.len());
+            if left.is_empty() && days < 15 && self.stakes_are_back().await? {
+                return Ok(());
+            }
+        }
+        self.troubles.extend(left.into_iter().map(|left| format!("{left} never came to its end")));
+        Ok(())
+    }
+
+    fn start(&self, at_once: usize) -> Result<Life, Failure> {
+        let folder = &self.scratch.common.data;
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("lives.log"))?;
+        let stories: Vec<_> = self.standings.values().map(ToString::to_string).collect();
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("history-life").arg("--data").arg(folder).args(["--networks", &self.networks.address]);
+        let numbers = [
+            ("--ahead", self.networks.clock.seconds()),
+            ("--seed", self.seed),
+            ("--kills", u64::from(self.args.kills)),
+            ("--histories", u64::from(self.args.history)),
+            ("--begun", u64::from(self.begun)),
+            ("--at-once", at_once as u64),
+        ];
+        for (option, number) in numbers {
+            command.arg(option).arg(number.to_string());
+        }
+        if !stories.is_empty() {
+            command.arg("--stories").arg(stories.join(","));
+        }
+        for (variable, value) in [("DATABASE_URL", &self.scratch.common.database_url), ("REDIS_URL", &self.scratch.common.redis_url)] {
+            match value {
+                Some(value) => command.env(variable, value),
+                None => command.env_remove(variable),
+            };
+        }
+        command.env_remove("SOUK_SECRET_KEY").env_remove("SMTP_URL").env("NO_COLOR", "1");
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true).spawn()?;
+        let output = child.stdout.take().ok_or("the process has no output")?;
+        Ok(Life { child, lines: BufReader::new(output).lines() })
+    }
+
+    async fn opened(&mut self, life: &mut Life) -> Result<(), Failure> {
+        let until = tokio::time::Instant::now() + START;
+        loop {
+            match timeout_at(until, life.lines.next_line()).await {
+                Ok(Ok(Some(line))) if line == "open" => return Ok(()),
+                Ok(Ok(Some(line))) => self.heard(&line),
+                _ => return Err(format!("a life did not begin; see {}/lives.log", self.scratch.common.data.display()).into()),
+            }
+        }
+    }
+
+    /// Hears what is told until then, or until all histories have ended.
+    async fn listen(&mut self, life: &mut Life, until: Instant) -> Result<(), Failure> {
+        let ended_before = self.ended;
+        while self.ended == ended_before || self.ended < self.args.history {
+            match timeout_at(until.into(), life.lines.next_line()).await {
+                Err(_) => return Ok(()),
+                Ok(Ok(Some(line))) => self.heard(&line),
+                Ok(_) => return Err(format!("a life ended by itself; see {}/lives.log", self.scratch.common.data.display()).into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// SIGKILL; what was told before it still counts.
+    async fn kill(&mut self, mut life: Life) -> Result<(), Failure> {
+        life.child.kill().await?;
+        while let Ok(Some(line)) = life.lines.next_line().await {
+            self.heard(&line);
+        }
+        Ok(())
+    }
+
+    fn heard(&mut self, line: &str) {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let mut numbers = rest.split(' ').map_while(|text| text.parse::<u32>().ok());
+        let number = numbers.next().unwrap_or_default();
+        match word {
+            "begun" => {
+                self.begun = self.begun.max(number + 1);
+                self.standings.insert(number, Standing { number, step: 0, met: 0 });
+            }
+            "at" => {
+                if let (Some(standing), Some(step)) = (self.standings.get_mut(&number), numbers.next()) {
+                    standing.step = step;
+                    self.steps += 1;
+                }
+            }
+            "ended" => self.ended += u32::from(self.standings.remove(&number).is_some()),
+            "trouble" => {
+                eprintln!("{line}");
+                self.troubles.push(rest.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    fn report(&mut self) {
+        if self.reported.elapsed() > REPORT {
+            self.reported = Instant::now();
+            eprintln!(
+                "{} of {} histories have ended, {} are under way; {} kills",
+                self.ended,
+                self.args.history,
+                self.standings.len(),
+                self.kills
+            );
+        }
+    }
+
+    async fn left(&self) -> Result<Vec<String>, Failure> {
+        let mut left = Vec::new();
+        for sql in OPEN {
+            let rows = self.networks.parts.database.read().await?.query(sql).all().await?;
+            for row in &rows {
+                left.push(row.get("told")?);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Nothing that lives by everybody's time waits any more.
+    async fn stakes_are_back(&self) -> Result<bool, Failure> {
+        let now: Timestamp = self.networks.clock.now();
+        let waiting = "SELECT count(*) AS n FROM subscriptions WHERE clock_id IS NULL AND parked IS NULL AND due_at <= $1";
+        let long_after = now.plus(Duration::from_secs(20 * 86_400));
+        let row = self.networks.parts.database.read().await?.query(waiting).bind(long_after).one().await?;
+        Ok(row.get::<u64>("n")? == 0)
+    }
+}

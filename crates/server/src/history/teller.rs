@@ -1,0 +1,209 @@
+//! What a customer does at the networks by themselves: their wallet, their card, the sandbox's bad days.
+
+use super::cast::Cast;
+use crate::compose::{Failure, Parts};
+use reqwest::Client;
+use serde_json::{Value, json};
+use souk_adapters::arcblock::{Itx, RevokeDelegateTx, TestWallet, TokenInput, TransferV2Tx, transaction_hash};
+use souk_adapters::identity::delegation_address;
+use souk_adapters::sandbox::ledger::CHAIN_ID;
+use souk_domain::access::Did;
+use souk_domain::payment::{
+    CardHolder, Currency, Grant, MandateAsk, Method, MethodKind, MethodSettings, Outcome, SetupAsk, SetupOutcome, SignedTransfer, StakeAsk,
+    WalletRail,
+};
+use souk_domain::shared::{Amount, AttemptId, Mode, SubscriptionId};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One token of the ledger, in base units.
+pub const UNIT: u128 = 1_000_000_000_000_000_000;
+/// How often something is sent before its customer gives up: the networks have bad days.
+const TRIES: u32 = 25;
+const PAUSE: Duration = Duration::from_millis(40);
+/// A card that is accepted, and one whose bank declines later charges.
+const CARDS: [&str; 2] = ["4242424242424242", "4000000000000341"];
+
+pub struct Teller {
+    pub parts: Arc<Parts>,
+    pub seed: u64,
+    http: Client,
+    /// Where the networks are, without a slash at the end.
+    networks: String,
+    wallet: (Method, Currency),
+    card: (Method, Currency),
+}
+
+impl Teller {
+    pub async fn open(parts: Arc<Parts>, networks: &str, seed: u64) -> Result<Self, Failure> {
+        let mut unit = parts.ctx.store.read().await?;
+        let methods = unit.methods().list(Mode::Test).await?;
+        let currencies = unit.methods().currencies(Mode::Test).await?;
+        drop(unit);
+        let way = |kind| {
+            let method = methods.iter().find(|method| method.kind == kind).ok_or("the sandbox's methods are not there")?;
+            let currency = currencies.iter().find(|currency| currency.method_id == method.id).ok_or("a method has no currency")?;
+            Ok::<_, Failure>((method.clone(), currency.clone()))
+        };
+        let http = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build()?;
+        let (wallet, card) = (way(MethodKind::Arcblock)?, way(MethodKind::Stripe)?);
+        Ok(Self { seed, http, networks: networks.trim_end_matches('/').to_owned(), wallet, card, parts })
+    }
+
+    pub fn way(&self, by_card: bool) -> (&Method, &Currency) {
+        let (method, currency) = if by_card { &self.card } else { &self.wallet };
+        (method, currency)
+    }
+
+    fn rail(&self) -> Result<&dyn WalletRail, Failure> {
+        self.parts.ctx.networks.wallet(MethodKind::Arcblock).ok_or_else(|| "there is no wallet rail".into())
+    }
+
+    /// No two transactions of one account have the same one.
+    fn nonce(&self) -> u64 {
+        u64::try_from(self.parts.ctx.now().micros()).unwrap_or_default()
+    }
+
+    /// Tokens from the faucet, if it still gives.
+    pub async fn pour(&self, address: &Did) -> Result<(), Failure> {
+        self.post("arcblock/faucet", &json!({ "address": format!("did:abt:{address}") })).await.map(drop)
+    }
+
+    /// Permits charges of so many whole tokens each.
+    pub async fn delegate(&self, cast: &Cast, tokens: u64) -> Result<Grant, Failure> {
+        let (method, currency) = self.way(false);
+        let limit = Amount::new(u128::from(tokens) * UNIT);
+        let ask = MandateAsk {
+            payer: cast.wallet.did().clone(),
+            payer_key: cast.wallet.public_key_base58(),
+            limits: vec![(currency.clone(), limit)],
+            reference: cast.customer.to_string(),
+            nonce: self.nonce(),
+        };
+        let prepared = self.rail()?.prepare_mandate(method, &ask)?;
+        let signature = cast.wallet.sign_origin(&prepared.partial_tx).ok_or("the permission cannot be signed")?;
+        let signed = self.rail()?.check_mandate(method, &ask, &signature)?;
+        self.send(&signed).await?.ok_or("a permission was refused")?;
+        Ok(Grant::Delegation { payer: cast.wallet.did().clone(), limits: vec![(currency.id.clone(), limit)] })
+    }
+
+    /// Leaves a deposit; the same one however often it is tried. `None`: the wallet has not that much.
+    pub async fn stake(&self, cast: &Cast, subject: &SubscriptionId, tokens: u64) -> Result<Option<SignedTransfer>, Failure> {
+        let (method, currency) = self.way(false);
+        let ask = StakeAsk {
+            payer: cast.wallet.did().clone(),
+            payer_key: cast.wallet.public_key_base58(),
+            amount: Amount::new(u128::from(tokens) * UNIT),
+            subject: subject.to_string(),
+            waiting: Duration::from_secs(3 * 86_400),
+            reference: subject.to_string(),
+            nonce: 1_000 + u64::from(cast.number),
+        };
+        let prepared = self.rail()?.prepare_stake(method, currency, &ask)?;
+        let signed = cast.wallet.sign_stake(&prepared.partial_tx, &prepared.token, ask.amount).ok_or("the deposit cannot be signed")?;
+        let signed = self.rail()?.check_stake(method, currency, &ask, &signed)?;
+        Ok(self.send(&signed).await?.map(|()| signed))
+    }
+
+    /// Sends until the network has said what it thinks of it. `None`: it refuses for good.
+    async fn send(&self, signed: &SignedTransfer) -> Result<Option<()>, Failure> {
+        let (method, currency) = self.way(false);
+        let mut said = None;
+        for _ in 0..TRIES {
+            match self.rail()?.send(method, currency, signed).await {
+                Outcome::Settled(_) => return Ok(Some(())),
+                Outcome::Refused(refusal) if refusal.is_for_funds() => return Ok(None),
+                other => said = Some(other),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Err(format!("the ledger says {said:?}").into())
+    }
+
+    /// Saves a card at the processor.
+    pub async fn save_card(&self, cast: &Cast) -> Result<Grant, Failure> {
+        let (method, _) = self.way(true);
+        let rail = self.parts.ctx.networks.card(MethodKind::Stripe).ok_or("there is no card rail")?;
+        let holder = CardHolder { customer: cast.customer.clone(), name: format!("History {}", cast.number), email: String::new() };
+        let attempt = AttemptId::new(self.parts.ctx.now(), self.parts.ctx.random.as_ref());
+        let ask = SetupAsk { attempt, holder };
+        let mut said = None;
+        for _ in 0..TRIES {
+            let Ok(setup) = rail.open_setup(method, &ask).await else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            let number = CARDS[usize::from(cast.number.is_multiple_of(7))];
+            let form = [
+                ("client_secret", setup.client_secret.as_str()),
+                ("payment_method_data[type]", "card"),
+                ("payment_method_data[card][number]", number),
+                ("payment_method_data[card][exp_month]", "12"),
+                ("payment_method_data[card][exp_year]", "2035"),
+                ("payment_method_data[card][cvc]", "123"),
+            ];
+            self.browser(&format!("v1/setup_intents/{}/confirm", setup.provider_id), &form).await?;
+            match rail.find_setup(method, &setup.provider_id).await {
+                SetupOutcome::Saved(card) => return Ok(Grant::Card(card)),
+                other => said = Some(other),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Err(format!("the card was not saved: {said:?}").into())
+    }
+
+    async fn browser(&self, path: &str, form: &[(&str, &str)]) -> Result<(), Failure> {
+        let MethodSettings::Stripe { publishable_key, .. } = &self.way(true).0.settings else { return Err("no card method".into()) };
+        let request = self.http.post(format!("{}/sandbox/stripe/{path}", self.networks)).bearer_auth(publishable_key);
+        request.form(form).send().await?;
+        Ok(())
+    }
+
+    /// What the bank of the kept card answers from now on; empty: it pays.
+    pub async fn tell_bank(&self, card: &str, decline_code: &str) -> Result<(), Failure> {
+        let request = self.http.post(format!("{}/sandbox/stripe/debug/payment_methods/{card}", self.networks));
+        request.form(&[("decline_code", decline_code)]).send().await?;
+        Ok(())
+    }
+
+    /// Orders a bad day of a network.
+    pub async fn fault(&self, network: &str, mode: &str, count: u64) -> Result<(), Failure> {
+        self.post(&format!("{network}/faults"), &json!({ "mode": mode, "value": 250, "count": count })).await.map(drop)
+    }
+
+    /// The wallet gives its tokens to somebody else, all but a few.
+    pub async fn spend(&self, cast: &Cast, keep: u128) -> Result<(), Failure> {
+        let (method, currency) = self.way(false);
+        let balance = self.rail()?.balance(method, currency, cast.wallet.did()).await?;
+        let spare = balance.minus(Amount::new(keep * UNIT)).unwrap_or_default();
+        if spare.is_zero() {
+            return Ok(());
+        }
+        let somebody = TestWallet::from_seed(&[200; 32]);
+        let tokens = vec![TokenInput { address: currency.contract.clone(), value: spare.to_string() }];
+        self.wallet_sends(cast, TransferV2Tx { to: somebody.did().to_string(), tokens, ..TransferV2Tx::default() }.into()).await
+    }
+
+    /// The wallet takes its permission back, at the network.
+    pub async fn revoke(&self, cast: &Cast) -> Result<(), Failure> {
+        let app = self.parts.app_key.did();
+        let address = delegation_address(cast.wallet.did(), app).to_string();
+        let type_urls = vec!["fg:t:transfer_v2".to_owned()];
+        self.wallet_sends(cast, RevokeDelegateTx { address, to: app.to_string(), type_urls, data: None }.into()).await
+    }
+
+    /// Sent once; on a bad day it does not arrive.
+    async fn wallet_sends(&self, cast: &Cast, itx: Itx) -> Result<(), Failure> {
+        let (method, currency) = self.way(false);
+        let bytes = cast.wallet.send(CHAIN_ID, self.nonce(), itx);
+        let hash = transaction_hash(&bytes);
+        self.rail()?.send(method, currency, &SignedTransfer { bytes, hash }).await;
+        Ok(())
+    }
+
+    /// Answers of the sandbox get lost on purpose: then there is none.
+    async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        let answer = self.http.post(format!("{}/sandbox/{path}", self.networks)).json(body).send().await?;
+        Ok(answer.json().await.unwrap_or_default())
+    }
+}

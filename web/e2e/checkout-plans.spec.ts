@@ -1,0 +1,408 @@
+import { expect, type Page, test } from '@playwright/test';
+import {
+  cardSubmit,
+  checkout,
+  completed,
+  customer,
+  customItem,
+  fastSubmit,
+  lineItem,
+  nothingDue,
+  offer,
+  overdue,
+  planItem,
+  serve,
+  subscription,
+  user,
+  yearly,
+} from './fixtures/checkout';
+import { go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
+
+/** What subscriptions add to the checkout, against answers of our own. */
+
+const upsells = () => planItem({}, { upsell: { upsells_to_id: yearly.id, upsells_to: yearly } });
+const metered = () =>
+  planItem(
+    {},
+    {
+      recurring: { interval: 'month', interval_count: 1, usage_type: 'metered' },
+      unit_amount: '10000000000000000',
+      currency_options: [],
+    },
+  );
+const trial = () => subscription({ subscription_data: { trial_period_days: 7, min_stake_amount: 3 } });
+const required = {
+  status: 400,
+  body: { error: 'Please choose what is offered with your order', code: 'REQUIRE_CROSS_SELL' },
+};
+const limited = { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } };
+const pending = { status: 200, body: { paymentIntent: null, customer } };
+const pay = (page: Page) => submit(page).click();
+const amount = (page: Page) => page.getByRole('textbox', { name: /^(Amount|金额)/ });
+
+const STATES: Record<string, State> = {
+  subscribe: {
+    backend: { checkout: subscription({ line_items: [upsells()] }) },
+    says: { en: 'save 16%', zh: '省 16%' },
+  },
+  trial: {
+    backend: { checkout: trial() },
+    says: { en: 'Start free trial and stake 3 SKT', zh: '开始免费试用并质押 3 SKT' },
+  },
+  metered: {
+    backend: { checkout: subscription({ line_items: [metered()] }) },
+    says: { en: 'per month based on usage', zh: '每月按用量计费' },
+  },
+  'mixed cart': {
+    backend: { checkout: subscription({ line_items: [planItem(), lineItem(2)] }) },
+    says: { en: 'Then 5 SKT per month', zh: '之后每月 5 SKT' },
+  },
+  'cross-sell required': {
+    backend: {
+      crossSell: offer,
+      submit: required,
+      checkout: subscription({ cross_sell_behavior: 'required' }),
+    },
+    act: pay,
+    says: { en: 'Please choose what is offered with your order', zh: '请选择与订单一起提供的商品' },
+  },
+  'amount refused': {
+    backend: { checkout: checkout({}, { line_items: [customItem()] }) },
+    act: async (page) => {
+      await amount(page).fill('500');
+      await amount(page).blur();
+    },
+    says: { en: 'Please enter an amount between 1 SKT and 100 SKT.', zh: '请输入 1 SKT 到 100 SKT 之间的金额。' },
+  },
+  'fast pay': {
+    backend: { submit: fastSubmit, checkout: subscription() },
+    act: pay,
+    says: { en: 'Confirm your payment', zh: '确认付款' },
+  },
+  'past due': {
+    backend: { submit: limited, overdue: overdue(true) },
+    act: pay,
+    says: {
+      en: 'Cards cannot pay this here. Pay it on the page with the details.',
+      zh: '此处不支持银行卡支付，请在详情页付款。',
+    },
+  },
+  'past due failed': {
+    backend: { submit: limited, overdue: { refused: 500, body: { error: 'Sorry, something went wrong.' } } },
+    act: pay,
+    says: { en: 'Your invoices could not be loaded', zh: '无法加载账单' },
+  },
+  subscribed: {
+    backend: {
+      checkout: completed(
+        {},
+        {
+          mode: 'subscription',
+          line_items: [planItem()],
+          entitlements: [],
+          subscriptions: [
+            { id: 'sub_1', description: 'Lantern Cloud' },
+            { id: 'sub_2', description: 'Lantern Vault' },
+          ],
+        },
+      ),
+    },
+    says: { en: 'Thank you, you are subscribed', zh: '谢谢，订阅成功' },
+  },
+  'trial started': {
+    backend: {
+      checkout: completed(
+        { paymentIntent: null },
+        {
+          mode: 'subscription',
+          payment_status: 'no_payment_required',
+          amount_total: '0',
+          line_items: [planItem()],
+          subscription_data: { trial_period_days: 7 },
+          entitlements: [],
+          subscription_id: 'sub_1',
+        },
+      ),
+    },
+    says: { en: 'Thank you, your trial has started', zh: '谢谢，试用已开始' },
+  },
+};
+
+showStates(STATES);
+
+test.describe('the price of a subscription', () => {
+  test('is free first, then what it costs, the stake beside it', async ({ page }) => {
+    await serve(page, { checkout: trial() });
+    await go(page);
+    await expect(page).toHaveTitle('Try Lantern Cloud · 7 days free');
+    await expect(page.getByRole('heading', { name: 'Try Lantern Cloud' })).toBeVisible();
+    await expect(page.getByTestId('total')).toHaveText('7 days free');
+    await expect(page.getByText('Then 5 SKT per month', { exact: true })).toBeVisible();
+    await expect(page.getByTestId('due')).toHaveText('3 SKT');
+    await page.getByText('Card, USD').click();
+    await expect(page.getByTestId('due')).toHaveText('$0.00');
+    await expect(submit(page)).toHaveText('Start free trial');
+  });
+
+  test('is what the server reckons, until the order changes', async ({ page }) => {
+    const due = { now: '4000000000000000000', renew: '5000000000000000000', stake: '0' };
+    await serve(page, { checkout: subscription({ line_items: [upsells()], due }) });
+    await go(page);
+    await expect(submit(page)).toHaveText('Subscribe for 4 SKT');
+    await page.getByRole('switch').click();
+    await expect(submit(page)).toHaveText('Subscribe for 50 SKT');
+  });
+
+  test('moves nothing when its parts arrive', async ({ page }) => {
+    await page.addInitScript(() => {
+      const shifts = window as unknown as { shift: number };
+      shifts.shift = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) shifts.shift += (entry as unknown as { value: number }).value;
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+    await serve(page, { crossSell: offer, checkout: subscription({ cross_sell_behavior: 'required' }) });
+    await go(page);
+    await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
+    expect(await page.evaluate(() => (window as unknown as { shift: number }).shift)).toBeLessThanOrEqual(0.02);
+  });
+});
+
+test.describe('a change of the order', () => {
+  test('takes the longer rhythm and gives it back', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: subscription({ line_items: [upsells()] }) });
+    await go(page);
+    const toggle = page.getByRole('switch', { name: /Pay 50 SKT per year instead/ });
+    await toggle.press('Space');
+    await expect(toggle).toBeChecked();
+    await expect(page.getByTestId('total')).toContainText('50 SKT');
+    await expect(page.locator('#announcer')).toHaveText(/The total is now 50 SKT/);
+    await toggle.click();
+    await expect(page.getByTestId('total')).toContainText('5 SKT');
+    expect(seen.changes).toEqual([
+      ['PUT upsell', { from: 'price_1', to: 'price_year' }],
+      ['PUT downsell', { from: 'price_year' }],
+    ]);
+  });
+
+  test('says why it was refused', async ({ page }) => {
+    await serve(page, { checkout: subscription({ line_items: [upsells()] }) });
+    await page.route('**/upsell?*', (route) =>
+      route.fulfill({ status: 400, json: { error: 'Currency not configured for price' } }),
+    );
+    await go(page);
+    await page.getByRole('switch').click();
+    await expect(page.getByRole('alert')).toHaveText('Currency not configured for price');
+    await expect(submit(page)).toBeEnabled();
+  });
+
+  test('adds what is offered, and leaves it out again', async ({ page }) => {
+    const { seen } = await serve(page, {
+      crossSell: offer,
+      checkout: subscription({ cross_sell_behavior: 'required' }),
+    });
+    await go(page);
+    await page.getByRole('button', { name: 'Add Lantern Themes' }).click();
+    await expect(page.getByTestId('due')).toHaveText('7 SKT');
+    await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toHaveCount(0);
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await expect(page.getByTestId('due')).toHaveText('5 SKT');
+    expect(seen.changes).toEqual([
+      ['PUT cross-sell', { to: 'price_extra' }],
+      ['DELETE cross-sell', null],
+    ]);
+  });
+
+  test('shakes for a second and leads to what is needed', async ({ page }) => {
+    await serve(page, {
+      crossSell: offer,
+      submit: required,
+      checkout: subscription({ cross_sell_behavior: 'required' }),
+    });
+    await go(page);
+    await pay(page);
+    await expect(page.locator('[data-shake]')).toHaveCSS('animation-duration', '1s');
+    await expect(page.locator('.k-toast')).toHaveCount(1);
+    await expect(page.getByRole('link', { name: 'Show what is needed' })).toHaveAttribute('href', '#cross-sell');
+  });
+
+  test('takes an amount from the presets or the box, in the currency that is paid', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
+    await go(page);
+    await expect(amount(page)).toHaveValue('5');
+    await page.getByRole('button', { name: '10 SKT' }).click();
+    await expect(submit(page)).toHaveText('Pay 10 SKT');
+    await amount(page).fill('0.5');
+    await expect(submit(page)).toBeDisabled();
+    await amount(page).blur();
+    await expect(amount(page)).toHaveAccessibleDescription(/between 1 SKT and 100 SKT/);
+    await amount(page).fill('2.1234567');
+    await expect(page.getByText('At most 6 decimal places.')).toBeVisible();
+    await amount(page).fill('2.5');
+    await expect(page.locator('.extras-amount .k-error')).toHaveCount(0);
+    await expect(submit(page)).toHaveText('Pay 2.5 SKT');
+    await expect(submit(page)).toBeEnabled();
+    expect(seen.changes.at(-1)).toEqual([
+      'PUT amount',
+      { priceId: 'price_1', amount: '2500000000000000000', currencyId: 'pc_skt' },
+    ]);
+  });
+});
+
+test.describe('submitting', () => {
+  for (const mode of ['subscription', 'setup']) {
+    test(`asks the wallet for a ${mode}, however many steps it takes`, async ({ page }) => {
+      const { backend } = await serve(page, { submit: pending, checkout: subscription({ mode }) });
+      const asked: string[] = [];
+      page.on('request', (request) => {
+        const action = /\/api\/did\/(\w+)\/token/.exec(request.url())?.[1];
+        if (action) asked.push(action);
+      });
+      const connect = await serveConnect(page);
+      await go(page);
+      await pay(page);
+      await expect(page.getByRole('dialog', { name: 'Subscribe to Lantern Cloud' })).toBeVisible();
+      expect(asked).toEqual([mode]);
+      expect(connect.tokens[0]?.get('checkoutSessionId')).toBe('cs_1');
+      connect.status = 'scanned';
+      await expect(page.getByText(/Your wallet is connected/).first()).toBeVisible();
+      connect.step = 1;
+      await expect(page.getByText(/^Confirm each request in your wallet/).first()).toBeVisible();
+      connect.status = 'succeed';
+      await expect(page.getByTestId('paying')).toBeVisible();
+      backend.checkout = completed({}, { mode, line_items: [planItem()], subscription_id: 'sub_1' });
+      await expect(page.getByRole('link', { name: 'View subscription' })).toHaveAttribute(
+        'href',
+        '/customer/subscription/sub_1',
+      );
+    });
+  }
+
+  test('saves a card for what comes later', async ({ page }) => {
+    const stripeContext = {
+      client_secret: 'seti_1_secret_x',
+      intent_type: 'setup_intent',
+      status: 'requires_payment_method',
+    };
+    await serve(page, {
+      submit: { ...cardSubmit, body: { ...cardSubmit.body, paymentIntent: null, stripeContext } },
+      checkout: subscription({ subscription_data: { trial_period_days: 7 } }),
+    });
+    await go(page, '?currencyId=pc_usd');
+    await pay(page);
+    await expect(page.getByRole('dialog').getByRole('button', { name: 'Save card' })).toBeVisible();
+  });
+});
+
+test.describe('fast pay', () => {
+  test('pays by what was permitted, once it is confirmed', async ({ page }) => {
+    const { seen, backend } = await serve(page, { submit: fastSubmit });
+    await go(page);
+    await pay(page);
+    const dialog = page.getByRole('dialog', { name: 'Confirm your payment' });
+    await expect(dialog).toContainText('z1abc');
+    expect(seen.fastPaid).toBe(0);
+    await dialog.getByRole('button', { name: 'Pay 5 SKT' }).click();
+    await expect(page.getByTestId('paying')).toBeVisible();
+    expect(seen.fastPaid).toBe(1);
+    backend.checkout = completed();
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  });
+
+  test('goes back to the order when it is not wanted', async ({ page }) => {
+    const { seen } = await serve(page, { submit: fastSubmit });
+    await go(page);
+    await pay(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await expect(submit(page)).toBeEnabled();
+    expect(seen.fastPaid).toBe(0);
+  });
+
+  test('falls back to the wallet when it does not work', async ({ page }) => {
+    await serve(page, { submit: fastSubmit, fast: { status: 200, body: { fastPaid: false } } });
+    await serveConnect(page);
+    await go(page);
+    await pay(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Pay 5 SKT' }).click();
+    await expect(page.locator('.k-toast')).toHaveText(/Fast payment did not work/);
+    await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
+  });
+
+  test('leaves it to the wallet when another account has signed in meanwhile', async ({ page }) => {
+    const { backend, seen } = await serve(page, { submit: fastSubmit });
+    await serveConnect(page);
+    await go(page);
+    await pay(page);
+    backend.user = { ...user, did: 'z1other', connectedAccounts: [] };
+    await page.getByRole('dialog').getByRole('button', { name: 'Pay 5 SKT' }).click();
+    await expect(page.locator('.k-toast')).toHaveText('Account changed, please pay manually.');
+    await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
+    expect(seen.fastPaid).toBe(0);
+  });
+
+  test('is not offered when neither permission nor balance is enough, nor for a donation', async ({ page }) => {
+    const { backend } = await serve(page, {
+      submit: { status: 200, body: { ...fastSubmit.body, delegation: { sufficient: false } } },
+    });
+    await serveConnect(page);
+    await go(page);
+    await pay(page);
+    await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
+    backend.submit = { ...fastSubmit };
+    backend.checkout = checkout({}, { submit_type: 'donate' });
+    await page.reload();
+    await pay(page);
+    await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
+  });
+});
+
+test.describe('past-due invoices', () => {
+  test('are paid by the wallet, and the order goes off again', async ({ page }) => {
+    const { backend, seen } = await serve(page, { submit: limited });
+    const connect = await serveConnect(page);
+    await go(page);
+    await pay(page);
+    const dialog = page.getByRole('dialog', { name: 'You have unpaid invoices' });
+    await expect(dialog).toContainText('2 invoices over 3.5 SKT in all (ArcBlock) are past due.');
+    await expect(page.locator('.k-toast')).toHaveCount(0);
+    await dialog.getByRole('button', { name: 'Pay 3.5 SKT' }).click();
+    await expect(page.getByRole('dialog', { name: 'Pay past-due invoices' })).toBeVisible();
+    expect(connect.tokens[0]?.get('currencyId')).toBe('pc_skt');
+    expect(connect.tokens[0]?.get('customerId')).toBe('cus_1');
+    connect.status = 'succeed';
+    await expect(dialog).toContainText('Confirming…');
+    connect.status = 'created';
+    backend.submit = pending;
+    backend.overdue = nothingDue;
+    await expect(dialog).toContainText('Paid');
+    await expect(dialog).toHaveCount(0);
+    await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
+    expect(seen.submits).toHaveLength(2);
+  });
+
+  test('of a card lead to their page', async ({ page }) => {
+    await serve(page, { submit: limited, overdue: overdue(true) });
+    await go(page);
+    await pay(page);
+    await expect(page.getByRole('link', { name: 'Details of $7.00' })).toHaveAttribute(
+      'href',
+      /\/customer\/invoice\/past-due\?referer=http/,
+    );
+  });
+
+  test('can be asked for again, and left alone', async ({ page }) => {
+    const { backend } = await serve(page, {
+      submit: limited,
+      overdue: { refused: 500, body: { error: 'Sorry, something went wrong.' } },
+    });
+    await go(page);
+    await pay(page);
+    await expect(page.getByText('Your invoices could not be loaded')).toBeVisible();
+    backend.overdue = overdue();
+    await page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
+    await expect(page.getByRole('button', { name: 'Pay 3.5 SKT' })).toBeVisible();
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('dialog')).toHaveCount(0);
+    await expect(page.getByRole('link', { name: 'Pay past-due invoices' })).toBeVisible();
+  });
+});

@@ -1,0 +1,426 @@
+import { expect, type Page, test } from '@playwright/test';
+import { expectAccessible } from './fixtures/axe';
+import { type BillingState, ending, NOW, nothingOverdue, preview, subscription } from './fixtures/billing';
+import { looks, wear } from './fixtures/look';
+import { type Seen, type ServerOptions, serve } from './fixtures/server';
+
+/** A signed-in customer with subscriptions, on the day the fixtures were written. */
+async function begin(page: Page, path: string, billing: Partial<BillingState> = {}, more: ServerOptions = {}) {
+  await page.clock.setFixedTime(NOW * 1000);
+  const seen = await serve(page, { signedIn: true, billing, ...more });
+  await page.goto(path);
+  return seen;
+}
+
+const last = (seen: Seen, path: RegExp) => seen.calls.filter((call) => path.test(`${call.method} ${call.path}`)).at(-1);
+const detail = (id: string) => `/customer/subscription/${id}`;
+const dialog = (page: Page) => page.getByRole('dialog');
+
+test.beforeEach(({ page }) => wear(page));
+
+test.describe('the portal', () => {
+  test('says first what needs the customer, then what they are subscribed to', async ({ page }) => {
+    await begin(page, '/customer');
+    const summary = page.getByRole('region', { name: 'Summary' });
+    await expect(summary).toContainText('10 SKT + $27.00 past due');
+    await expect(summary).toContainText('The trial of Almanac Plus ends on Nov 22, 2026');
+    const cards = page.getByRole('region', { name: 'Subscriptions' }).getByRole('listitem');
+    await expect(cards).toHaveText([/Tidepool Watch/, /Almanac Plus/, /Chorus Pro/, /Kiln Team/, /Quill for writers/]);
+    await expect(cards.nth(0)).toContainText('Payment past due since Nov 16, 2026');
+    await expect(cards.nth(1)).toContainText('Trial until Nov 22, 2026, then 8 SKT');
+    await expect(cards.nth(3)).toContainText('$27.00 / seat / month + $0.02 / unit / month');
+    await expect(cards.nth(4)).toContainText('Ends on Nov 30, 2026');
+    await page.getByRole('button', { name: 'Show 1 that has ended' }).click();
+    await expect(cards).toHaveCount(6);
+    await cards.nth(2).getByRole('link').click();
+    await expect(page.getByRole('heading', { level: 1, name: 'Chorus Pro' })).toBeVisible();
+  });
+
+  test('lets name, mail, phone and address be changed', async ({ page }) => {
+    const seen = await begin(page, '/customer');
+    const details = page.getByRole('region', { name: 'My details' });
+    await details.getByLabel('City').fill('Lisbon');
+    await details.getByRole('button', { name: 'Save' }).click();
+    await expect(details.getByText('Saved.')).toBeVisible();
+    expect(last(seen, /PUT \/customers\/me/)?.body).toMatchObject({ address: { city: 'Lisbon' } });
+  });
+
+  test('offers another try when subscriptions cannot be loaded, and says when there are none', async ({ page }) => {
+    await begin(page, '/customer', {}, { failing: { '/subscriptions': 500 } });
+    await expect(page.getByText('Your subscriptions could not be loaded.')).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Subscriptions' }).getByRole('button')).toHaveText('Try again');
+    await serve(page, { signedIn: true });
+    await page.reload();
+    await expect(page.getByText('You have no subscriptions.')).toBeVisible();
+  });
+});
+
+test.describe('a subscription', () => {
+  test('shows its time line, plan, next invoice, payment method and stake', async ({ page }) => {
+    await begin(page, detail('sub_active'));
+    const line = page.getByRole('region', { name: 'Time line' });
+    await expect(line.getByRole('listitem')).toHaveText([/^Started/, /^Renewed/, /^RenewsNov 30, 2026/]);
+    const facts = page.getByRole('region', { name: 'Plan and payment' });
+    await expect(facts).toContainText('5 SKT on Nov 30, 2026');
+    await expect(facts).toContainText('The store may take up to 10 SKT per payment.');
+    await expect(facts.getByRole('link', { name: /Transaction/ })).toHaveAttribute('href', /\/txs\/5TAKE0A1D2E4/);
+  });
+
+  test('names the card, and tells the time of its test clock', async ({ page }) => {
+    await begin(page, detail('sub_card'));
+    await expect(page.getByText('Visa •••• 4242')).toBeVisible();
+    await begin(page, detail('sub_trial'));
+    await expect(page.getByText(/On a test clock: it is Nov 20, 2026/)).toBeVisible();
+  });
+
+  test('that is not there is said to be so, and one that cannot be loaded can be tried again', async ({ page }) => {
+    await begin(page, detail('sub_none'));
+    await expect(page.getByRole('heading', { level: 1, name: 'This subscription does not exist' })).toBeVisible();
+    await begin(page, detail('sub_active'), {}, { failing: { '/subscriptions/sub_active': 500 } });
+    await expect(page.getByText('The subscription could not be loaded')).toBeVisible();
+  });
+
+  test('has its invoices, the unpaid ones with a way to pay', async ({ page }, info) => {
+    const phone = info.project.name === 'phone';
+    const seen = await begin(page, detail('sub_due'));
+    const invoices = page.getByRole('region', { name: 'Invoices' });
+    await expect(invoices.getByRole('button', { name: 'Pay invoice SOUK-0101' })).toBeVisible();
+    if (phone) {
+      await expect(invoices.getByText('5 of 9')).toBeVisible();
+      await invoices.getByRole('button', { name: 'Show more' }).click();
+      await expect(invoices.getByText('9 of 9')).toBeVisible();
+    } else {
+      await expect(invoices.getByRole('row')).toHaveCount(10);
+      await expect(invoices.getByRole('row').filter({ hasText: 'Void' }).locator('s')).toHaveText('5 SKT');
+      await expect(invoices.getByRole('row').last()).toContainText('Subscription staking');
+    }
+    expect(last(seen, /GET \/invoices/)?.query.get('include_staking')).toBe('true');
+    await invoices.getByRole('button', { name: 'Pay invoice SOUK-0101' }).click();
+    await expect(invoices.getByRole('button', { name: 'Pay invoice SOUK-0101' })).toHaveCount(0, { timeout: 8000 });
+    expect(last(seen, /did\/collect\/token/)?.query.get('invoiceId')).toBe('in_due1');
+  });
+
+  test('without invoices says when the next one is due', async ({ page }) => {
+    await begin(page, detail('sub_active'), {}, { empty: true });
+    await expect(page.getByText('No invoices yet. The next one is due on Nov 30, 2026.')).toBeVisible();
+  });
+});
+
+test.describe('cancelling', () => {
+  test('says what happens, wants a reason, and can be done by keyboard', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    await page.getByRole('button', { name: 'Cancel subscription' }).press('Enter');
+    await expect(dialog(page)).toContainText('It stays active until Nov 30, 2026');
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).press('Enter');
+    await expect(dialog(page).getByRole('alert')).toHaveText('Choose a reason, so that we can do better.');
+    await expect(page.getByRole('radio').first()).toBeFocused();
+    await expect(page.getByRole('radio')).toHaveCount(8);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('Too many buttons');
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).press('Enter');
+    await expect(page.getByText('Cancelled. Nothing more will be charged.')).toBeVisible();
+    await expect(page.getByText('Ends on Nov 30, 2026')).toBeVisible();
+    expect(last(seen, /PUT .*cancel/)?.body).toEqual({
+      at: 'current_period_end',
+      refund: 'none',
+      feedback: 'missing_features',
+      comment: 'Too many buttons',
+      cancel_from: 'customer',
+    });
+  });
+
+  test('ends a trial at once', async ({ page }) => {
+    await begin(page, detail('sub_trial'));
+    await page.getByRole('button', { name: 'Cancel subscription' }).click();
+    await expect(dialog(page)).toContainText('A trial ends at once.');
+    await page.getByRole('radio', { name: 'Another reason' }).check();
+    await dialog(page).getByRole('button', { name: 'End the trial now' }).click();
+    await expect(page.getByText('Ended on Nov 20, 2026')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Cancel subscription' })).toHaveCount(0);
+  });
+
+  test('that is refused says why and keeps what was chosen', async ({ page }) => {
+    await begin(page, detail('sub_active'), {}, { failing: { '/subscriptions/sub_active/cancel': 409 } });
+    const opener = page.getByRole('button', { name: 'Cancel subscription' });
+    await opener.click();
+    await page.getByRole('radio', { name: 'It is too expensive' }).check();
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
+    await expect(dialog(page).getByRole('alert').last()).toContainText('Failed with 409');
+    await expect(page.getByRole('radio', { name: 'It is too expensive' })).toBeChecked();
+    await page.keyboard.press('Escape');
+    await expect(dialog(page)).toHaveCount(0);
+    await expect(opener).toBeFocused();
+  });
+});
+
+test.describe('resuming', () => {
+  test('takes the cancellation back', async ({ page }) => {
+    const seen = await begin(page, detail('sub_ending'));
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await dialog(page).getByRole('button', { name: 'Resume', exact: true }).click();
+    await expect(page.getByText('Resumed. It renews as before.')).toBeVisible();
+    expect(last(seen, /PUT .*recover/)).toBeTruthy();
+  });
+
+  test('asks the wallet to stake again where the stake is gone', async ({ page }) => {
+    const seen = await begin(page, detail('sub_ending'), { needStake: true });
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await expect(dialog(page)).toContainText('Your wallet will ask you to stake again');
+    await dialog(page).getByRole('button', { name: 'Stake again and resume' }).click();
+    await expect(page.getByText('Resumed. It renews as before.')).toBeVisible({ timeout: 8000 });
+    expect(last(seen, /did\/re-stake\/token/)?.query.get('subscriptionId')).toBe(ending.id);
+    expect(last(seen, /PUT .*recover/)).toBeUndefined();
+  });
+});
+
+test.describe('changing the plan', () => {
+  const open = async (page: Page) => {
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await page.getByRole('radio', { name: /by the year/ }).check();
+    await dialog(page).getByRole('button', { name: 'See what it costs' }).click();
+  };
+
+  test('shows each line with its formula and changes to exactly what was agreed to', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    await open(page);
+    const lines = dialog(page).getByRole('list', { name: 'Lines of the change' }).getByRole('listitem');
+    await expect(lines).toHaveText([/−1.666667 SKT5 SKT × 864,000 s ÷ 2,592,000 s/, /48 SKT1 × 48 SKT/]);
+    await expect(dialog(page)).toContainText('Due now46.333333 SKT');
+    const action = dialog(page).getByRole('button', { name: 'Change plan' });
+    await expect(action).toBeDisabled();
+    await page.getByRole('checkbox').press('Space');
+    await action.press('Enter');
+    await expect(page.getByText('The plan has been changed.')).toBeVisible();
+    expect(last(seen, /PUT .*change-plan/)?.body).toEqual({
+      price_id: 'price_year',
+      proration_date: preview.proration_date,
+      expected_total: preview.total,
+    });
+    await expect(page.getByText('48 SKT / year').first()).toBeVisible();
+  });
+
+  test('shows new amounts and asks again when they have changed meanwhile', async ({ page }) => {
+    await begin(page, detail('sub_active'), {
+      previews: [preview, { ...preview, total: '47000000000000000000' }],
+    });
+    await open(page);
+    await page.getByRole('checkbox').check();
+    await dialog(page).getByRole('button', { name: 'Change plan' }).click();
+    await expect(dialog(page).getByRole('alert')).toContainText('The amounts have changed meanwhile');
+    await expect(dialog(page)).toContainText('Due now47 SKT');
+    await expect(page.getByRole('checkbox')).not.toBeChecked();
+  });
+
+  test('says where there is nothing to change to', async ({ page }) => {
+    await begin(page, detail('sub_active'), { plans: [] });
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await expect(dialog(page)).toContainText('Plan updates are not available');
+  });
+});
+
+test.describe('changing the payment method', () => {
+  test('to a wallet asks the wallet', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    await page.getByRole('button', { name: 'Change payment method' }).click();
+    await page.getByRole('radio', { name: /Wallet/ }).check();
+    await dialog(page).getByRole('button', { name: 'Confirm in the wallet' }).click();
+    await expect(page.getByText('Future invoices are paid with the new method.')).toBeVisible({ timeout: 8000 });
+    const query = last(seen, /did\/change-payment\/token/)?.query;
+    expect([query?.get('subscriptionId'), query?.get('currencyId')]).toEqual(['sub_active', 'pc_skt']);
+  });
+
+  test('to a card asks for the card', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    const asked: string[] = [];
+    await page.route('**/sandbox/stripe/v1/**', (route) => {
+      asked.push(new URL(route.request().url()).pathname);
+      return route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } });
+    });
+    await page.getByRole('button', { name: 'Change payment method' }).click();
+    await page.getByRole('radio', { name: /Card/ }).check();
+    await dialog(page).getByRole('button', { name: 'Enter the card' }).click();
+    await dialog(page).getByText('Test cards').click();
+    await dialog(page).getByRole('button', { name: 'Use the test card: Succeeds' }).click();
+    await dialog(page).getByRole('button', { name: 'Save card' }).click();
+    await expect(page.getByText(/Your bank confirms the card/)).toBeVisible();
+    expect(asked).toEqual(['/sandbox/stripe/v1/setup_intents/seti_1/confirm']);
+    expect(last(seen, /POST .*change-payment/)?.body).toEqual({
+      payment_method: 'pm_card',
+      payment_currency: 'pc_usd',
+    });
+  });
+});
+
+test.describe('what is past due', () => {
+  const page_ = '/customer/invoice/past-due?referer=%2Fcheckout%2Fpay%2Fcs_1';
+
+  test('is paid by currency, a card is led to its subscription', async ({ page }) => {
+    const seen = await begin(page, page_);
+    await expect(page.getByRole('link', { name: 'Back to where you were' })).toHaveAttribute(
+      'href',
+      '/checkout/pay/cs_1',
+    );
+    await expect(page.getByText('Card payments cannot be collected here.')).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Details of Kiln Team' })).toHaveAttribute(
+      'href',
+      '/customer/subscription/sub_card',
+    );
+    await page.getByRole('button', { name: 'Pay 10 SKT' }).click();
+    await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toHaveCount(0, { timeout: 8000 });
+    const query = last(seen, /did\/collect-batch\/token/)?.query;
+    expect(query?.get('currencyId')).toBe('pc_skt');
+    expect(query?.get('customerId')).toMatch(/^z1/);
+  });
+
+  test('that could not be paid says why and offers another try', async ({ page }) => {
+    await begin(page, page_, { wallet: 'declines' });
+    await page.getByRole('button', { name: 'Pay 10 SKT' }).click();
+    await expect(dialog(page)).toContainText('The balance is not sufficient', { timeout: 8000 });
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('alert')).toHaveText('Not paid: The balance is not sufficient');
+    await expect(page.getByRole('button', { name: 'Try again to pay 10 SKT' })).toBeVisible();
+  });
+
+  test('goes from the page when the store says that it was paid elsewhere', async ({ page }) => {
+    const seen = await begin(page, page_);
+    await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toBeVisible();
+    await expect.poll(() => Boolean(seen.tell)).toBe(true);
+    seen.billing.overdue.all = nothingOverdue;
+    seen.tell?.('invoice.paid', { customer_id: 'cus_other', id: 'in_x' });
+    await page.waitForTimeout(1500);
+    await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toBeVisible();
+    seen.tell?.('invoice.paid', { customer_id: 'cus_1', id: 'in_due1' });
+    await expect(page.getByRole('heading', { level: 1, name: 'Nothing is past due' })).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Go on where you were' })).toHaveAttribute(
+      'href',
+      '/checkout/pay/cs_1',
+    );
+  });
+
+  test('never leads to another site', async ({ page }) => {
+    await begin(page, '/customer/invoice/past-due?referer=https%3A%2F%2Fevil.example%2F', {
+      overdue: { all: nothingOverdue, one: nothingOverdue },
+    });
+    await expect(page.getByRole('heading', { level: 1, name: 'Nothing is past due' })).toBeVisible();
+    await expect(page.locator('a[href*="evil"]')).toHaveCount(0);
+  });
+
+  test('is paid from the subscription, whose dialog closes by itself', async ({ page }) => {
+    const seen = await begin(page, detail('sub_due'));
+    await page.getByRole('button', { name: 'Pay what is past due' }).click();
+    await expect(dialog(page)).toContainText('2 invoices for Tidepool Watch, 10 SKT in all');
+    await dialog(page).getByRole('button', { name: 'Pay 10 SKT' }).click();
+    await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
+    await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();
+    expect(last(seen, /did\/collect-batch\/token/)?.query.get('subscriptionId')).toBe('sub_due');
+  });
+});
+
+test.describe('the link of a mail', () => {
+  const unsigned = { signedIn: false, authToken: 'in_due1.9.seal' };
+
+  test('opens its invoice to be paid without signing in, and that page only', async ({ page }) => {
+    const seen = await begin(page, '/customer/invoice/in_due1?action=pay&authToken=in_due1.9.seal', {}, unsigned);
+    await page.getByRole('button', { name: 'Pay 5 SKT' }).click();
+    await expect.poll(() => last(seen, /did\/collect\/token/)?.query.get('authToken')).toBe('in_due1.9.seal');
+    expect(last(seen, /refunds/)).toBeUndefined();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'All invoices' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('heading', { level: 1, name: 'Connect to see this page' })).toBeVisible();
+  });
+
+  test('opens its subscription, where it pays and changes nothing', async ({ page }) => {
+    await begin(page, `${detail('sub_due')}?authToken=in_due1.9.seal`, {}, unsigned);
+    await expect(page.getByRole('button', { name: 'Pay what is past due' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Change payment method' })).toHaveCount(0);
+  });
+
+  test('that has expired says so and offers to connect', async ({ page }) => {
+    await begin(page, `${detail('sub_due')}?authToken=old`, {}, unsigned);
+    await expect(page.getByRole('heading', { level: 1, name: 'This link has expired' })).toBeVisible();
+    await page.getByRole('main').getByRole('button', { name: 'Connect' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+  });
+});
+
+test.describe('an invoice', () => {
+  test('that could not be paid is paid from its page', async ({ page }) => {
+    const seen = await begin(page, '/customer/invoice/in_due1?action=pay');
+    await expect(page.getByRole('button', { name: 'Pay 5 SKT' })).toBeFocused();
+    await expect(page.getByText('The store tries again on Nov 22, 2026')).toBeVisible();
+    await page.getByRole('button', { name: 'Pay 5 SKT' }).press('Enter');
+    await expect.poll(() => last(seen, /did\/collect\/token/)?.query.get('action')).toBe('pay');
+  });
+
+  test('shows period and formula of each line, its subscription, and what was paid back', async ({ page }) => {
+    await begin(page, '/customer/invoice/in_due1');
+    await expect(page.getByRole('row', { name: /Chorus Pro/ })).toContainText('Nov 16, 2026 – Dec 16, 2026');
+    await expect(page.getByRole('row', { name: /Chorus Pro/ })).toContainText('1 × 5 SKT = 5 SKT');
+    await expect(page.getByRole('link', { name: 'Tidepool Watch' })).toBeVisible();
+    await begin(page, '/customer/invoice/in_0Kq7Zt3');
+    await expect(page.getByRole('region', { name: 'Refunds' })).toContainText('2 SKT');
+    await expect(page.getByRole('region', { name: 'Refunds' })).toContainText('Paid back');
+  });
+
+  test('of a card leads to where the card is changed', async ({ page }) => {
+    await begin(page, '/customer/invoice/in_due3');
+    await expect(page.getByRole('link', { name: 'Change the card' })).toHaveAttribute(
+      'href',
+      '/customer/subscription/sub_card',
+    );
+  });
+});
+
+const button = (name: RegExp) => (page: Page) => page.getByRole('button', { name }).click();
+const screens: [name: string, path: string, open?: (page: Page) => Promise<unknown>][] = [
+  ['the portal', '/customer'],
+  ...['sub_active', 'sub_trial', 'sub_due', 'sub_card', 'sub_ending', 'sub_ended'].map((id): [string, string] => [
+    `the subscription ${id}`,
+    detail(id),
+  ]),
+  ['the past-due page', '/customer/invoice/past-due'],
+  ['an unpaid invoice', '/customer/invoice/in_due1?action=pay'],
+  ['an unpaid invoice of a card', '/customer/invoice/in_due3?action=pay'],
+  ['the cancel dialog', detail('sub_active'), button(/^(Cancel subscription|取消订阅)$/)],
+  ['the resume dialog', detail('sub_ending'), button(/^(Resume|恢复订阅)$/)],
+  ['the plan dialog', detail('sub_active'), button(/^(Change plan|更换方案)$/)],
+  [
+    'the preview of a plan',
+    detail('sub_active'),
+    async (page) => {
+      await button(/^(Change plan|更换方案)$/)(page);
+      await page.getByRole('radio').last().check();
+      await button(/^(See what it costs|查看费用)$/)(page);
+      await page.getByRole('checkbox').check();
+    },
+  ],
+  ['the method dialog', detail('sub_active'), button(/^(Change payment method|更换付款方式)$/)],
+  ['the overdue dialog', detail('sub_due'), button(/^(Pay what is past due|支付逾期款项)$/)],
+];
+
+for (const [name, path, open] of screens) {
+  for (const look of looks) {
+    test(`${name} has no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
+      await wear(page, look);
+      await begin(page, path);
+      await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+      await open?.(page);
+      await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+      expect(await page.locator('html').getAttribute('lang')).toBe(look.locale);
+      await expectAccessible(page);
+      // Nothing is wider than the page.
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(
+        0,
+      );
+    });
+  }
+}
+
+test('a paused subscription offers nothing to do', async ({ page }) => {
+  await begin(page, detail('sub_paused'), { subscriptions: [subscription({ id: 'sub_paused', status: 'paused' })] });
+  await expect(page.getByText('Paused: nothing is billed')).toBeVisible();
+  await expect(page.getByRole('button', { name: /Cancel|Change/ })).toHaveCount(0);
+});

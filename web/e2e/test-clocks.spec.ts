@@ -1,0 +1,87 @@
+import { expect, test } from '@playwright/test';
+import { expectAccessible } from './fixtures/axe';
+import { NOW } from './fixtures/billing';
+import { looks, wear } from './fixtures/look';
+import { serve } from './fixtures/server';
+
+const DAY = 86_400;
+const clock = '/console/test-clocks?id=clock_1';
+
+test.beforeEach(async ({ page }) => {
+  await page.clock.setFixedTime(NOW * 1000);
+  await wear(page);
+});
+
+test('only owner and administrators see test clocks', async ({ page }) => {
+  await serve(page, { signedIn: true, billing: {} });
+  await page.goto('/console/test-clocks');
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Only the owner and administrators see test clocks');
+});
+
+test('live mode has no clocks but a way to test mode', async ({ page }) => {
+  await page.addInitScript(() => localStorage.setItem('livemode', 'true'));
+  await serve(page, { signedIn: true, billing: {}, role: 'owner' });
+  await page.goto('/console/test-clocks');
+  await page.getByRole('button', { name: 'Switch to test mode' }).click();
+  await expect(page.getByRole('heading', { level: 2, name: 'Clocks' })).toBeVisible();
+});
+
+test('a clock moves to the next invoice and tells what happened on the way', async ({ page }) => {
+  const seen = await serve(page, { signedIn: true, billing: {}, role: 'owner' });
+  await page.goto('/customer');
+  await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
+  await page.getByRole('menuitem', { name: 'Test clocks' }).click();
+  await page.getByRole('link', { name: 'Trial to renewal' }).click();
+  await expect(page.getByText('Nov 20, 2026, 09:30 AM UTC').first()).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Almanac Plus' })).toBeVisible();
+  await page.getByRole('button', { name: 'To the next invoice' }).click();
+  await expect(page.getByText('Moving to Nov 21, 2026, 09:30 AM UTC')).toBeVisible();
+  const story = page.getByRole('region', { name: 'What happened' }).getByRole('listitem');
+  await expect(story.first()).toHaveText(/Nov 21, 2026, 09:30 AM UTCSubscription renewedsub_trial/);
+  expect(seen.calls.find(({ path }) => path.endsWith('/advance'))?.body).toEqual({ by: 'next_invoice' });
+});
+
+test('a clock moves to a date, and only forward', async ({ page }) => {
+  const seen = await serve(page, { signedIn: true, billing: {}, role: 'admin' });
+  await page.goto(clock);
+  const date = page.getByLabel('Or to a date');
+  await date.fill('2026-11-01T00:00');
+  await page.getByRole('button', { name: 'Advance', exact: true }).click();
+  await expect(date).toHaveAccessibleDescription(/Choose a date after the clock's time/);
+  await expect(date).toBeFocused();
+  await date.fill('2026-11-23T09:30');
+  await page.getByRole('button', { name: 'Advance', exact: true }).click();
+  await expect
+    .poll(() => seen.calls.find(({ path }) => path.endsWith('/advance'))?.body)
+    .toEqual({ to: NOW + 3 * DAY + (await page.evaluate(() => new Date().getTimezoneOffset() * 60)) });
+});
+
+test('a customer is put on a clock; one that does not exist is refused in place', async ({ page }) => {
+  const seen = await serve(page, { signedIn: true, billing: {}, role: 'owner' });
+  await page.goto('/console/test-clocks');
+  await page.getByRole('button', { name: 'Start a clock' }).click();
+  await expect(page.getByLabel('Customer', { exact: true })).toHaveAccessibleDescription(/Say which customer/);
+  await page.getByLabel('Customer', { exact: true }).fill('cus_none');
+  await page.getByRole('button', { name: 'Start a clock' }).click();
+  await expect(page.getByRole('alert')).toContainText('There is no such customer');
+  await page.getByLabel('Customer', { exact: true }).fill('cus_1');
+  await page.getByLabel(/Name of the clock/).fill('Second');
+  await page.getByRole('button', { name: 'Start a clock' }).click();
+  await expect(page.getByRole('heading', { level: 2, name: 'Second' })).toBeVisible();
+  expect(seen.calls.filter(({ path, method }) => path === '/test-clocks' && method === 'POST').at(-1)?.body).toEqual({
+    customer_id: 'cus_1',
+    name: 'Second',
+  });
+});
+
+for (const look of looks) {
+  test(`the clocks have no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
+    await wear(page, look);
+    await serve(page, { signedIn: true, billing: {}, role: 'owner' });
+    await page.goto(clock);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+    await expectAccessible(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
+  });
+}

@@ -1,0 +1,65 @@
+import { fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { StripeContext } from '@/api/types';
+import CardDialog from './dialog';
+
+const fetched = vi.fn<typeof fetch>();
+const contact = { name: 'Mei', email: 'mei@example.org', country: 'us', postalCode: '10001' };
+const setup: StripeContext = { client_secret: 'seti_1_secret_2', intent_type: 'setup_intent', status: 'open' };
+const payment: StripeContext = { client_secret: 'pi_1_secret_2', intent_type: 'payment_intent', status: 'open' };
+
+function open(context: StripeContext, key: string) {
+  const settings = { api_host: '/sandbox/stripe', publishable_key: key };
+  const accepted = vi.fn();
+  const dialog = { settings, context, contact, amount: '10 USD', onAccepted: accepted, onClose: () => undefined };
+  render(<CardDialog {...dialog} />);
+  return accepted;
+}
+
+beforeEach(() => vi.stubGlobal('fetch', fetched.mockReset()));
+afterEach(() => {
+  vi.unstubAllGlobals();
+  Reflect.deleteProperty(window, 'Stripe');
+});
+
+describe('the card form', () => {
+  test('says that it pays, or that it only saves the card', () => {
+    open(payment, 'pk_sandbox_1');
+    expect(screen.getByRole('button', { name: 'Pay 10 USD' })).toBeTruthy();
+    open(setup, 'pk_sandbox_1');
+    expect(screen.getByRole('button', { name: 'Save card' })).toBeTruthy();
+  });
+
+  test('saves a card in the sandbox, through the second step', async () => {
+    const answers = ['requires_action', 'succeeded'];
+    fetched.mockImplementation(async () => new Response(JSON.stringify({ id: 'seti_1', status: answers.shift() })));
+    const accepted = open(setup, 'pk_sandbox_1');
+    fireEvent.click(screen.getByRole('button', { name: /second step each time/ }));
+    fireEvent.click(screen.getByRole('button', { name: 'Save card' }));
+    await screen.findByText(/to save the card/);
+    fireEvent.click(screen.getByRole('button', { name: 'Complete' }));
+    await waitFor(() => expect(accepted).toHaveBeenCalled());
+    expect(fetched.mock.calls.map(([address]) => address)).toEqual([
+      '/sandbox/stripe/v1/setup_intents/seti_1/confirm',
+      '/sandbox/stripe/v1/setup_intents/seti_1/authenticate',
+    ]);
+  });
+
+  test.each([
+    ['Save card', setup, 'confirmSetup'],
+    ['Pay 10 USD', payment, 'confirmPayment'],
+  ] as const)('asks Stripe itself behind "%s"', async (label, context, confirmed) => {
+    const stripe = { confirmSetup: vi.fn(async () => ({})), confirmPayment: vi.fn(async () => ({})) };
+    const elements = vi.fn(() => ({ create: () => ({ mount: () => undefined, destroy: () => undefined }) }));
+    window.Stripe = () => ({ ...stripe, elements });
+    const accepted = open(context, 'pk_test_1');
+    const button = await screen.findByRole('button', { name: label });
+    await waitFor(() => expect(button.hasAttribute('disabled')).toBe(false));
+    fireEvent.click(button);
+    await waitFor(() => expect(accepted).toHaveBeenCalled());
+    expect(elements).toHaveBeenCalledWith(expect.objectContaining({ clientSecret: context.client_secret }));
+    expect([stripe.confirmSetup.mock.calls.length, stripe.confirmPayment.mock.calls.length]).toEqual(
+      confirmed === 'confirmSetup' ? [1, 0] : [0, 1],
+    );
+  });
+});

@@ -1,0 +1,45 @@
+import { useLocale } from '@/i18n/light';
+import type { Order } from '../hooks/use-order';
+import { Picture } from '../parts/picture';
+import { knowsCurrency, priceText, productName } from '../rules/price';
+import type { Price } from '../wire';
+import { addCrossSell } from './calls';
+import { Change } from './item-extras';
+import { t } from './text';
+
+interface CrossSellProps {
+  offer: Price;
+  order: Order;
+  sessionId: string;
+  /** The order needs it. */
+  required: boolean;
+}
+
+/** What goes with the order, until it is taken. */
+export function CrossSell({ offer, order, sessionId, required }: CrossSellProps) {
+  const locale = useLocale();
+  const { currency } = order;
+  const taken = order.items.some((item) => item.cross_sell || item.price_id === offer.id);
+  if (!currency || taken || !knowsCurrency(offer, currency.id)) return null;
+  const name = productName(offer, locale) ?? offer.id;
+  return (
+    <section className="extras-cross" aria-labelledby="cross-sell">
+      <h2 id="cross-sell">{t(required ? 'crossSell.required' : 'crossSell.title')}</h2>
+      <div className="extras-cross-item">
+        <Picture src={offer.product?.images?.[0]} name={name} />
+        <div>
+          <p className="checkout-item-name">{name}</p>
+          <p className="checkout-detail money">{priceText(offer, currency, 1, locale)}</p>
+        </div>
+        <Change
+          order={order}
+          send={() => addCrossSell(sessionId, offer.id)}
+          className={`k-button k-button-${required ? 'primary' : 'secondary'}`}
+          label={t('crossSell.addOf', { name })}
+        >
+          {t('crossSell.add')}
+        </Change>
+      </div>
+    </section>
+  );
+}

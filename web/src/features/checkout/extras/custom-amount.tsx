@@ -1,0 +1,111 @@
+import { useEffect, useRef, useState } from 'react';
+import { useLocale } from '@/i18n/light';
+import { described, FieldFrame } from '@/kit/field';
+import { whenReleased } from '@/kit/pointer';
+import { formatAmount, formatMoney } from '@/lib/amount';
+import { readAmount } from '../rules/custom';
+import type { CustomUnitAmount } from '../wire';
+import { setAmount } from './calls';
+import type { ItemExtrasProps } from './item-extras';
+import { t } from './text';
+
+const SETTLE_MS = 300;
+
+/** An amount that the buyer chooses: presets as buttons, and a box for any other. */
+export function CustomAmount({
+  item,
+  order,
+  currency,
+  sessionId,
+  custom,
+}: ItemExtrasProps & { custom: CustomUnitAmount }) {
+  const locale = useLocale();
+  const presets = custom.presets ?? [];
+  const [first] = useState(() => item.custom_amount ?? custom.preset ?? presets[0] ?? null);
+  const [text, setText] = useState(() => (first ? formatAmount(first, currency.decimal) : ''));
+  const [error, setError] = useState<string | undefined>();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const sent = useRef(item.custom_amount ?? null);
+  const id = `amount-${item.price_id}`;
+  const { hold, amend } = order;
+
+  const send = async (amount: string) => {
+    if (amount === sent.current) return hold(false);
+    sent.current = amount;
+    const refusal = await amend(() => setAmount(sessionId, item.price_id, amount, currency.id));
+    if (refusal) sent.current = null;
+    setError(refusal ?? undefined);
+    hold(Boolean(refusal));
+  };
+  const latest = useRef(send);
+  latest.current = send;
+
+  // The amount that stands there is the one that is paid: also when the currency has just been changed.
+  useEffect(() => {
+    if (first) latest.current(first);
+    else hold(true);
+    return () => {
+      clearTimeout(timer.current);
+      hold(false);
+    };
+  }, [first, hold]);
+
+  const change = (next: string) => {
+    setText(next);
+    clearTimeout(timer.current);
+    const read = readAmount(next, custom, currency, locale);
+    hold(true);
+    if ('fault' in read) {
+      // Somebody is still typing; what is wrong is said when the box is left.
+      if (error) setError(faultText(read));
+      return;
+    }
+    setError(undefined);
+    timer.current = setTimeout(() => latest.current(read.amount), SETTLE_MS);
+  };
+  const leave = () => {
+    const read = readAmount(text, custom, currency, locale);
+    if ('fault' in read) whenReleased(() => setError(faultText(read)));
+  };
+  const typed = readAmount(text, custom, currency, locale);
+  const chosen = 'amount' in typed ? typed.amount : null;
+
+  return (
+    <div className="extras-amount">
+      {presets.length > 0 && (
+        <fieldset className="extras-presets" disabled={order.locked}>
+          <legend className="unseen">{t('amount.presets')}</legend>
+          {presets.map((preset) => (
+            <button
+              key={preset}
+              type="button"
+              className="k-button k-button-secondary"
+              aria-pressed={preset === chosen}
+              onClick={() => change(formatAmount(preset, currency.decimal))}
+            >
+              {formatMoney(preset, currency, locale)}
+            </button>
+          ))}
+        </fieldset>
+      )}
+      <FieldFrame id={id} label={t('amount.label', { symbol: currency.symbol })} error={error}>
+        <input
+          {...described({ id, error })}
+          name="amount"
+          className="k-input figures"
+          inputMode="decimal"
+          autoComplete="off"
+          enterKeyHint="done"
+          disabled={order.locked}
+          value={text}
+          onChange={(event) => change(event.target.value)}
+          onBlur={leave}
+          onKeyDown={(event) => event.key === 'Enter' && leave()}
+        />
+      </FieldFrame>
+    </div>
+  );
+}
+
+const faultText = ({ fault }: Extract<ReturnType<typeof readAmount>, { fault: unknown }>) =>
+  t(fault.key, 'values' in fault ? fault.values : undefined);

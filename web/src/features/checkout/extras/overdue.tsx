@@ -1,0 +1,127 @@
+import { useLocale } from '@/i18n/light';
+import { Alert } from '@/kit/alert';
+import { Button, ButtonLink } from '@/kit/button';
+import { Dialog } from '@/kit/dialog';
+import { Check, Spinner } from '@/kit/icons';
+import { Skeleton } from '@/kit/skeleton';
+import { formatMoney } from '@/lib/amount';
+import { isCard } from '../rules/currency';
+import { mountPrefix } from '../rules/view';
+import type { Overdue } from '../wire';
+import { t } from './text';
+import { useOverdue } from './use-overdue';
+
+interface OverdueDialogProps {
+  /** A customer's id or DID. */
+  owner: string;
+  appPid: string | undefined;
+  /** Nothing is left to pay. */
+  onPaid: () => void;
+  onClose: () => void;
+}
+
+const detailsAddress = () =>
+  `${mountPrefix(window.location.pathname)}/customer/invoice/past-due?referer=${encodeURIComponent(window.location.href)}`;
+
+/** Unpaid invoices that stand in the way of an order, one sum for each currency. */
+export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogProps) {
+  const locale = useLocale();
+  const { state, paying, pay, retry } = useOverdue({ owner, appPid, onPaid });
+  const locked = Object.values(paying).includes('open');
+  const rows = state.name === 'ready' ? Object.entries(state.overdue.summary) : [];
+  return (
+    <Dialog title={t('overdue.title')} closeLabel={t('action.close')} onClose={onClose} locked={locked}>
+      {state.name === 'loading' && (
+        <>
+          <p role="status">{t('overdue.loading')}</p>
+          <Skeleton height={64} />
+        </>
+      )}
+      {state.name === 'error' && (
+        <>
+          <Alert tone="danger" urgent title={t('overdue.failed')}>
+            <p>{state.text}</p>
+          </Alert>
+          <Button look="primary" wide onClick={retry}>
+            {t('action.retry')}
+          </Button>
+        </>
+      )}
+      {state.name === 'ready' && rows.length === 0 && (
+        <>
+          <p>{t('overdue.none')}</p>
+          <Button look="primary" wide onClick={onPaid}>
+            {t('overdue.again')}
+          </Button>
+        </>
+      )}
+      {rows.length > 0 && state.name === 'ready' && (
+        <>
+          <p>{leadText(state.overdue, locale)}</p>
+          <ul className="extras-overdue">
+            {rows.map(([id, { amount, currency, method }]) => {
+              const money = formatMoney(amount, currency, locale);
+              const now = paying[id] ?? 'idle';
+              return (
+                <li key={id} data-state={now}>
+                  <div>
+                    <p className="checkout-item-name money">{money}</p>
+                    <p className="checkout-detail">
+                      {isCard(method.type) ? t('overdue.byCard') : method.name} ·{' '}
+                      {t('overdue.count', { count: countOf(state.overdue, id) })}
+                    </p>
+                  </div>
+                  {isCard(method.type) ? (
+                    <ButtonLink href={detailsAddress()} aria-label={t('overdue.detailsOf', { amount: money })}>
+                      {t('overdue.details')}
+                    </ButtonLink>
+                  ) : now === 'confirming' ? (
+                    <p className="extras-confirming">
+                      <Spinner /> {t('overdue.confirming')}
+                    </p>
+                  ) : now === 'success' ? (
+                    <p className="extras-confirming">
+                      <Check /> {t('overdue.paid')}
+                    </p>
+                  ) : (
+                    <Button
+                      look={now === 'error' ? 'danger' : 'primary'}
+                      busy={now === 'open'}
+                      onClick={() => pay(id)}
+                      aria-label={t('overdue.payOf', { amount: money })}
+                    >
+                      {t(now === 'error' ? 'action.retry' : 'overdue.pay')}
+                    </Button>
+                  )}
+                  {now === 'error' && (
+                    <p className="k-error" role="alert">
+                      {t('overdue.unseen')}
+                    </p>
+                  )}
+                  {isCard(method.type) && <p className="checkout-detail">{t('overdue.card')}</p>}
+                </li>
+              );
+            })}
+          </ul>
+          <p>
+            <a className="extras-link" href={detailsAddress()}>
+              {t('overdue.all')}
+            </a>
+          </p>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+const countOf = ({ invoices }: Overdue, currencyId: string) =>
+  invoices.filter((invoice) => invoice.currency_id === currencyId).length;
+
+/** One currency: how many invoices, how much and by what; several: only that there are some. */
+function leadText(overdue: Overdue, locale: string): string {
+  const rows = Object.values(overdue.summary);
+  const [only] = rows;
+  if (!only || rows.length > 1) return t('overdue.lead');
+  const total = formatMoney(only.amount, only.currency, locale);
+  return t('overdue.leadOne', { count: overdue.invoices.length, total, method: only.method.name });
+}

@@ -1,0 +1,16 @@
+import { part } from './part';
+import { isCustom, pricedAs } from './rules/price';
+import type { CheckoutSession } from './wire';
+
+/** What most orders never show comes later than the page. */
+export const completedPart = part(() => import('./parts/completed'));
+export const extrasPart = part(() => import('./extras'));
+
+/** Does this order recur, let its amount be chosen, or offer something beside it? */
+export function needsExtras(session: CheckoutSession): boolean {
+  return session.mode !== 'payment' || session.line_items.some(({ price }) => isCustom(price)) || crossSells(session);
+}
+
+export const crossSells = (session: CheckoutSession) =>
+  session.cross_sell_behavior === 'required' ||
+  session.line_items.some((item) => pricedAs(item).product?.cross_sell || item.cross_sell);

@@ -1,0 +1,187 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { setLocale } from '@/lib/locale';
+import type { Currency, CustomUnitAmount, LineItem, PaymentMethod, Price, Recurring } from '../wire';
+import { customOf, readAmount } from './custom';
+import { dueOf, headline, lineAmount, orderAmount, priceText, renewals, renewalText, stakeAmount } from './price';
+import { periodSeconds, upsellPercent } from './upsell';
+
+const tba: Currency = { id: 'pc_tba', symbol: 'TBA', decimal: 18, name: 'Token', payment_method_id: 'pm_1' };
+const wallet = { id: 'pm_1', type: 'arcblock' } as PaymentMethod;
+const card = { id: 'pm_2', type: 'stripe' } as PaymentMethod;
+const UNIT = 10n ** 18n;
+const units = (human: number) => ((BigInt(Math.round(human * 1000)) * UNIT) / 1000n).toString();
+const every = (interval: string, interval_count = 1, usage_type = 'licensed') =>
+  ({ interval, interval_count, usage_type }) as Recurring;
+
+const plan = (amount: number, recurring: Recurring | null, changes: Partial<Price> = {}): LineItem => ({
+  price_id: 'price_1',
+  quantity: 1,
+  price: {
+    id: 'price_1',
+    type: recurring ? 'recurring' : 'one_time',
+    currency_id: 'pc_tba',
+    unit_amount: units(amount),
+    recurring,
+    product: { id: 'prod_1', name: 'Lantern', metadata: { name_zh: '灯笼' } },
+    ...changes,
+  },
+});
+const told = (items: LineItem[], locale = 'en') => renewals(items, 'pc_tba').map((it) => renewalText(it, tba, locale));
+
+beforeEach(() => setLocale('en'));
+
+describe('a period', () => {
+  test.each([
+    [every('hour'), 3600],
+    [every('hour', 6), 21_600],
+    [every('day'), 86_400],
+    [every('week', 2), 1_209_600],
+    [every('month', 3), 7_776_000],
+    [every('year'), 31_536_000],
+  ])('%o lasts %i s', (recurring, seconds) => {
+    expect(periodSeconds(recurring)).toBe(seconds);
+  });
+
+  test('of another interval is refused', () => {
+    expect(() => periodSeconds(every('minute'))).toThrow('Unsupported recurring interval: minute');
+  });
+});
+
+describe('what a longer rhythm saves', () => {
+  test.each([
+    [10, 'month', 100, 'year', 16],
+    [10, 'month', 99, 'year', 17],
+    [10, 'day', 60, 'week', 14],
+    [10, 'week', 40, 'month', 0],
+    [10, 'month', 130, 'year', 0],
+    [0, 'month', 100, 'year', 0],
+    [100, 'year', 5, 'month', 0],
+  ])('%i a %s against %i a %s: %i %%', (from, short, to, long, percent) => {
+    const amounts = [
+      { amount: units(from), recurring: every(short) },
+      { amount: units(to), recurring: every(long) },
+    ] as const;
+    expect(upsellPercent(...amounts)).toBe(percent);
+  });
+});
+
+describe('renewals', () => {
+  test('are told by rhythm, use as use', () => {
+    expect(told([plan(1.5, every('month'))])).toEqual(['1.5 TBA per month']);
+    expect(told([plan(0.01, every('month', 1, 'metered'))])).toEqual(['per month based on usage']);
+    expect(told([plan(1.5, every('month')), plan(0.01, every('month', 1, 'metered'))])).toEqual([
+      '1.5 TBA per month plus usage',
+    ]);
+    expect(told([plan(1, every('month')), plan(2, every('month')), plan(9, every('year')), plan(4, null)])).toEqual([
+      '3 TBA per month',
+      '9 TBA per year',
+    ]);
+  });
+
+  test('are told in Chinese', () => {
+    setLocale('zh');
+    expect(told([plan(1.5, every('month', 3))], 'zh')).toEqual(['每季度 1.5 TBA']);
+    expect(told([plan(0.01, every('month', 1, 'metered'))], 'zh')).toEqual(['每月按用量计费']);
+    expect(headline([plan(1, every('month'))], 'Souk', null, 'zh').values).toEqual({ name: '灯笼' });
+  });
+});
+
+describe('the stake', () => {
+  const items = [plan(10, every('month')), plan(3, every('month', 1, 'metered')), plan(50, null)];
+  const stake = (data: object, method = wallet) => stakeAmount(items, { currency: tba, method }, data);
+
+  test('is what recurs in a period, or the larger of what the seller asks for', () => {
+    expect(stake({})).toBe(units(13));
+    expect(stake({ billing_threshold_amount: 2 })).toBe(units(2));
+    expect(stake({ billing_threshold_amount: 2, min_stake_amount: '7.5' })).toBe(units(7.5));
+  });
+
+  test('is asked of wallets on arcblock alone, of what recurs, and not when the seller wants none', () => {
+    expect(stake({}, card)).toBe('0');
+    expect(stake({ no_stake: true })).toBe('0');
+    expect(stakeAmount([plan(5, null)], { currency: tba, method: wallet }, {})).toBe('0');
+  });
+});
+
+describe('what is due', () => {
+  const items = [plan(10, every('month')), plan(50, null)];
+  const option = { currency: tba, method: wallet };
+
+  test('is reckoned here', () => {
+    expect(dueOf(items, option, { trialing: true, data: {}, told: null })).toEqual({
+      total: units(50),
+      renew: units(10),
+      stake: units(10),
+    });
+  });
+
+  test('is what the server says, a stake only for a wallet', () => {
+    const due = { now: '7', renew: '8', stake: '9' };
+    expect(dueOf(items, option, { trialing: false, data: {}, told: due })).toEqual({
+      total: '7',
+      renew: '8',
+      stake: '9',
+    });
+    expect(dueOf(items, { currency: tba, method: card }, { trialing: false, data: {}, told: due }).stake).toBe('0');
+  });
+});
+
+describe('tiers', () => {
+  const tiers = [
+    { up_to: 10, unit_amount: units(2), flat_amount: units(1) },
+    { up_to: null, unit_amount: units(1), flat_amount: '0' },
+  ];
+  const line = (mode: 'graduated' | 'volume', quantity: number) => ({
+    ...plan(0, every('month'), { tiers_mode: mode, tiers }),
+    quantity,
+  });
+
+  test.each([
+    ['graduated', 1, 3],
+    ['graduated', 10, 21],
+    ['graduated', 15, 26],
+    ['volume', 10, 21],
+    ['volume', 15, 15],
+  ] as const)('%s: %i units cost %i', (mode, quantity, cost) => {
+    expect(lineAmount(line(mode, quantity), 'pc_tba')).toBe(units(cost));
+    expect(orderAmount([line(mode, quantity)], 'pc_tba', true)).toEqual({ total: '0', renew: units(cost) });
+  });
+});
+
+describe('an amount of choice', () => {
+  const usd: Currency = { id: 'pc_usd', symbol: 'USD', decimal: 2, name: 'Dollar', payment_method_id: 'pm_2' };
+  const range: CustomUnitAmount = { minimum: '100', maximum: '10000' };
+
+  test.each([
+    ['5', { amount: '500' }],
+    [' 2.50 ', { amount: '250' }],
+    ['1,000', { fault: { key: 'amount.between', values: { min: '$1.00', max: '$100.00' } } }],
+    ['0.99', { fault: { key: 'amount.between', values: { min: '$1.00', max: '$100.00' } } }],
+    ['2.505', { fault: { key: 'amount.precision', values: { count: 2 } } }],
+    ['-5', { fault: { key: 'amount.invalid' } }],
+    ['', { fault: { key: 'amount.invalid' } }],
+  ])('%s', (text, read) => {
+    expect(readAmount(text, range, usd, 'en')).toEqual(read);
+  });
+
+  test('has no more decimals than the currency allows, and is never nothing', () => {
+    const precise = { ...tba, maximum_precision: 3 };
+    expect(readAmount('1.2345', {}, precise, 'en')).toEqual({
+      fault: { key: 'amount.precision', values: { count: 3 } },
+    });
+    expect(readAmount('1.2340', {}, precise, 'en')).toEqual({ amount: units(1.234) });
+    expect(readAmount('0', {}, precise, 'en')).toEqual({ fault: { key: 'amount.invalid' } });
+    expect(readAmount('0.5', { minimum: units(1) }, tba, 'en')).toEqual({
+      fault: { key: 'amount.atLeast', values: { min: '1 TBA' } },
+    });
+  });
+
+  test('belongs to the currency it is offered in', () => {
+    const { price } = plan(1, null, {
+      currency_options: [{ currency_id: 'pc_usd', unit_amount: '0', custom_unit_amount: range }],
+    });
+    expect(customOf(price, 'pc_usd')).toBe(range);
+    expect(customOf(price, 'pc_tba')).toBeNull();
+    expect(priceText(price, usd, 1, 'en')).toBe('Custom (USD)');
+  });
+});

@@ -1,0 +1,26 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api } from '@/api/client';
+import type { Page, Subscription, TestClock } from '@/api/types';
+
+/** While a clock moves it is asked this often how far it is. */
+const POLL_MS = 1000;
+const AT_ONCE = 100;
+
+export const clocksQuery = queryOptions({
+  queryKey: ['test-clocks', 'list'],
+  queryFn: () => api.get<Page<TestClock>>('/api/test-clocks', { page: 1, pageSize: AT_ONCE }),
+});
+
+export const clockQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['test-clocks', 'detail', id],
+    queryFn: () => api.get<TestClock>(`/api/test-clocks/${encodeURIComponent(id)}`),
+    refetchInterval: ({ state }) => (state.data?.status === 'advancing' ? POLL_MS : false),
+  });
+
+export const customerSubscriptionsQuery = (customerId: string) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'customer', customerId],
+    queryFn: () =>
+      api.get<Page<Subscription>>('/api/subscriptions', { customer_id: customerId, page: 1, pageSize: AT_ONCE }),
+  });

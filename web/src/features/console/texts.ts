@@ -1,0 +1,26 @@
+import commonEn from '@/i18n/en/common.json';
+import consoleEn from '@/i18n/en/console.json';
+import { type Translate, textFor, useLocale } from '@/i18n/light';
+import commonZh from '@/i18n/zh/common.json';
+import consoleZh from '@/i18n/zh/console.json';
+import type { Locale } from '@/lib/locale';
+
+const en = { ...commonEn, ...consoleEn };
+const catalogues = { en, zh: { ...commonZh, ...consoleZh } };
+
+export interface Texts {
+  t: Translate<typeof en>;
+  language: Locale;
+}
+
+export type Key = Parameters<Texts['t']>[0];
+
+const textsIn = (language: Locale): Texts => ({
+  t: (key, values) => textFor(catalogues, language, key, values),
+  language,
+});
+
+/** The texts of the console, loaded with it. */
+export const texts: Record<Locale, Texts> = { en: textsIn('en'), zh: textsIn('zh') };
+
+export const useTexts = (): Texts => texts[useLocale()];

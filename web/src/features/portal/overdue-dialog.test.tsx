@@ -1,0 +1,53 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { queryClient } from '@/app/queries';
+import { openConnect } from '@/features/connect';
+import { OverdueDialog } from './overdue-dialog';
+
+vi.mock('@/features/connect', () => ({ openConnect: vi.fn() }));
+
+const currency = { id: 'pc_skt', symbol: 'SKT', decimal: 2 };
+const wallet = { id: 'pm_1', type: 'arcblock', name: 'Wallet' };
+const invoice = { id: 'in_1', currency_id: 'pc_skt', customer_id: 'cus_1', subscription_id: 'sub_1' };
+const owed = { summary: { pc_skt: { amount: '500', currency, method: wallet } }, invoices: [invoice] };
+const nothing = { summary: {}, invoices: [] };
+let overdue: unknown;
+
+beforeEach(() => {
+  overdue = owed;
+  vi.stubGlobal('fetch', async (address: string) =>
+    Response.json(address.includes('/overdue/') ? overdue : { demo: true, appPid: '' }),
+  );
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+  queryClient.clear();
+});
+
+it('in custom mode shows what it is given, which pays as its own rows do, and ends when nothing remains', async () => {
+  const paid = vi.fn();
+  render(
+    <QueryClientProvider client={queryClient}>
+      <OverdueDialog
+        debtor={{ subscriptionId: 'sub_1' }}
+        onClose={() => undefined}
+        onPaid={paid}
+        custom={([debt]) => (
+          <button type="button" onClick={debt?.pay}>
+            Settle {debt?.amount}
+          </button>
+        )}
+      />
+    </QueryClientProvider>,
+  );
+  fireEvent.click(await screen.findByRole('button', { name: 'Settle 500' }));
+  const options = vi.mocked(openConnect).mock.calls[0]?.[0];
+  expect(options).toMatchObject({
+    action: 'collect-batch',
+    extraParams: { currencyId: 'pc_skt', subscriptionId: 'sub_1' },
+  });
+  overdue = nothing;
+  options?.onSuccess({});
+  await waitFor(() => expect(paid).toHaveBeenCalled());
+});

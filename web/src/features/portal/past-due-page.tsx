@@ -1,0 +1,114 @@
+import { ArrowLeftOutlined } from '@ant-design/icons';
+import { Link } from '@tanstack/react-router';
+import { errorText } from '@/api/error';
+import type { Invoice } from '@/api/types';
+import { Failed, Notice } from '@/app/notice';
+import { usePageTitle } from '@/app/page';
+import { useUser } from '@/app/queries';
+import { dayText } from '@/lib/format';
+import { descriptionText, invoiceAmount } from './invoice-text';
+import { OverdueDebts } from './overdue-debts';
+import { leadText } from './overdue-dialog';
+import styles from './past-due-page.module.css';
+import { ownReferer } from './referer';
+import { useTexts } from './texts';
+import { useOverdue } from './use-overdue';
+
+/** Everything unpaid, by currency, with the way back to where it stood in the way of something. */
+export function PastDuePage({ referer }: { referer?: string }) {
+  const { t } = useTexts();
+  const user = useUser();
+  usePageTitle(t('overdue.title'));
+  const back = ownReferer(referer, window.location.origin);
+  return (
+    <div className={styles.page}>
+      {back ? (
+        <a href={back} className={styles.back}>
+          <ArrowLeftOutlined aria-hidden="true" /> {t('overdue.return')}
+        </a>
+      ) : (
+        <Link to="/customer" className={styles.back}>
+          <ArrowLeftOutlined aria-hidden="true" /> {t('subscription.back')}
+        </Link>
+      )}
+      {user ? <Debts customerId={user.did} back={back} /> : null}
+    </div>
+  );
+}
+
+function Debts({ customerId, back }: { customerId: string; back: string | undefined }) {
+  const texts = useTexts();
+  const { t } = texts;
+  const { data, error, refetch, debts } = useOverdue({ customerId });
+  if (error && !data) {
+    return (
+      <>
+        <h1>{t('overdue.title')}</h1>
+        <Failed title={t('overdue.error')} text={errorText(error)} onRetry={() => void refetch()} />
+      </>
+    );
+  }
+  if (!data) {
+    return (
+      <>
+        <h1>{t('overdue.title')}</h1>
+        <div className={styles.waiting} aria-busy="true" />
+      </>
+    );
+  }
+  if (debts.length === 0) {
+    return (
+      <div role="status">
+        <Notice
+          asPage
+          title={t('overdue.none')}
+          text={t('overdue.noneText')}
+          action={
+            back ? (
+              <a href={back} className="k-button k-button-primary">
+                {t('overdue.goOn')}
+              </a>
+            ) : (
+              <Link to="/customer" className="k-button k-button-primary">
+                {t('subscription.back')}
+              </Link>
+            )
+          }
+        />
+      </div>
+    );
+  }
+  return (
+    <>
+      <div>
+        <h1>{t('overdue.title')}</h1>
+        <p className={styles.lead}>{leadText(data, debts, texts)}</p>
+      </div>
+      <OverdueDebts debts={debts} invoices={data.invoices} />
+      <section aria-labelledby="unpaid">
+        <h2 id="unpaid">{t('overdue.invoices')}</h2>
+        <ul className={styles.invoices}>
+          {data.invoices.map((invoice) => (
+            <Row key={invoice.id} invoice={invoice} />
+          ))}
+        </ul>
+      </section>
+    </>
+  );
+}
+
+function Row({ invoice }: { invoice: Invoice }) {
+  const texts = useTexts();
+  const { t, language } = texts;
+  return (
+    <li>
+      <Link to="/customer/invoice/$id" params={{ id: invoice.id }} className={styles.open}>
+        {t('invoice.title', { number: invoice.number ?? t('invoice.draft.number') })}
+      </Link>
+      <span className="money">{invoiceAmount(invoice, texts)}</span>
+      <span className={styles.quiet}>
+        {invoice.subscription?.description || descriptionText(invoice, texts)} · {dayText(invoice.created_at, language)}
+      </span>
+    </li>
+  );
+}

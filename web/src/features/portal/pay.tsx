@@ -1,0 +1,74 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Invoice, Overdue } from '@/api/types';
+import { type ConnectOptions, openConnect } from '@/features/connect';
+import { announce } from '@/kit/announce';
+import { Button } from '@/kit/button';
+import { invoiceAmount } from './invoice-text';
+import { refreshAfterPayment } from './refresh';
+import { useTexts } from './texts';
+
+/** Whether a wallet can pay this here; a card is charged again by itself once it has been changed. */
+export const isPaidByWallet = (method: Pick<Invoice, 'paymentMethod'>['paymentMethod']) => method?.type !== 'stripe';
+
+export type CollectAction = 'pay' | 'renew';
+
+interface PayInvoiceProps {
+  invoice: Invoice;
+  action?: CollectAction;
+  /** Alone on its page, with the amount. */
+  prominent?: boolean;
+}
+
+/** Opens the wallet for one unpaid invoice; where it is a card's, leads to where the card can be changed. */
+export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayInvoiceProps) {
+  const texts = useTexts();
+  const { t } = texts;
+  const [busy, setBusy] = useState(false);
+  const number = invoice.number ?? invoice.id;
+  if (!isPaidByWallet(invoice.paymentMethod)) {
+    return invoice.subscription_id ? (
+      <Link to="/customer/subscription/$id" params={{ id: invoice.subscription_id }} className="k-button">
+        {t('pay.changeCard')}
+      </Link>
+    ) : null;
+  }
+  const pay = () => {
+    setBusy(true);
+    openConnect({
+      action: 'collect',
+      title: t('pay.invoice', { number }),
+      extraParams: { invoiceId: invoice.id, action },
+      onSuccess: () => {
+        announce(t('pay.done'));
+        void refreshAfterPayment().finally(() => setBusy(false));
+      },
+      onClose: () => setBusy(false),
+    });
+  };
+  return (
+    <Button
+      look={prominent ? 'primary' : 'secondary'}
+      busy={busy}
+      onClick={pay}
+      aria-label={prominent ? undefined : t('pay.invoice', { number })}
+    >
+      {prominent ? t('pay.amount', { amount: invoiceAmount(invoice, texts) }) : t('pay')}
+    </Button>
+  );
+}
+
+export type Debt = Overdue['summary'][string];
+
+/** Whose debts a payment covers. */
+export type Debtor = { subscriptionId: string } | { customerId: string };
+
+/** Opens the wallet for all unpaid invoices of one currency. */
+export function collectBatch(
+  title: string,
+  currencyId: string,
+  debtor: Debtor,
+  ends: Pick<ConnectOptions, 'onSuccess' | 'onError' | 'onClose'>,
+): void {
+  openConnect({ action: 'collect-batch', title, extraParams: { currencyId, ...debtor }, ...ends });
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import type { Price, Recurring } from '@/api/types';
+import { planText, priceText, recurringPhrase, subscriptionName, unitAmount } from './price-text';
+import { texts } from './texts';
+
+const TBA = { id: 'pc_tba', symbol: 'TBA', decimal: 18 };
+const price = (changes: Partial<Price> = {}): Price => ({
+  id: 'price_1',
+  type: 'recurring',
+  currency_id: TBA.id,
+  unit_amount: '1500000000000000000',
+  recurring: { interval: 'month', interval_count: 1, usage_type: 'licensed' },
+  ...changes,
+});
+const spoken = (recurring: Recurring, language: 'en' | 'zh' = 'en') => {
+  const { key, values } = recurringPhrase(recurring);
+  return texts[language].t(key, values);
+};
+
+describe('the words of a recurring price', () => {
+  it('name the rhythm, quarters and half years by their own names', () => {
+    expect(spoken({ interval: 'hour', interval_count: 1 })).toBe('per hour');
+    expect(spoken({ interval: 'month', interval_count: 3 })).toBe('every 3 months');
+    expect(spoken({ interval: 'month', interval_count: 3 }, 'zh')).toBe('每季度');
+    expect(spoken({ interval: 'month', interval_count: 6 }, 'zh')).toBe('每半年');
+    expect(spoken({ interval: 'week', interval_count: 2 })).toBe('every 2 weeks');
+  });
+
+  it('say amount, unit and rhythm', () => {
+    expect(priceText(price(), TBA, texts.en)).toBe('1.5 TBA / month');
+    const seats = price({ product: { name: 'Seat', unit_label: 'seat' } });
+    expect(priceText(seats, TBA, texts.en, 3)).toBe('4.5 TBA / seat / month');
+    const metered = price({ recurring: { interval: 'month', interval_count: 1, usage_type: 'metered' } });
+    expect(priceText(metered, TBA, texts.en, 3)).toBe('1.5 TBA / unit / month');
+    expect(priceText(price({ billing_scheme: 'tiered', unit_amount: null }), TBA, texts.en)).toBe('By tiers / month');
+  });
+
+  it("use the currency's own option, and know none for a currency that the price does not have", () => {
+    const both = price({ currency_options: [{ currency_id: 'pc_usd', unit_amount: '200' }] });
+    expect(unitAmount(both, 'pc_usd')).toBe('200');
+    expect(unitAmount(both, TBA.id)).toBe('1500000000000000000');
+    expect(unitAmount(both, 'pc_none')).toBeNull();
+  });
+});
+
+describe('a subscription', () => {
+  const items = [
+    { id: 'si_1', price_id: 'price_1', quantity: 1, price: price({ product: { name: 'Chorus' } }) },
+    { id: 'si_2', price_id: 'price_2', quantity: 2, price: price({ product: { name: 'Seat', unit_label: 'seat' } }) },
+  ];
+
+  it('shows its whole plan in one line', () => {
+    expect(planText({ items, paymentCurrency: TBA }, texts.en)).toBe('1.5 TBA / month + 3 TBA / seat / month');
+  });
+
+  it('is called by its description, else by its products, else by its id', () => {
+    expect(subscriptionName({ id: 'sub_1', description: 'Team plan', items })).toBe('Team plan');
+    expect(subscriptionName({ id: 'sub_1', description: null, items })).toBe('Chorus, Seat');
+    expect(subscriptionName({ id: 'sub_1', description: null, items: [] })).toBe('sub_1');
+  });
+});

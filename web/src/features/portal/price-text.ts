@@ -1,0 +1,47 @@
+import type { PaymentCurrency, Price, Recurring, Subscription } from '@/api/types';
+import { formatMoney } from '@/lib/amount';
+import type { Phrase, Texts } from './texts';
+
+/** How often a recurring price is due: "per month", "every 3 months", "every 2 weeks". */
+export function recurringPhrase({ interval, interval_count: count }: Recurring): Phrase {
+  if (count === 1) return { key: `interval.per.${interval}` };
+  if (interval === 'month' && count === 3) return { key: 'interval.every3Months' };
+  if (interval === 'month' && count === 6) return { key: 'interval.every6Months' };
+  return { key: `interval.every.${interval}`, values: { n: count } };
+}
+
+/** The short form behind an amount: "/ month"; longer rhythms have the long form only. */
+function suffix(recurring: Recurring): Phrase {
+  return recurring.interval_count === 1 ? { key: `interval.slash.${recurring.interval}` } : recurringPhrase(recurring);
+}
+
+/** What one unit costs in a currency, in base units; null where tiers decide or the price has no such currency. */
+export function unitAmount(price: Price, currencyId: string): string | null {
+  const option = price.currency_options?.find(({ currency_id: id }) => id === currencyId);
+  if (option) return option.unit_amount;
+  return price.currency_id === currencyId ? price.unit_amount : null;
+}
+
+/** "1.5 SKT / month", "4.5 SKT / seat / month", "0.02 SKT / unit / month" by usage, "By tiers / month". */
+export function priceText(price: Price, currency: PaymentCurrency, { t, language }: Texts, quantity = 1): string {
+  const unit = unitAmount(price, currency.id);
+  const rhythm = price.recurring ? ` ${spoken(suffix(price.recurring), t)}` : '';
+  if (unit === null || price.billing_scheme === 'tiered') return `${t('price.tiered')}${rhythm}`;
+  const metered = price.recurring?.usage_type === 'metered';
+  const amount = formatMoney((BigInt(unit) * BigInt(metered ? 1 : quantity)).toString(), currency, language);
+  const label = price.product?.unit_label || (metered ? t('price.unit') : '');
+  return `${amount}${label ? ` / ${label}` : ''}${rhythm}`;
+}
+
+const spoken = ({ key, values }: Phrase, t: Texts['t']) => t(key, values);
+
+/** The whole plan in one line. */
+export function planText({ items, paymentCurrency }: Pick<Subscription, 'items' | 'paymentCurrency'>, texts: Texts) {
+  return items.map(({ price, quantity }) => priceText(price, paymentCurrency, texts, quantity)).join(' + ');
+}
+
+/** What a subscription is called: its own description, else its products. */
+export function subscriptionName({ description, items, id }: Pick<Subscription, 'description' | 'items' | 'id'>) {
+  const products = items.map(({ price }) => price.product?.name).filter(Boolean);
+  return description || products.join(', ') || id;
+}

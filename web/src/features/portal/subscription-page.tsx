@@ -1,0 +1,184 @@
+import { ArrowLeftOutlined } from '@ant-design/icons';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ApiError, errorText } from '@/api/error';
+import type { Subscription } from '@/api/types';
+import { Failed, Notice } from '@/app/notice';
+import { usePageTitle } from '@/app/page';
+import { useUser } from '@/app/queries';
+import { Alert } from '@/kit/alert';
+import { announce } from '@/kit/announce';
+import { Button } from '@/kit/button';
+import { momentText } from '@/lib/format';
+import { usePhone } from '@/lib/use-phone';
+import { CancelDialog } from './cancel-dialog';
+import { ExpiredLink } from './expired-link';
+import { InvoiceFeed } from './invoice-feed';
+import { InvoiceTable } from './invoice-table';
+import { nextText } from './next-text';
+import { OverdueDialog } from './overdue-dialog';
+import { PaymentDialog } from './payment-dialog';
+import { PlanDialog } from './plan-dialog';
+import { planText, subscriptionName } from './price-text';
+import { subscriptionQuery } from './queries';
+import { refreshAfterPayment } from './refresh';
+import { ResumeDialog } from './resume-dialog';
+import { SubscriptionBadge } from './status';
+import { SubscriptionFacts } from './subscription-facts';
+import styles from './subscription-page.module.css';
+import { actionsOf, type SubscriptionAction } from './subscription-rules';
+import { type Key, useTexts } from './texts';
+import { TimeLine } from './time-line';
+import { usePaidInvoices } from './use-paid-invoices';
+
+interface SubscriptionPageProps {
+  id: string;
+  page?: number;
+  pageSize?: number;
+}
+
+export function SubscriptionPage({ id, page, pageSize }: SubscriptionPageProps) {
+  const { t } = useTexts();
+  const { data, error, refetch } = useQuery(subscriptionQuery(id));
+  const refused = error instanceof ApiError && (error.status === 404 || error.status === 403);
+  usePageTitle(data ? subscriptionName(data) : t('subscription.title'));
+  return (
+    <div className={styles.page}>
+      <Link to="/customer" className={styles.back}>
+        <ArrowLeftOutlined aria-hidden="true" /> {t('subscription.back')}
+      </Link>
+      {data ? (
+        <Sheet subscription={data} page={page} pageSize={pageSize} />
+      ) : refused ? (
+        <Notice asPage title={t('subscription.notFound')} text={t('subscription.notFoundText')} />
+      ) : error instanceof ApiError && error.status === 401 ? (
+        <ExpiredLink />
+      ) : error ? (
+        <Failed title={t('subscription.error')} text={errorText(error)} onRetry={() => void refetch()} />
+      ) : (
+        <div className={styles.waiting} aria-busy="true">
+          <p className="unseen">{t('state.loading')}</p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Sheet({ subscription, page, pageSize }: { subscription: Subscription; page?: number; pageSize?: number }) {
+  const texts = useTexts();
+  const { t } = texts;
+  const phone = usePhone();
+  const [done, setDone] = useState<Key | null>(null);
+  usePaidInvoices(subscription.customer_id, () => announce(t('pay.done')));
+  const scope = { subscriptionId: subscription.id };
+  const user = useUser();
+  return (
+    <>
+      <header className={styles.head}>
+        <div>
+          <h1>{subscriptionName(subscription)}</h1>
+          <p className={`${styles.plan} money`}>{planText(subscription, texts)}</p>
+          <p className={styles.next}>{nextText(subscription, texts)}</p>
+        </div>
+        <SubscriptionBadge subscription={subscription} />
+        {subscription.livemode ? null : <p className={styles.test}>{t('subscription.testMode')}</p>}
+      </header>
+      <ClockNotice subscription={subscription} />
+      <div role="status" className={styles.done}>
+        {done ? (
+          <Alert tone="ok">
+            <p>{t(done)}</p>
+          </Alert>
+        ) : null}
+      </div>
+      <Actions subscription={subscription} onDone={setDone} />
+      <div className={styles.columns}>
+        <section aria-labelledby="timeline">
+          <h2 id="timeline">{t('subscription.timeline')}</h2>
+          <TimeLine subscription={subscription} />
+        </section>
+        <section aria-labelledby="facts">
+          <h2 id="facts">{t('subscription.facts')}</h2>
+          <SubscriptionFacts subscription={subscription} />
+        </section>
+      </div>
+      {user ? (
+        <section aria-labelledby="invoices">
+          <h2 id="invoices">{t('portal.invoices')}</h2>
+          {phone ? <InvoiceFeed scope={scope} /> : <InvoiceTable page={page} pageSize={pageSize} scope={scope} />}
+        </section>
+      ) : null}
+    </>
+  );
+}
+
+/** A clock of its own: its dates are not today's. */
+function ClockNotice({ subscription }: { subscription: Subscription }) {
+  const { t, language } = useTexts();
+  const user = useUser();
+  const clock = subscription.test_clock;
+  if (!clock) return null;
+  const office = user?.role === 'owner' || user?.role === 'admin';
+  return (
+    <Alert tone="info" title={t('clock.notice', { date: momentText(clock.now * 1000, language) })}>
+      <p>{t('clock.noticeText')}</p>
+      {office ? (
+        <p>
+          <Link to="/console/test-clocks" search={{ id: clock.id }} className={styles.link}>
+            {t('clock.open')}
+          </Link>
+        </p>
+      ) : null}
+    </Alert>
+  );
+}
+
+const DONE: Record<SubscriptionAction, Key> = {
+  pay: 'pay.done',
+  cancel: 'cancel.done',
+  resume: 'resume.done',
+  changePlan: 'plan.done',
+  changePayment: 'payment.done',
+};
+
+function Actions({ subscription, onDone }: { subscription: Subscription; onDone: (text: Key | null) => void }) {
+  const { t } = useTexts();
+  const [open, setOpen] = useState<SubscriptionAction | null>(null);
+  const user = useUser();
+  // The link of a mail lets its holder pay, and change nothing.
+  const actions = actionsOf(subscription).filter((action) => user || action === 'pay');
+  if (actions.length === 0) return null;
+  const close = () => setOpen(null);
+  const begin = (action: SubscriptionAction) => {
+    onDone(null);
+    setOpen(action);
+  };
+  const finish = async (said?: Key) => {
+    const action = open;
+    await refreshAfterPayment();
+    setOpen(null);
+    if (action) onDone(said ?? DONE[action]);
+  };
+  const dialog = { subscription, onClose: close, onDone: finish };
+  return (
+    <div className={styles.actions}>
+      {actions.map((action) => (
+        <Button
+          key={action}
+          look={action === 'pay' || action === 'resume' ? 'primary' : action === 'cancel' ? 'danger' : 'secondary'}
+          onClick={() => begin(action)}
+        >
+          {t(action === 'cancel' ? 'action.cancelSubscription' : `action.${action}`)}
+        </Button>
+      ))}
+      {open === 'cancel' ? <CancelDialog {...dialog} /> : null}
+      {open === 'resume' ? <ResumeDialog {...dialog} /> : null}
+      {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}
+      {open === 'changePayment' ? <PaymentDialog {...dialog} /> : null}
+      {open === 'pay' ? (
+        <OverdueDialog debtor={{ subscriptionId: subscription.id }} onClose={close} onPaid={() => void finish()} />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import type { Subscription } from '@/api/types';
+import { actionsOf, byUrgency, nextEvent, timeLine, trialEndsSoon } from './subscription-rules';
+
+const DAY = 86_400;
+const START = 1_000 * DAY;
+const NOW = START + 70 * DAY;
+
+const subscription = (changes: Partial<Subscription> = {}) =>
+  ({
+    id: 'sub_1',
+    status: 'active',
+    start_date: START,
+    current_period_start: START + 60 * DAY,
+    current_period_end: START + 90 * DAY,
+    trial_start: null,
+    trial_end: null,
+    cancel_at_period_end: false,
+    cancel_at: null,
+    canceled_at: null,
+    ended_at: null,
+    cancelation_details: null,
+    past_due_since: null,
+    paused_at: null,
+    next_invoice: { amount: '1', at: START + 90 * DAY },
+    ...changes,
+  }) as Subscription;
+
+const END = START + 90 * DAY;
+const ending = { cancel_at_period_end: true, cancel_at: END, canceled_at: NOW - DAY };
+
+describe('what a customer can do', () => {
+  it.each([
+    ['active', {}, ['changePlan', 'changePayment', 'cancel']],
+    ['a trial', { status: 'trialing' }, ['changePlan', 'changePayment', 'cancel']],
+    ['ending at the end of its period', ending, ['resume']],
+    ['a trial that is going to end', { ...ending, status: 'trialing' }, ['resume']],
+    [
+      'ending for want of payment',
+      { ...ending, cancelation_details: { reason: 'payment_failed', feedback: null, comment: null } },
+      [],
+    ],
+    ['ending at a time the store has set', { cancel_at: END + DAY }, ['changePayment']],
+    ['past due', { status: 'past_due' }, ['pay', 'changePayment']],
+    ['paused', { status: 'paused' }, []],
+    ['ended', { status: 'canceled' }, []],
+  ] as [string, Partial<Subscription>, string[]][])('%s', (_, changes, actions) => {
+    expect(actionsOf(subscription(changes))).toEqual(actions);
+  });
+});
+
+const names = (of: Subscription, now = NOW) =>
+  timeLine(of, now).map(({ name, coming }) => (coming ? `${name}…` : name));
+
+describe('the time line', () => {
+  it.each([
+    ['one that renews', {}, ['started', 'renewed', 'renews…']],
+    [
+      'one in its first period',
+      { current_period_start: START, current_period_end: START + 30 * DAY },
+      ['started', 'renews…'],
+    ],
+    ['one whose end is set', { ...ending, next_invoice: null }, ['started', 'renewed', 'canceled', 'willEnd…']],
+    ['one past due', { status: 'past_due', past_due_since: NOW - DAY, next_invoice: null }, ['started', 'pastDue']],
+    ['one that is paused', { status: 'paused', paused_at: NOW - DAY }, ['started', 'renewed', 'paused']],
+    [
+      'one that has ended at the end of its period',
+      { ...ending, status: 'canceled', ended_at: NOW, canceled_at: NOW - 5 * DAY },
+      ['started', 'canceled', 'ended'],
+    ],
+    [
+      'a trial that was cancelled ends at once and never came to its end',
+      { status: 'canceled', trial_start: START, trial_end: END, canceled_at: NOW, ended_at: NOW },
+      ['trialStarted', 'ended'],
+    ],
+    [
+      'a trial is followed by what it turns into',
+      { status: 'trialing', trial_start: START, trial_end: END, current_period_start: START },
+      ['trialStarted', 'trialEnds…', 'renews…'],
+    ],
+    [
+      'after a trial the first paid period is its end',
+      { trial_start: START, trial_end: START + 60 * DAY },
+      ['trialStarted', 'trialEnded', 'renews…'],
+    ],
+    [
+      'a trial that is going to end says so once',
+      { ...ending, status: 'trialing', trial_start: START, trial_end: END, current_period_start: START },
+      ['trialStarted', 'canceled', 'willEnd…'],
+    ],
+  ] as [string, Partial<Subscription>, string[]][])('%s', (_, changes, expected) => {
+    expect(names(subscription(changes))).toEqual(expected);
+  });
+
+  it('points at what comes next, or at the last that happened', () => {
+    expect(nextEvent(timeLine(subscription(), NOW))?.name).toBe('renews');
+    const ended = subscription({ status: 'canceled', canceled_at: NOW, ended_at: NOW });
+    expect(nextEvent(timeLine(ended, NOW))?.name).toBe('ended');
+  });
+});
+
+describe('the order of subscriptions', () => {
+  it('begins with what is past due and closes with what has ended', () => {
+    const list = [
+      subscription({ id: 'ended', status: 'canceled' }),
+      subscription({ id: 'ending', ...ending }),
+      subscription({ id: 'older' }),
+      subscription({ id: 'newer', start_date: START + 1 }),
+      subscription({ id: 'due', status: 'past_due' }),
+    ];
+    expect(byUrgency(list).map(({ id }) => id)).toEqual(['due', 'newer', 'older', 'ending', 'ended']);
+  });
+
+  it('warns of a trial three days before it ends, unless it was cancelled', () => {
+    const trial = subscription({ status: 'trialing', trial_end: END });
+    expect(trialEndsSoon(trial, END - 3 * DAY)).toBe(true);
+    expect(trialEndsSoon(trial, END - 3 * DAY - 1)).toBe(false);
+    expect(trialEndsSoon({ ...trial, cancel_at_period_end: true }, END - DAY)).toBe(false);
+  });
+});

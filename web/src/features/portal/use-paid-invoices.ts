@@ -1,0 +1,29 @@
+import { useEffect, useRef } from 'react';
+import { listenToRelay } from '@/api/relay';
+import { useStore } from '@/app/queries';
+import { debounced } from './debounce';
+import { refreshBilling } from './refresh';
+
+/** Follows the store's live events: when an invoice of this customer is paid, what is shown is asked again. */
+export function usePaidInvoices(customerId: string | undefined, onPaid?: () => void): void {
+  const store = useStore();
+  const said = useRef(onPaid);
+  said.current = onPaid;
+  const channel = window.blocklet?.appPid ?? window.blocklet?.appId ?? store?.appPid;
+  useEffect(() => {
+    if (!channel || !customerId) return;
+    const refresh = debounced(() => void refreshBilling());
+    const stop = listenToRelay(channel, {
+      onUp: () => undefined,
+      onEvent: (name, { customer_id: whose }) => {
+        if (name !== 'invoice.paid' || whose !== customerId) return;
+        said.current?.();
+        refresh();
+      },
+    });
+    return () => {
+      stop();
+      refresh.cancel();
+    };
+  }, [channel, customerId]);
+}

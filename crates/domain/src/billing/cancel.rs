@@ -3,8 +3,8 @@
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Requester, Subscription, SubscriptionStatus, end, give_back, stake_back,
-    time_of,
+    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Subscription, SubscriptionStatus, announce, end,
+    give_back, stake_back, time_of,
 };
 use crate::context::Context;
 use crate::payment::Grant;
@@ -127,6 +127,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
             _ => (subscription.status == SubscriptionStatus::Paused).then_some(subscription.period.end),
         };
         save(unit.as_mut(), &subscription).await?;
+        announce(ctx, unit.as_mut(), &Notice::Canceled(id.clone()), ctx.now()).await?;
         unit.commit().await?;
         return super::find(ctx, id).await;
     }

@@ -4,15 +4,14 @@ use super::settle::SettleError;
 use super::submit::load_items;
 use super::{LineItem, Part, Session, SessionMode, reckon};
 use crate::billing::{
-    self, BillingReason, Calculation, DAYS_UNTIL_CANCEL, Invoice, InvoiceItem, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
-    SubscriptionStatus, period, time_of,
+    self, BillingReason, Calculation, DAYS_UNTIL_CANCEL, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, Subscription,
+    SubscriptionItem, SubscriptionStatus, period, time_of,
 };
 use crate::context::Context;
-use crate::events::{Message, Topic};
 use crate::ledger::Reason;
 use crate::payment::IntentStatus;
 use crate::pricing::{Cycle, Price, Product};
-use crate::shared::{Amount, CurrencyId, EventId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, CurrencyId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::time::Duration;
 
@@ -89,9 +88,8 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         if let Some(stake) = &subscription.stake {
             billing::stake_invoice(ctx, unit, &subscription, Reason::Stake, stake.amount, now).await?;
         }
-        let wall = ctx.now();
-        let message = Message::new(Topic::BillingMail, wall).with("kind", "started").with("subscription", id);
-        unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
+        billing::announce(ctx, unit, &Notice::Started(id.clone()), ctx.now()).await?;
+        billing::announce_trial(ctx, unit, &subscription).await?;
     }
     if intent.amount.is_zero() {
         // Nobody will ever pay it.

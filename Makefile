@@ -1,5 +1,5 @@
 # Thin: the work is in cargo, npm and scripts/. CARGO_TARGET_DIR is honoured where it is set.
-.PHONY: run test check build release bench crash e2e-all lighthouse openapi web
+.PHONY: run test check build release bench crash storm histories e2e-all lighthouse openapi web
 
 SOUK := $(or $(CARGO_TARGET_DIR),target)/debug/souk
 
@@ -24,11 +24,17 @@ test:                 ## everything that CI runs
 release: web          ## optimised and stripped: target/release/souk
 	cargo build --release -p souk-server
 
-bench: web            ## benches as a table and in target/bench.json; one set with SET=name
-	SERVICES_FSYNC=on scripts/services.sh cargo bench -p souk-server --bench purchase -- $(SET)
+bench: web            ## benches as a table and in target/bench.json; one set with SET=purchase or SET=billing
+	SERVICES_FSYNC=on scripts/services.sh cargo bench -p souk-server $(if $(SET),--bench $(SET),--benches)
 
 crash: web            ## 100 rounds of SIGKILL in the middle of purchases, on both databases
 	SOUK_CRASH_ROUNDS=100 scripts/services.sh cargo test -p souk-server --test process -- crash --nocapture --test-threads=1
+
+storm: web            ## 100,000 subscriptions due at once, two workers on PostgreSQL and Redis
+	SOUK_STORM=100000 scripts/services.sh cargo test --release -p souk-server --test process -- storm --nocapture
+
+histories: release    ## 1,000 random histories with 5 kills each, on both databases, with and without a wiped queue
+	scripts/histories.sh
 
 e2e-all: build        ## the browser tests in every language, width and colour scheme
 	MATRIX=all scripts/e2e.sh

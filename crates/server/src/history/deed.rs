@@ -15,7 +15,7 @@ use souk_domain::shared::{Amount, ClockId, MandateId, Mode, Page, SubscriptionId
 use std::time::Duration;
 
 /// How long a clock, or what is due, is waited for: then the history goes on all the same.
-const PATIENCE: Duration = Duration::from_secs(6);
+const PATIENCE: Duration = Duration::from_millis(1_500);
 const GLANCE: Duration = Duration::from_millis(25);
 /// The most periods of the shortest cycle that pass in one step.
 const PERIODS: u64 = 6;

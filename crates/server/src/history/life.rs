@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 /// A history has at least so many steps.
-pub const LEAST_STEPS: u32 = 12;
+pub const LEAST_STEPS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(60);
 /// How often a step is tried before it is left out.
 const TRIES: u32 = 5;

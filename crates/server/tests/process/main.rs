@@ -6,5 +6,8 @@ mod commands;
 mod crash;
 mod drain;
 mod front;
+mod history;
+mod plans;
 mod scale;
 mod souk;
+mod storm;

@@ -1,0 +1,24 @@
+//! A short run of random histories on each database; `souk verify --history 1000 --kills 5` is the long one.
+
+use crate::souk::Settings;
+use souk_adapters::testing::required;
+
+async fn run(database: Option<String>) {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let settings = Settings { database, ..Settings::sqlite(folder.path()) };
+    let words = ["verify", "--history", "20", "--kills", "2", "--at-once", "20", "--life", "1200", "--wipe-queue"];
+    let output = settings.command(&words).output().await.expect("souk verify runs");
+    let (told, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{told}\n{said}");
+    assert!(told.contains("card charges at the networks"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn histories_that_are_killed_leave_no_breach_on_sqlite() {
+    run(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn histories_that_are_killed_leave_no_breach_on_postgres() {
+    run(Some(required("TEST_PG", "a PostgreSQL server"))).await;
+}

@@ -1,0 +1,269 @@
+//! Customers whose wallets permit charges, and any number of subscriptions of theirs.
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::json;
+use sha2::Sha256;
+use souk_adapters::arcblock::{ArcblockRail, DelegateLimit, DelegateOp, DelegateTx, TestWallet, TokenLimit, transaction_hash};
+use souk_adapters::identity::{AppKey, delegation_address};
+use souk_adapters::persistence::{Database, SecretBox, SqlStore};
+use souk_adapters::sandbox::ledger::{CHAIN_ID, FAUCET_AMOUNT, token};
+use souk_adapters::testing::RunningClock;
+use souk_domain::billing::{Period, Subscription, SubscriptionItem, SubscriptionStatus};
+use souk_domain::customer::Customer;
+use souk_domain::payment::{Currency, Grant, Mandate, MandateStatus, Method, MethodKind, Outcome, SignedTransfer, WalletRail};
+use souk_domain::pricing::{Anchoring, Cycle, Interval, Metadata, Price, Product, Recurring, Usage};
+use souk_domain::shared::{Amount, Id, Language, Mode, Timestamp};
+use souk_domain::storage::{Store, UnitOfWork};
+use std::sync::Arc;
+use std::time::Duration;
+use url::Url;
+
+/// What each charge takes, in base units.
+pub const CHARGE: u128 = 1_000_000_000_000;
+
+fn id<T: Id>(text: &str) -> T {
+    T::parse(text).expect("an id")
+}
+
+fn derived(purpose: &str) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(&[0x5a; 32]).expect("a key");
+    mac.update(b"souk:");
+    mac.update(purpose.as_bytes());
+    mac.finalize().into_bytes().into()
+}
+
+/// A customer of a store whose secret is `5a` 32 times.
+pub struct Payer {
+    number: u32,
+    wallet: TestWallet,
+    app: AppKey,
+    rail: ArcblockRail,
+}
+
+impl Payer {
+    /// Gets tokens from the faucet, and permits the store to charge.
+    pub async fn arrive(store: &Url, number: u32) -> Self {
+        let mut seed = [9; 32];
+        seed[..4].copy_from_slice(&number.to_le_bytes());
+        let wallet = TestWallet::from_seed(&seed);
+        let app = AppKey::from_seed(&derived("app"));
+        let rail = ArcblockRail::new(app.clone(), Arc::new(RunningClock), store.clone()).expect("a rail");
+        let faucet = store.join("sandbox/arcblock/faucet").expect("a path");
+        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let poured = client.post(faucet).json(&json!({ "address": format!("did:abt:{}", wallet.did()) })).send().await;
+        assert!(poured.expect("answers").status().is_success());
+        let payer = Self { number, wallet, app, rail };
+        payer.permit().await;
+        payer
+    }
+
+    async fn permit(&self) {
+        let tokens = vec![TokenLimit { address: token().to_string(), to: vec![self.app.did().to_string()], ..TokenLimit::default() }];
+        let limit = Some(DelegateLimit { tokens, assets: Vec::new() });
+        let delegate = DelegateTx {
+            address: delegation_address(self.wallet.did(), self.app.did()).to_string(),
+            to: self.app.did().to_string(),
+            ops: vec![DelegateOp { type_url: "fg:t:transfer_v2".to_owned(), rules: Vec::new(), limit }],
+            ..DelegateTx::default()
+        };
+        let bytes = self.wallet.send(CHAIN_ID, 1, delegate.into());
+        let hash = transaction_hash(&bytes);
+        let said = self.rail.send(&method(), &currency(), &SignedTransfer { bytes, hash }).await;
+        assert!(matches!(said, Outcome::Settled(_)), "{said:?}");
+    }
+
+    /// How often the ledger has charged this wallet.
+    pub async fn charges(&self) -> u64 {
+        let left = self.rail.balance(&method(), &currency(), self.wallet.did()).await.expect("answers").base_units();
+        u64::try_from((FAUCET_AMOUNT - left) / CHARGE).expect("few")
+    }
+}
+
+/// Enough of the sandbox's method and currency for the rail.
+fn method() -> Method {
+    let settings = souk_domain::payment::MethodSettings::Arcblock {
+        chain_id: CHAIN_ID.to_owned(),
+        api_host: "/sandbox/arcblock/api/".to_owned(),
+        explorer_host: String::new(),
+    };
+    let at = Timestamp::from_seconds(0);
+    Method {
+        id: id("pm_sandbox_1_wallet"),
+        mode: Mode::Test,
+        kind: MethodKind::Arcblock,
+        active: true,
+        name: String::new(),
+        description: String::new(),
+        logo: String::new(),
+        settings,
+        default_currency_id: None,
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+fn currency() -> Currency {
+    let at = Timestamp::from_seconds(0);
+    Currency {
+        id: id("pc_sandbox_1_token"),
+        method_id: id("pm_sandbox_1_wallet"),
+        mode: Mode::Test,
+        active: true,
+        name: String::new(),
+        symbol: String::new(),
+        logo: String::new(),
+        decimals: 18,
+        maximum_precision: 6,
+        contract: token().to_string(),
+        is_base: true,
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+/// Writes so many subscriptions, spread over the payers, all of them due at `now`.
+pub async fn plant(database: &Database, payers: &[Payer], count: u64, now: Timestamp) {
+    let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&derived("methods"))));
+    let mut unit = store.begin().await.expect("begins");
+    plan(unit.as_mut(), now).await;
+    for payer in payers {
+        let (customer, mandate) = (customer(payer, now), mandate(payer, now));
+        unit.customers().upsert(&customer).await.expect("writes");
+        unit.mandates().put(&mandate).await.expect("writes");
+        unit.subscriptions().insert(&subscription(payer, now)).await.expect("writes");
+    }
+    unit.commit().await.expect("commits");
+    let mut session = database.begin().await.expect("begins");
+    let payers = payers.len() as u64;
+    let subscriptions = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id, cycle,
+            anchor, period_start, period_end, cancel_at_period_end, days_until_cancel, due_at, metadata, created_at, updated_at, version)
+        WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < $2 - 1)
+        SELECT 'sub_storm_' || (10000000 + n.i), t.livemode, t.status, t.description, t.customer_id, t.method_id, t.currency_id, t.mandate_id,
+            t.cycle, t.anchor, t.period_start, t.period_end, t.cancel_at_period_end, t.days_until_cancel, t.due_at, t.metadata, t.created_at,
+            t.updated_at, t.version
+        FROM n JOIN subscriptions t ON t.id = 'sub_first_' || (n.i % $1)";
+    session.query(subscriptions).bind(payers).bind(count).execute().await.expect("writes");
+    let items = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity)
+        SELECT 'si_' || s.id, s.id, 0, 'price_storm', 1 FROM subscriptions s WHERE s.id LIKE 'sub!_storm!_%' ESCAPE '!'";
+    session.query(items).execute().await.expect("writes");
+    session.commit().await.expect("commits");
+}
+
+async fn plan(unit: &mut dyn UnitOfWork, now: Timestamp) {
+    let product = Product {
+        id: id("prod_storm"),
+        mode: Mode::Test,
+        active: true,
+        name: "Storm".to_owned(),
+        description: String::new(),
+        images: Vec::new(),
+        features: Vec::new(),
+        unit_label: None,
+        statement_descriptor: None,
+        default_price_id: None,
+        app: None,
+        cross_sells_to: None,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    unit.products().insert(&product).await.expect("writes");
+    let price = Price {
+        id: id("price_storm"),
+        mode: Mode::Test,
+        product_id: product.id,
+        active: true,
+        nickname: String::new(),
+        lookup_key: None,
+        currency_id: id("pc_sandbox_1_token"),
+        unit_amount: Amount::new(CHARGE),
+        currency_options: Vec::new(),
+        recurring: Some(Recurring { cycle: cycle(), usage: Usage::Licensed }),
+        tiers_mode: None,
+        tiers: Vec::new(),
+        custom: None,
+        upsells_to: None,
+        quantity_available: 0,
+        quantity_sold: 0,
+        quantity_limit_per_checkout: 0,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    unit.prices().insert(&price).await.expect("writes");
+}
+
+fn cycle() -> Cycle {
+    Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
+}
+
+fn customer(payer: &Payer, now: Timestamp) -> Customer {
+    Customer {
+        id: id(&format!("cus_storm_{}", payer.number)),
+        mode: Mode::Test,
+        did: payer.wallet.did().clone(),
+        name: format!("Payer {}", payer.number),
+        email: "payer@souk.example".to_owned(),
+        phone: String::new(),
+        address: None,
+        language: Language::English,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+fn mandate(payer: &Payer, now: Timestamp) -> Mandate {
+    let limits = vec![(id("pc_sandbox_1_token"), Amount::new(CHARGE))];
+    Mandate {
+        id: id(&format!("man_storm_{}", payer.number)),
+        mode: Mode::Test,
+        customer_id: id(&format!("cus_storm_{}", payer.number)),
+        method_id: id("pm_sandbox_1_wallet"),
+        status: MandateStatus::Active,
+        grant: Some(Grant::Delegation { payer: payer.wallet.did().clone(), limits }),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// The first subscription of a payer; the others are copies. Its trial has just ended.
+fn subscription(payer: &Payer, now: Timestamp) -> Subscription {
+    let end = now.minus(Duration::from_secs(1));
+    let period = Period { start: end.minus(Duration::from_secs(86_400)), end };
+    let item = SubscriptionItem { id: id(&format!("si_first_{}", payer.number)), price_id: id("price_storm"), quantity: 1 };
+    Subscription {
+        id: id(&format!("sub_first_{}", payer.number)),
+        mode: Mode::Test,
+        status: SubscriptionStatus::Trialing,
+        description: "Storm".to_owned(),
+        customer_id: id(&format!("cus_storm_{}", payer.number)),
+        method_id: id("pm_sandbox_1_wallet"),
+        currency_id: id("pc_sandbox_1_token"),
+        mandate_id: Some(id(&format!("man_storm_{}", payer.number))),
+        session_id: None,
+        items: vec![item],
+        cycle: cycle(),
+        anchor: end,
+        index: None,
+        period,
+        trial: None,
+        cancel_at_period_end: false,
+        cancel_at: None,
+        canceled_at: None,
+        ended_at: None,
+        cancellation: None,
+        past_due_since: None,
+        paused_at: None,
+        days_until_cancel: 15,
+        billing_threshold: None,
+        stake: None,
+        latest_invoice_id: None,
+        clock_id: None,
+        due_at: None,
+        parked: None,
+        metadata: Metadata::new(),
+        created_at: now,
+        updated_at: now,
+        version: 0,
+    }
+}

@@ -1,0 +1,108 @@
+//! Everybody is due at once: two workers on one PostgreSQL and one Redis renew each subscription once, and leave none
+//! (invariants 1 and 2). `make storm` takes 100,000 of them.
+
+use crate::plans::{Payer, plant};
+use crate::souk::Settings;
+use souk_adapters::persistence::Database;
+use souk_adapters::testing::{RunningClock, TestDatabase, required};
+use souk_domain::shared::{Clock, Timestamp};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tokio::process::Child;
+
+const SUBSCRIPTIONS: &str = "SOUK_STORM";
+/// Wallets among whom the subscriptions are spread: the ledger takes one transaction of an account after the other.
+const PAYERS: u32 = 40;
+/// In which a worker does at least this many renewals per second, built for tests.
+const SLOWEST: u64 = 20;
+const GLANCE: Duration = Duration::from_millis(500);
+/// What each worker logs for each job that it did.
+const JOB_DONE: &str = "a job is done";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_workers_renew_everybody_once_and_leave_none() {
+    let wanted: u64 = std::env::var(SUBSCRIPTIONS).map_or(2_000, |text| text.parse().expect("SOUK_STORM is a number"));
+    let redis = required("TEST_REDIS", "a Redis server");
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let database = TestDatabase::postgres().await;
+    let secret = "5a".repeat(32);
+    let settings = Settings {
+        data: folder.path().to_owned(),
+        database: Some(database.address().to_owned()),
+        redis: Some(redis),
+        listen: "127.0.0.1:0".to_owned(),
+        options: vec!["--no-workers".to_owned(), format!("--secret-key={secret}")],
+        log: "front.log".to_owned(),
+    };
+    // The networks are in the front; it works for nobody.
+    let front = settings.start().await;
+    let mut payers = Vec::new();
+    for number in 0..PAYERS {
+        payers.push(Payer::arrive(&front.address, number).await);
+    }
+    let now = RunningClock.now();
+    plant(&database, &payers, wanted, now).await;
+
+    let begun = Instant::now();
+    let workers = [1, 2].map(|number| worker(&settings, &front.address, &secret, number));
+    let limit = Duration::from_secs(60 + wanted / SLOWEST);
+    let mut written = None;
+    loop {
+        let (due, open) = (due(&database, now).await, open(&database).await);
+        if due == 0 {
+            written.get_or_insert_with(|| begun.elapsed());
+            if open == 0 {
+                break;
+            }
+        }
+        assert!(begun.elapsed() < limit, "{due} are due and {open} attempts are open after {} s", begun.elapsed().as_secs());
+        tokio::time::sleep(GLANCE).await;
+    }
+    let (written, charged) = (written.expect("set when nothing was due").as_secs_f64(), begun.elapsed().as_secs_f64());
+    let jobs = [1, 2].map(|number| {
+        let log = std::fs::read_to_string(folder.path().join(format!("work-{number}.log"))).unwrap_or_default();
+        log.lines().filter(|line| line.contains(JOB_DONE)).count()
+    });
+    println!(
+        "storm: {wanted} subscriptions due at once; invoices written in {written:.1} s, charged in {charged:.1} s; jobs of each: {jobs:?}"
+    );
+
+    let count = |sql: &'static str| count(&database, sql);
+    assert_eq!(count("SELECT count(*) AS n FROM invoices WHERE reason = 'subscription_cycle' AND status = 'paid'").await, wanted);
+    assert_eq!(count("SELECT count(DISTINCT subscription_id) AS n FROM invoices").await, wanted);
+    assert_eq!(count("SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose = 'payment'").await, wanted);
+    assert_eq!(count("SELECT count(*) AS n FROM subscriptions WHERE period_index = 0 AND status = 'active'").await, wanted);
+    let mut moved = 0;
+    for payer in &payers {
+        moved += payer.charges().await;
+    }
+    assert_eq!(moved, wanted, "the ledger moved money another number of times");
+    assert!(jobs.iter().all(|jobs| *jobs > 0), "one worker did all the work: {jobs:?}");
+    let verdict = settings.command(&["verify"]).output().await.expect("souk verify runs");
+    assert!(verdict.status.success(), "{}", String::from_utf8_lossy(&verdict.stdout));
+    for mut worker in workers {
+        worker.kill().await.expect("kills");
+    }
+    Database::clone(&database).close().await;
+    front.kill().await;
+}
+
+fn worker(settings: &Settings, address: &url::Url, secret: &str, number: u32) -> Child {
+    let log = std::fs::File::create(settings.data.join(format!("work-{number}.log"))).expect("a log");
+    let options = [format!("--public-url={address}"), format!("--secret-key={secret}")];
+    settings.command(&["work"]).args(options).stdout(Stdio::null()).stderr(log).spawn().expect("a worker starts")
+}
+
+async fn due(database: &Database, now: Timestamp) -> u64 {
+    let sql = "SELECT count(*) AS n FROM subscriptions WHERE due_at <= $1";
+    let row = database.read().await.expect("reads").query(sql).bind(now).one().await;
+    row.expect("reads").get("n").expect("a number")
+}
+
+async fn open(database: &Database) -> u64 {
+    count(database, "SELECT count(*) AS n FROM attempts WHERE status IN ('open', 'unknown')").await
+}
+
+async fn count(database: &Database, sql: &'static str) -> u64 {
+    database.read().await.expect("reads").query(sql).one().await.expect("reads").get("n").expect("a number")
+}

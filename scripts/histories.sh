@@ -1,0 +1,15 @@
+#!/bin/bash
+# histories.sh: random histories in a process that is killed again and again, on SQLite and on PostgreSQL, and again with the
+# queue wiped at random; then everything is counted. HISTORIES (default 1000) with KILLS (default 5) each, SEED to repeat.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if [ -z "${TEST_PG:-}" ]; then exec scripts/services.sh "$0"; fi
+souk=${CARGO_TARGET_DIR:-target}/release/souk
+[ -x "$souk" ] || { echo "histories.sh: there is no $souk; make release makes it" >&2; exit 69; }
+run() { "$souk" verify --history "${HISTORIES:-1000}" --kills "${KILLS:-5}" ${SEED:+--seed "$SEED"} "$@"; }
+for wipe in "" --wipe-queue; do
+    echo "== SQLite $wipe"
+    run $wipe
+    echo "== PostgreSQL $wipe"
+    DATABASE_URL=$TEST_PG run $wipe
+done

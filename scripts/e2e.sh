@@ -20,6 +20,8 @@ trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# Before the server begins in the background: it is read at once.
+: >"$folder/out"
 "${CARGO_TARGET_DIR:-target}/debug/souk" serve --demo --data "$folder/data" --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &
 server=$!
 for _ in $(seq 300); do

@@ -935,6 +935,377 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/checkout-sessions/{id}/upsell": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Exchange an item's price for the longer cycle that it offers. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["UpsellChoice"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/checkout-sessions/{id}/downsell": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Take an exchange back. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["DownsellChoice"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/checkout-sessions/{id}/cross-sell": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is offered beside the items. `skipError`: where there is nothing, `{error}` with status 200. */
+        get: {
+            parameters: {
+                query?: {
+                    skipError?: boolean;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["OfferedCrossSell"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        /** Take what is offered beside the items. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["CrossSellChoice"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        /** Leave it out again. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/checkout-sessions/{id}/amount": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Choose what to pay for an item that lets the buyer choose. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["CustomAmountChoice"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/checkout-sessions/{id}/fast-checkout-confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pay by a permission that the wallet gave earlier. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["FastPaid"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/checkout-sessions": {
         parameters: {
             query?: never;
@@ -2734,6 +3105,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/customers/{id}/overdue/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a customer owes, by currency. The customer is named by id or DID. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Overdue"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/payment-intents": {
         parameters: {
             query?: never;
@@ -2839,6 +3265,65 @@ export interface paths {
             };
         };
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payment-intents/{id}/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Give a payment back, or a part of it. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["RefundInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Refund"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
         post?: never;
         delete?: never;
         options?: never;
@@ -3020,6 +3505,1339 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Subscriptions, newest first: a customer's own; the store's may be narrowed to a customer, by id or DID. */
+        get: {
+            parameters: {
+                query?: {
+                    customer_id?: string;
+                    status?: string;
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SubscriptionList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Subscriptions whose description holds a text, or whose id it is. */
+        get: {
+            parameters: {
+                query?: {
+                    query?: string;
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SubscriptionList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One subscription with what it refers to. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        /** Change the description or the metadata. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["SubscriptionUpdate"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/overdue/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a subscription owes, by currency. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Overdue"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Cancel a subscription. A trial ends at once. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["Cancelation"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/recover-info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the end that was asked for can be taken back, and whether that needs a new stake. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Recovery"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Take back the end that was asked for. With `needStake` nothing has changed yet. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Recovery"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Pause a subscription: it charges nothing until it is resumed. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Let a paused subscription go on; a new period begins when the old one is over. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/return-stake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Give the stake of an ended subscription back now, before its waiting time is over. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["StakeReturn"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/slash-stake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Take a stake, or a part of it. It pays what is owed first. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["StakeSlash"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/change-plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The plans that a subscription can change to. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Plans"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        /** Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another total by now. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["PlanChange"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/change-plan/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a change would cost now, to the second. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["PlanChoice"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PlanPreview"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Refunds, newest first: a customer's own, or those of the store. */
+        get: {
+            parameters: {
+                query?: {
+                    customer_id?: string;
+                    page?: number;
+                    pageSize?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["RefundList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Give money of a payment back, the way it came. It is on its way when this answers. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["RefundInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Refund"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/refunds/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One refund. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Refund"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage-records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The last records of an item, newest first. */
+        get: {
+            parameters: {
+                query: {
+                    subscription_item_id: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UsageRecordList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Report usage of a metered item, within its current period. The same identifier counts once and answers the first record. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["UsageInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UsageRecord"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage-records/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an item was used, by period. */
+        get: {
+            parameters: {
+                query: {
+                    subscription_item_id: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UsageSummary"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/test-clocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The test clocks, newest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TestClockList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Put a test-mode customer on a clock of their own, which stands at the present. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["TestClockInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TestClock"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/test-clocks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One clock, and what happened when. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TestClock"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/test-clocks/{id}/advance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Advance a clock, by two years at most. What would have happened meanwhile happens in the background, in order. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["TestClockAdvance"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TestClock"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3192,6 +5010,35 @@ export interface components {
             /** @description Of the bundle, lower-case hex. */
             sha256: string;
         };
+        /**
+         * Cancelation
+         * @description How a subscription is to end. A customer may name the end of the period, a reason and a comment.
+         */
+        Cancelation: {
+            /** @description now, current_period_end or custom. */
+            at?: string;
+            /**
+             * Format: int64
+             * @description For `custom`, in unix seconds.
+             */
+            time?: number;
+            /** @description none, proration or last. */
+            refund?: string;
+            feedback?: string;
+            comment?: string;
+            /** @description none, proration or slash. */
+            staking?: string;
+            slashReason?: string;
+            /** @description customer: somebody who runs the store acts for themselves. */
+            cancel_from?: string;
+        };
+        /** CancelationDetails */
+        CancelationDetails: {
+            /** @description cancellation_requested, cancellation_by_store or payment_failed. */
+            reason: string;
+            feedback?: string;
+            comment: string;
+        };
         /** Category */
         Category: {
             id: string;
@@ -3247,6 +5094,7 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
+            /** @description payment, subscription or setup. */
             mode: string;
             status: string;
             payment_status: string;
@@ -3259,6 +5107,14 @@ export interface components {
             submit_type: string;
             phone_number_collection: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection: string;
+            subscription_data?: components["schemas"]["SubscriptionData"];
+            /** @description auto or required. */
+            cross_sell_behavior: string;
+            due?: components["schemas"]["SessionDue"];
+            /** @description The first of the subscriptions that it began. */
+            subscription_id?: string;
+            /** @description All of them, where there are several. */
+            subscriptions?: components["schemas"]["SessionSubscription"][];
             payment_link_id?: string;
             payment_method_id?: string;
             payment_intent_id?: string;
@@ -3281,7 +5137,7 @@ export interface components {
         };
         /** CheckoutSessionInput */
         CheckoutSessionInput: {
-            /** @description `payment`. */
+            /** @description payment, subscription or setup. Absent: what follows from the items. */
             mode?: string;
             line_items: components["schemas"]["LineItemInput"][];
             /** @description Absent: the first item's own currency. */
@@ -3295,6 +5151,10 @@ export interface components {
             expires_at?: number;
             phone_number_collection?: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection?: components["schemas"]["AddressCollection"];
+            /** @description Terms of the subscriptions that begin. */
+            subscription_data?: components["schemas"]["SubscriptionDataInput"] & unknown;
+            /** @description auto, or required: what is offered beside the items must be taken. */
+            cross_sell_behavior?: string;
             /** @description Texts, and `page_info`. */
             metadata?: unknown;
         };
@@ -3320,6 +5180,11 @@ export interface components {
             /** @description In an update an empty text clears it. */
             cross_sells_to_id: string;
         };
+        /** CrossSellChoice */
+        CrossSellChoice: {
+            /** @description The price that is offered. */
+            to: string;
+        };
         /** CurrencyOption */
         CurrencyOption: {
             currency_id: string;
@@ -3338,6 +5203,14 @@ export interface components {
             unit_amount?: string;
             tiers?: components["schemas"]["TierInput"][];
             custom_unit_amount?: components["schemas"]["CustomUnitAmountInput"];
+        };
+        /** CustomAmountChoice */
+        CustomAmountChoice: {
+            priceId: string;
+            /** @description Base units. */
+            amount: string;
+            /** @description Absent: the session's. */
+            currencyId?: string;
         };
         /** CustomUnitAmount */
         CustomUnitAmount: {
@@ -3373,6 +5246,18 @@ export interface components {
             created_at: string;
             updated_at: string;
         };
+        /** CustomerReference */
+        CustomerReference: {
+            id: string;
+            did: string;
+            name: string;
+            email: string;
+        };
+        /** DownsellChoice */
+        DownsellChoice: {
+            /** @description The price that was chosen, or the one it was chosen instead of. */
+            from: string;
+        };
         /** Entitlement */
         Entitlement: {
             id: string;
@@ -3396,6 +5281,19 @@ export interface components {
              * @description Which share of errors is posted, from 0 to 1.
              */
             sample_rate: number;
+        };
+        /** FastPaid */
+        FastPaid: {
+            /** @description False: the wallet is to be asked. */
+            fastPaid: boolean;
+        };
+        /** FastPayInfo */
+        FastPayInfo: {
+            /** @description delegation. */
+            type: string;
+            /** @description Base units. */
+            amount: string;
+            payer: string;
         };
         /** HostedConfirmation */
         HostedConfirmation: {
@@ -3433,6 +5331,25 @@ export interface components {
             customer_id: string;
             payment_intent_id?: string;
             checkout_session_id?: string;
+            subscription_id?: string;
+            subscription?: components["schemas"]["SubscriptionReference"];
+            /**
+             * Format: int64
+             * @description The time that it bills for, in unix seconds.
+             */
+            period_start?: number;
+            /** Format: int64 */
+            period_end?: number;
+            /**
+             * Format: uint32
+             * @description How often its collection was refused.
+             */
+            attempt_count: number;
+            /**
+             * Format: int64
+             * @description When it is tried again by itself, in unix seconds.
+             */
+            next_payment_attempt?: number;
             subtotal: string;
             total: string;
             amount_due: string;
@@ -3461,12 +5378,22 @@ export interface components {
             price_id?: string;
             /** Format: uint64 */
             quantity: number;
-            /** @description Base units; the amount is `unit_amount * quantity`. */
+            /** @description Base units. What the amount follows from says the formula. */
             unit_amount: string;
             amount: string;
+            /** @description The line lessens what is due. */
+            credit: boolean;
+            /** @description The time that it bills for. */
+            period?: components["schemas"]["Period"] & unknown;
+            /** @description The inputs of the amount, under the name of the formula (`kind`). */
+            formula: unknown;
+            /** @description The same in words. */
+            formula_text: components["schemas"]["Text"] & unknown;
         };
         /** InvoiceList */
         InvoiceList: {
+            /** @description The one that was asked for by `subscription_id`. */
+            subscription?: components["schemas"]["SubscriptionReference"] & unknown;
             /** Format: uint64 */
             count: number;
             list: components["schemas"]["Invoice"][];
@@ -3489,6 +5416,13 @@ export interface components {
             quantity: number;
             adjustable_quantity?: components["schemas"]["AdjustableQuantity"];
             readonly price?: components["schemas"]["Price"] & unknown;
+            /** @description The price of a longer cycle that was chosen instead. */
+            readonly upsell_price_id?: string;
+            readonly upsell_price?: components["schemas"]["Price"] & unknown;
+            /** @description Whether it was offered beside the others and taken. */
+            readonly cross_sell?: boolean;
+            /** @description What the buyer chose to pay for the whole item, in base units. */
+            readonly custom_amount?: string;
         };
         /**
          * LineItemInput
@@ -3502,6 +5436,40 @@ export interface components {
              */
             quantity?: number;
             adjustable_quantity?: components["schemas"]["AdjustableQuantity"];
+        };
+        /** NextInvoice */
+        NextInvoice: {
+            amount: string;
+            /** Format: int64 */
+            at: number;
+        };
+        /** NothingOffered */
+        NothingOffered: {
+            error: string;
+        };
+        /** @description The price with its product; or, where that was to be no error, that nothing is offered. */
+        OfferedCrossSell: components["schemas"]["Price"] | components["schemas"]["NothingOffered"];
+        /** Overdue */
+        Overdue: {
+            /** @description By the id of the currency. */
+            summary: {
+                [key: string]: components["schemas"]["OverdueSum"];
+            };
+            /** @description Oldest first. */
+            invoices: components["schemas"]["Invoice"][];
+            subscription?: components["schemas"]["SubscriptionReference"];
+            /** Format: uint64 */
+            subscriptionCount?: number;
+            customer?: components["schemas"]["Customer"];
+        };
+        /**
+         * OverdueSum
+         * @description What is owed in one currency.
+         */
+        OverdueSum: {
+            amount: string;
+            currency: components["schemas"]["PaymentCurrency"];
+            method: components["schemas"]["PaymentMethod"];
         };
         /** OwnerClaim */
         OwnerClaim: {
@@ -3619,6 +5587,9 @@ export interface components {
             after_completion: components["schemas"]["AfterCompletion"];
             phone_number_collection: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection: string;
+            subscription_data?: components["schemas"]["SubscriptionData"];
+            /** @description auto or required. */
+            cross_sell_behavior: string;
             submit_type: string;
             /** @description The integrator's texts, and `page_info`. */
             metadata: unknown;
@@ -3638,6 +5609,10 @@ export interface components {
             after_completion?: components["schemas"]["AfterCompletionInput"];
             phone_number_collection?: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection?: components["schemas"]["AddressCollection"];
+            /** @description Terms of the subscriptions that begin. */
+            subscription_data?: components["schemas"]["SubscriptionDataInput"] & unknown;
+            /** @description auto, or required: what is offered beside the items must be taken. */
+            cross_sell_behavior?: string;
             /** @description Texts, and `page_info`. */
             metadata?: unknown;
         };
@@ -3713,9 +5688,74 @@ export interface components {
             secret_key?: string;
             webhook_signing_secret?: string;
         };
+        /** Period */
+        Period: {
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            start: number;
+            /** Format: int64 */
+            end: number;
+        };
         /** PhoneNumberCollection */
         PhoneNumberCollection: {
             enabled: boolean;
+        };
+        /** PlanChange */
+        PlanChange: {
+            price_id: string;
+            /** Format: uint64 */
+            quantity?: number;
+            /**
+             * Format: int64
+             * @description The preview's.
+             */
+            proration_date: number;
+            /** @description The preview's `total`. */
+            expected_total: string;
+        };
+        /** PlanChoice */
+        PlanChoice: {
+            price_id: string;
+            /**
+             * Format: uint64
+             * @description Absent: as many as now.
+             */
+            quantity?: number;
+        };
+        /** PlanPreview */
+        PlanPreview: {
+            /** Format: int64 */
+            proration_date: number;
+            lines: components["schemas"]["PlanPreviewLine"][];
+            /** @description What the old plan gives back. */
+            credit: string;
+            /** @description What the new one asks for until the end of the period. */
+            charge: string;
+            /** @description Credit of earlier changes that is used up. */
+            applied_credit: string;
+            /** @description Due now. */
+            total: string;
+            /** @description Kept for the next invoices. */
+            credited: string;
+            /** Format: int64 */
+            current_period_end: number;
+            next_amount: string;
+        };
+        /** PlanPreviewLine */
+        PlanPreviewLine: {
+            description: string;
+            amount: string;
+            /** @description credit or charge. */
+            kind: string;
+            formula: unknown;
+            /** @description The formula in words. */
+            text: components["schemas"]["Text"] & unknown;
+        };
+        /** Plans */
+        Plans: {
+            plans: components["schemas"]["Price"][];
         };
         /** Price */
         Price: {
@@ -3878,6 +5918,12 @@ export interface components {
             phone?: string;
             address?: components["schemas"]["Address"];
         };
+        /** Recovery */
+        Recovery: {
+            subscription: components["schemas"]["Subscription"];
+            /** @description The stake was revoked: the wallet has to leave a new one (action `re-stake`) before the subscription goes on. */
+            needStake: boolean;
+        };
         /** Recurring */
         Recurring: {
             /** @description hour, day, week, month or year. */
@@ -3911,6 +5957,48 @@ export interface components {
         Redirect: {
             url: string;
         };
+        /** Refund */
+        Refund: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            /** @description refund or stake_return. */
+            type: string;
+            /** @description pending, succeeded or failed. */
+            status: string;
+            /** @description Base units. */
+            amount: string;
+            payment_intent_id?: string;
+            invoice_id?: string;
+            subscription_id?: string;
+            customer_id: string;
+            currency_id: string;
+            payment_method_id: string;
+            reason: string;
+            description: string;
+            /** @description The network's name of it, once it is there. */
+            reference: string;
+            created_at: string;
+            updated_at: string;
+        };
+        /** RefundInput */
+        RefundInput: {
+            /** @description The payment, where the address does not name it. */
+            payment_intent_id?: string;
+            /**
+             * Format: decimal
+             * @description A human decimal; absent: all that is left of the payment.
+             */
+            amount?: string;
+            reason?: string;
+            description?: string;
+        };
+        /** RefundList */
+        RefundList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Refund"][];
+        };
         /** Screenshot */
         Screenshot: {
             url: string;
@@ -3935,6 +6023,22 @@ export interface components {
             address: components["schemas"]["Address"];
         };
         /**
+         * SessionDue
+         * @description What the store reckons that a session comes to in its currency, in base units.
+         */
+        SessionDue: {
+            now: string;
+            /** @description At each renewal; metered items as if their quantity was used. */
+            renew: string;
+            /** @description What a wallet stakes. */
+            stake: string;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            trial_end?: number;
+        };
+        /**
          * SessionEntitlement
          * @description A right that a completed session gave.
          */
@@ -3948,6 +6052,15 @@ export interface components {
         SessionPassport: {
             role: string;
             name: string;
+        };
+        /**
+         * SessionSubscription
+         * @description A subscription as its session tells it.
+         */
+        SessionSubscription: {
+            id: string;
+            description: string;
+            status: string;
         };
         /** SessionUser */
         SessionUser: {
@@ -3972,6 +6085,20 @@ export interface components {
             new: components["schemas"]["App"][];
             updated: components["schemas"]["App"][];
             trending: components["schemas"]["App"][];
+        };
+        /** StakeReturn */
+        StakeReturn: {
+            success: boolean;
+            subscriptionId: string;
+        };
+        /** StakeSlash */
+        StakeSlash: {
+            /**
+             * Format: decimal
+             * @description A human decimal; absent: all of it.
+             */
+            amount?: string;
+            reason: string;
         };
         /** Store */
         Store: {
@@ -4001,10 +6128,235 @@ export interface components {
             customer?: components["schemas"]["Customer"];
             balance: components["schemas"]["Sufficient"];
             delegation: components["schemas"]["Sufficient"];
+            /** @description Present where the order can be paid without the wallet. */
+            fastPayInfo?: components["schemas"]["FastPayInfo"] & unknown;
+        };
+        /** Subscription */
+        Subscription: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            /** @description trialing, active, past_due, paused or canceled. */
+            status: string;
+            description: string;
+            customer_id: string;
+            currency_id: string;
+            default_payment_method_id: string;
+            collection_method: string;
+            /** Format: int64 */
+            start_date: number;
+            /** Format: int64 */
+            billing_cycle_anchor: number;
+            /** Format: int64 */
+            current_period_start: number;
+            /** Format: int64 */
+            current_period_end: number;
+            /** Format: int64 */
+            trial_start?: number;
+            /** Format: int64 */
+            trial_end?: number;
+            cancel_at_period_end: boolean;
+            /**
+             * Format: int64
+             * @description When it ends by request.
+             */
+            cancel_at?: number;
+            /** Format: int64 */
+            canceled_at?: number;
+            /** Format: int64 */
+            ended_at?: number;
+            cancelation_details?: components["schemas"]["CancelationDetails"];
+            /** Format: uint32 */
+            days_until_cancel: number;
+            /** Format: int64 */
+            past_due_since?: number;
+            /** Format: int64 */
+            paused_at?: number;
+            latest_invoice_id?: string;
+            items: components["schemas"]["SubscriptionItem"][];
+            staking?: components["schemas"]["SubscriptionStake"];
+            mandate?: components["schemas"]["SubscriptionMandate"];
+            next_invoice?: components["schemas"]["NextInvoice"];
+            customer: components["schemas"]["CustomerReference"];
+            paymentCurrency: components["schemas"]["PaymentCurrency"];
+            paymentMethod: components["schemas"]["PaymentMethod"];
+            test_clock?: components["schemas"]["TestClockReference"];
+            metadata: {
+                [key: string]: string;
+            };
+            created_at: string;
+            updated_at: string;
+        };
+        /** SubscriptionData */
+        SubscriptionData: {
+            /** Format: uint32 */
+            trial_period_days: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            trial_end?: number;
+            trial_currency?: string;
+            no_stake: boolean;
+            /** @description A number, in human units. */
+            min_stake_amount?: unknown;
+            /** @description A number, in human units. */
+            billing_threshold_amount?: unknown;
+            description?: string;
+            /** Format: uint32 */
+            days_until_cancel?: number;
+            metadata: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * SubscriptionDataInput
+         * @description `subscription_data` as it is sent. Fields that this product does not honour are not looked at.
+         */
+        SubscriptionDataInput: {
+            /** Format: uint32 */
+            trial_period_days?: number;
+            /**
+             * Format: int64
+             * @description Unix seconds; while it is yet to come, it wins over the days.
+             */
+            trial_end?: number;
+            /** @description Ids of currencies, separated by commas: only whoever pays in one of them gets a trial. */
+            trial_currency?: string;
+            no_stake?: boolean;
+            /**
+             * Format: decimal
+             * @description Human units.
+             */
+            min_stake_amount?: string;
+            /**
+             * Format: decimal
+             * @description Human units.
+             */
+            billing_threshold_amount?: string;
+            description?: string;
+            /** Format: uint32 */
+            days_until_cancel?: number;
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /** SubscriptionItem */
+        SubscriptionItem: {
+            id: string;
+            price_id: string;
+            /** Format: uint64 */
+            quantity: number;
+            price: components["schemas"]["Price"];
+        };
+        /** SubscriptionList */
+        SubscriptionList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Subscription"][];
+        };
+        /**
+         * SubscriptionMandate
+         * @description What it is charged by.
+         */
+        SubscriptionMandate: {
+            /** @description delegation or card. */
+            type: string;
+            /** @description The most of one charge in the subscription's currency. */
+            limit?: string;
+            brand?: string;
+            last4?: string;
+        };
+        /**
+         * SubscriptionReference
+         * @description What other objects tell of their subscription.
+         */
+        SubscriptionReference: {
+            id: string;
+            description: string;
+            status: string;
+            /** Format: int64 */
+            current_period_end: number;
+        };
+        /** SubscriptionStake */
+        SubscriptionStake: {
+            amount: string;
+            /** @description held, waiting, returning, returned, slashing, slashed or revoked. */
+            status: string;
+            tx_hash: string;
+            /** Format: int64 */
+            return_at?: number;
+        };
+        /**
+         * SubscriptionUpdate
+         * @description What the store may write on a subscription. An absent field stays.
+         */
+        SubscriptionUpdate: {
+            description?: string;
+            /** @description Replaces all of it. */
+            metadata?: unknown;
         };
         /** Sufficient */
         Sufficient: {
             sufficient: boolean;
+        };
+        /** TestClock */
+        TestClock: {
+            id: string;
+            object: string;
+            name: string;
+            customer_id: string;
+            customer?: components["schemas"]["TestClockCustomer"];
+            /** Format: int64 */
+            now: number;
+            /** @description ready or advancing. */
+            status: string;
+            /** Format: int64 */
+            target?: number;
+            /** @description Newest last. */
+            story: components["schemas"]["TestClockEvent"][];
+            created_at: string;
+        };
+        /** TestClockAdvance */
+        TestClockAdvance: {
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            to?: number;
+            /** @description day, next_invoice or year, where `to` is absent. */
+            by?: string;
+        };
+        /** TestClockCustomer */
+        TestClockCustomer: {
+            did: string;
+            name: string;
+            email: string;
+        };
+        /** TestClockEvent */
+        TestClockEvent: {
+            /** Format: int64 */
+            at: number;
+            what: string;
+            /** @description The subscription or invoice it happened to. */
+            subject: string;
+        };
+        /** TestClockInput */
+        TestClockInput: {
+            customer_id: string;
+            name: string;
+        };
+        /** TestClockList */
+        TestClockList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["TestClock"][];
+        };
+        /** TestClockReference */
+        TestClockReference: {
+            id: string;
+            /** Format: int64 */
+            now: number;
         };
         /** Text */
         Text: {
@@ -4046,6 +6398,68 @@ export interface components {
             /** @description In an update an empty text clears it. */
             upsells_to_id: string;
             readonly upsells_to?: components["schemas"]["Price"] & unknown;
+        };
+        /** UpsellChoice */
+        UpsellChoice: {
+            /** @description The price of an item. */
+            from: string;
+            /** @description The price that it upsells to. */
+            to: string;
+        };
+        /** UsageInput */
+        UsageInput: {
+            subscription_item_id: string;
+            /** Format: uint64 */
+            quantity: number;
+            /** @description increment or set. */
+            action?: string;
+            /**
+             * Format: int64
+             * @description Unix seconds; absent: now.
+             */
+            timestamp?: number;
+            /** @description The sender's own name of it: the same one counts once. */
+            identifier?: string;
+        };
+        /** UsagePeriod */
+        UsagePeriod: {
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            start: number;
+            /** Format: int64 */
+            end: number;
+        };
+        /** UsageRecord */
+        UsageRecord: {
+            id: string;
+            object: string;
+            subscription_item_id: string;
+            identifier: string;
+            /** Format: uint64 */
+            quantity: number;
+            action: string;
+            /** Format: int64 */
+            timestamp: number;
+            created_at: string;
+        };
+        /** UsageRecordList */
+        UsageRecordList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["UsageRecord"][];
+        };
+        /** UsageSummary */
+        UsageSummary: {
+            /** @description The current period, then those before it. */
+            list: components["schemas"]["UsageTotal"][];
+        };
+        /** UsageTotal */
+        UsageTotal: {
+            period: components["schemas"]["UsagePeriod"];
+            /** Format: uint64 */
+            total_usage: number;
         };
     };
     responses: never;

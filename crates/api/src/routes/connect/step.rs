@@ -212,8 +212,11 @@ async fn next(
         // The last signature may have completed the session already.
         Err(TransferError::Complete) => succeed(app, session, response, now).await,
         Ok(Wanted::Nothing) => {
-            // What is not decided by this first look is looked at again by the janitor; the page hears of it by polling.
-            let _ = checkout::proceed(&app.ctx, id).await;
+            // What was signed just now has taken the next step itself. What is not decided by this first look is looked at again by
+            // the janitor; the page hears of it by polling.
+            if session.step == ConnectStep::Principal {
+                let _ = checkout::proceed(&app.ctx, id).await;
+            }
             succeed(app, session, response, now).await
         }
         Ok(wanted) => go_on(app, session, step_for(wanted)).await,

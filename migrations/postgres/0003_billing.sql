@@ -87,6 +87,14 @@ CREATE TABLE usage_records (
 );
 CREATE INDEX usage_records_of_item ON usage_records (item_id, used_at, id);
 
+-- Subscriptions that are charged by a mandate once it is given.
+CREATE TABLE mandate_promises (
+    mandate_id      TEXT NOT NULL REFERENCES mandates (id),
+    subscription_id TEXT NOT NULL REFERENCES subscriptions (id),
+    PRIMARY KEY (mandate_id, subscription_id)
+);
+CREATE INDEX mandate_promises_of_subscription ON mandate_promises (subscription_id);
+
 -- What is left of changes of plan, for the next invoices.
 CREATE TABLE credits (
     customer_id TEXT NOT NULL REFERENCES customers (id),

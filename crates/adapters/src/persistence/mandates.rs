@@ -5,7 +5,7 @@ use super::listing::sql_each;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::payment::{Mandate, Mandates};
-use souk_domain::shared::{CustomerId, MandateId, MethodId, StorageError};
+use souk_domain::shared::{CustomerId, MandateId, MethodId, StorageError, SubscriptionId};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
 
@@ -19,6 +19,24 @@ impl Mandates for SqlMandates<'_> {
                       ON CONFLICT (id) DO UPDATE SET status = excluded.status, given = excluded.given, updated_at = excluded.updated_at";
         let query = self.0.query(upsert).bind(&mandate.id).bind(mandate.mode).bind(&mandate.customer_id).bind(&mandate.method_id);
         query.bind(mandate.status).bind(&mandate.grant).bind(mandate.created_at).bind(mandate.updated_at).execute().await.map(drop)
+    }
+
+    async fn promise(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError> {
+        let insert = "INSERT INTO mandate_promises (mandate_id, subscription_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        self.0.query(insert).bind(id).bind(subscription).execute().await.map(drop)
+    }
+
+    async fn promised(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError> {
+        let select = "SELECT subscription_id FROM mandate_promises WHERE mandate_id = $1 ORDER BY subscription_id";
+        let rows = self.0.query(select).bind(id).all().await?;
+        rows.iter().map(|row| row.get("subscription_id")).collect()
+    }
+
+    async fn awaited(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError> {
+        let select = "SELECT mandates.id FROM mandates JOIN mandate_promises ON mandate_id = mandates.id
+                      WHERE subscription_id = $1 AND status = 'pending' ORDER BY mandates.id";
+        let rows = self.0.query(select).bind(subscription).all().await?;
+        rows.iter().map(|row| row.get("id")).collect()
     }
 
     async fn find(&mut self, id: &MandateId) -> Result<Option<Mandate>, StorageError> {

@@ -22,6 +22,10 @@ pub enum ConnectAction {
     Collect,
     /// Pays all that is overdue in a currency.
     CollectBatch,
+    /// Gives another permission for future invoices.
+    ChangePayment,
+    /// Leaves a stake anew, so that a subscription goes on.
+    Restake,
 }
 
 impl ConnectAction {
@@ -34,6 +38,8 @@ impl ConnectAction {
             Self::Setup => "setup",
             Self::Collect => "collect",
             Self::CollectBatch => "collect-batch",
+            Self::ChangePayment => "change-payment",
+            Self::Restake => "re-stake",
         }
     }
 
@@ -47,6 +53,8 @@ impl ConnectAction {
             "setup" => Some(Self::Setup),
             "collect" => Some(Self::Collect),
             "collect-batch" => Some(Self::CollectBatch),
+            "change-payment" => Some(Self::ChangePayment),
+            "re-stake" => Some(Self::Restake),
             _ => None,
         }
     }

@@ -76,7 +76,9 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {
         let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
-        let Some(subscription) = subscription.filter(|_| invoice.status == InvoiceStatus::Uncollectible) else { continue };
+        // What was asked in another currency than the one of today is collected by hand.
+        let fits = |one: &&Subscription| invoice.status == InvoiceStatus::Uncollectible && one.currency_id == invoice.currency_id;
+        let Some(subscription) = subscription.filter(fits) else { continue };
         if covered.contains(&invoice.id) {
             continue;
         }

@@ -1,7 +1,8 @@
 //! What follows from money that moved, or did not, where no checkout waits for it. In one unit of work, for exactly one caller.
 
+use super::change_payment::{restaked, switch_over};
 use super::debt::{debt_paid, refuse, time_of};
-use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, StakeStatus, announce};
+use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, StakeStatus, Subscription, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
@@ -21,8 +22,16 @@ pub(super) async fn settled(
     }
     match &attempt.purpose {
         Purpose::Payment(intent) => paid(ctx, unit, attempt, intent, settlement).await,
-        Purpose::Mandate(mandate) => mandate_given(ctx, unit, mandate, settlement).await,
-        Purpose::Stake(_) => Ok(()),
+        Purpose::Mandate(mandate) => {
+            mandate_given(ctx, unit, mandate, settlement).await?;
+            switch_over(ctx, unit, attempt, mandate).await
+        }
+        Purpose::Stake(subscription) => {
+            let found = unit.subscriptions().find(subscription).await?.ok_or(BillingError::Orphan)?;
+            let now = time_of(ctx, unit, found.clock_id.as_ref()).await?;
+            book(ctx, unit, attempt, found.mode, Reason::Stake, now).await?;
+            restaked(ctx, unit, attempt, subscription, &settlement.reference).await
+        }
         Purpose::ReturnStake(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::ReturnStake).await,
         Purpose::Slash(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::Slash).await,
         Purpose::Refund(refund) => refunded(ctx, unit, attempt, refund, settlement).await,
@@ -153,6 +162,8 @@ async fn stake_moved(
         return Err(BillingError::Contended);
     }
     book(ctx, unit, attempt, subscription.mode, reason, now).await?;
+    // It may be charged by another method since.
+    let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
     super::end::stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await?;
     if reason == Reason::Slash && !has_ended && !debt_paid(unit, id, now).await? {
         return Err(BillingError::Contended);

@@ -10,7 +10,9 @@ use crate::payment::{
     Asker, Attempt, AttemptKind, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, RailError, Refusal, Settlement, SetupAsk, ask,
     card_ask, next_check, not_opened, setup_outcome,
 };
-use crate::shared::{Amount, AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, SessionId, StorageError, Timestamp};
+use crate::shared::{
+    Amount, AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, SessionId, StorageError, SubscriptionId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use futures_util::FutureExt;
@@ -131,6 +133,29 @@ pub async fn nudge(ctx: &Context, session: &Session, open: &Attempt) -> Result<(
     let is_ours = unit.attempts().claim_nudge(&open.id, since, now).await?;
     unit.commit().await?;
     if is_ours { pursue(ctx, &open.id, Asker::Page).await } else { Ok(()) }
+}
+
+/// A page waits for a permission that a subscription was promised: asks the network, as [`nudge`] does. True when it asked.
+pub async fn nudge_mandates(ctx: &Context, subscription: &SubscriptionId) -> Result<bool, SettleError> {
+    let (now, mut open) = (ctx.now(), Vec::new());
+    let mut unit = ctx.store.read().await?;
+    let awaited = unit.mandates().awaited(subscription).await?;
+    for mandate in awaited {
+        open.extend(unit.attempts().open_of(&Purpose::Mandate(mandate)).await?);
+    }
+    drop(unit);
+    let since = now.minus(NUDGE_INTERVAL);
+    let mut asked = false;
+    for attempt in open.iter().filter(|attempt| attempt.updated_at <= since) {
+        let mut unit = ctx.store.begin().await?;
+        let is_ours = unit.attempts().claim_nudge(&attempt.id, since, now).await?;
+        unit.commit().await?;
+        if is_ours {
+            pursue(ctx, &attempt.id, Asker::Page).await?;
+            asked = true;
+        }
+    }
+    Ok(asked)
 }
 
 /// The janitor's round: attempts whose time to be asked about has come, several at once, since each waits for a network.

@@ -2,7 +2,7 @@
 
 use super::SavedCard;
 use crate::access::Did;
-use crate::shared::{Amount, CurrencyId, CustomerId, MandateId, MethodId, Mode, StorageError, Timestamp};
+use crate::shared::{Amount, CurrencyId, CustomerId, MandateId, MethodId, Mode, StorageError, SubscriptionId, Timestamp};
 use async_trait::async_trait;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +60,12 @@ pub struct Mandate {
 pub trait Mandates: Send {
     /// Inserts, or writes status and grant of the one with this id.
     async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError>;
+    /// A subscription is charged by the mandate once it is given.
+    async fn promise(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError>;
+    /// The subscriptions that were promised to a mandate.
+    async fn promised(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError>;
+    /// The mandates that a subscription waits for.
+    async fn awaited(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError>;
     async fn find(&mut self, id: &MandateId) -> Result<Option<Mandate>, StorageError>;
     async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError>;
     /// The active ones of a customer with a method, newest first.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod clocks;
+mod credits;
 mod debts;
 mod endings;
 mod renewals;

@@ -1,7 +1,7 @@
 //! The endpoints. They are plain routes: wallets and published clients fix their shape.
 
 use super::step::{self, challenge};
-use super::{claims, collect};
+use super::{claims, deeds};
 use crate::auth::{BROWSER_COOKIE, Call, Guest, LOGIN_COOKIE, Opener, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
@@ -64,29 +64,18 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
         .filter(|(name, value)| PARAMS.contains(&name.as_ref()) && value.len() <= PARAM_MAX)
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect();
-    let params = match action {
-        ConnectAction::Collect | ConnectAction::CollectBatch => {
-            let opener = Opener::of(request).await?;
-            collect::open(&app, action, params, call.mode, &opener, guest.0.as_ref()).await?.params
-        }
-        ConnectAction::Login | ConnectAction::Payment | ConnectAction::Subscription | ConnectAction::Setup => params,
+    let params = match deeds::is_deed(action) {
+        true => deeds::open(&app, action, params, call.mode, &Opener::of(request).await?, guest.0.as_ref()).await?,
+        false => params,
     };
     let user = guest.0.map(|caller| caller.user);
     let (step, wallet) = match (action, &user) {
-        (ConnectAction::Collect | ConnectAction::CollectBatch, None) => (ConnectStep::Principal, None),
-        (ConnectAction::Login, _) => (ConnectStep::Principal, None),
-        (
-            ConnectAction::Payment
-            | ConnectAction::Subscription
-            | ConnectAction::Setup
-            | ConnectAction::Collect
-            | ConnectAction::CollectBatch,
-            Some(user),
-        ) => {
+        (ConnectAction::Collect | ConnectAction::CollectBatch, None) | (ConnectAction::Login, _) => (ConnectStep::Principal, None),
+        (_, Some(user)) => {
             // What is to be signed is known when the wallet asks.
             (ConnectStep::Transfer, Some(Wallet { did: user.did.clone(), public_key: user.public_key.clone() }))
         }
-        (ConnectAction::Payment | ConnectAction::Subscription | ConnectAction::Setup, None) => return Err(Problem::signed_out()),
+        (_, None) => return Err(Problem::signed_out()),
     };
     let known = cookie(request, BROWSER_COOKIE).filter(|value| value.len() == 32).map(ToOwned::to_owned);
     let browser = known.unwrap_or_else(|| hex::encode(app.ctx.random.bytes::<16>()));

@@ -2,7 +2,7 @@
 
 mod api;
 mod claims;
-mod collect;
+mod deeds;
 mod step;
 
 pub use api::routes;

@@ -1,11 +1,11 @@
 //! One step of a connect session: the wallet's answer, and what it leads to.
 
 use super::claims::{self, Answer};
-use super::collect;
+use super::deeds;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{self, ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet};
-use souk_domain::billing::{self, ManageError};
+use souk_domain::billing::ManageError;
 use souk_domain::checkout::{self, TransferError, Wanted};
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
@@ -26,10 +26,10 @@ pub fn challenge(app: &App) -> String {
 pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let language = claims::language_of(session);
-    if let (ConnectStep::Transfer, Some(debt), Some(wallet)) = (session.step, collect::debt_of(session), &session.wallet) {
-        return match collect::ask(app, session, &debt, wallet).await {
+    if let (ConnectStep::Transfer, Some(deed), Some(wallet)) = (session.step, deeds::deed_of(session), &session.wallet) {
+        return match deeds::ask(app, session, &deed, wallet).await {
             Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
-            Err(error) => not_collected(app, session, error, now).await,
+            Err(error) => refuse_deed(app, session, error, now).await,
         };
     }
     if matches!(session.step, ConnectStep::Principal) {
@@ -60,10 +60,12 @@ pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageEr
 /// The wallet has scanned the code: a checkout looks now what there is to sign.
 pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) -> Result<Value, StorageError> {
     let scanned = match (&session.wallet, checkout_of(session)) {
-        (Some(wallet), Some(id)) if session.action != ConnectAction::Login => match checkout::wanted(&app.ctx, &id, &wallet.did).await {
-            Ok(wanted) => ConnectSession { step: step_for(wanted), ..scanned },
-            Err(error) => return refuse(app, session, error).await,
-        },
+        (Some(wallet), Some(id)) if session.action != ConnectAction::Login && deeds::deed_of(session).is_none() => {
+            match checkout::wanted(&app.ctx, &id, &wallet.did).await {
+                Ok(wanted) => ConnectSession { step: step_for(wanted), ..scanned },
+                Err(error) => return refuse(app, session, error).await,
+            }
+        }
         _ => scanned,
     };
     advance(app, session, &scanned).await?;
@@ -145,7 +147,7 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
     let Some(wallet) = session.wallet.clone() else { return Ok(claims::refused(app, GONE, now)) };
     match session.step {
         ConnectStep::Principal if session.action == ConnectAction::Login => go_on(app, session, ConnectStep::Profile).await,
-        ConnectStep::Principal if collect::debt_of(&session).is_some() => go_on(app, session, ConnectStep::Transfer).await,
+        ConnectStep::Principal if deeds::deed_of(&session).is_some() => go_on(app, session, ConnectStep::Transfer).await,
         ConnectStep::Principal => match checkout_of(&session) {
             Some(id) => next(app, session, &id, &wallet, json!({}), now).await,
             None => Ok(claims::refused(app, GONE, now)),
@@ -159,14 +161,14 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             access::welcome(&app.ctx, &wallet, &told.unwrap_or_default(), claims::language_of(&session)).await?;
             succeed(app, session, json!({}), now).await
         }
-        ConnectStep::Transfer if collect::debt_of(&session).is_some() => {
-            let (Some(debt), Some(claim)) = (collect::debt_of(&session), answer.claim("prepareTx")) else {
+        ConnectStep::Transfer if deeds::deed_of(&session).is_some() => {
+            let (Some(deed), Some(signed)) = (deeds::deed_of(&session), answer.signed()) else {
                 fail(app, &session, ConnectStatus::Error, NO_CLAIM).await?;
                 return Ok(claims::refused(app, NO_CLAIM, now));
             };
-            match billing::take_collection(&app.ctx, &debt, &wallet, session.nonce, &claim.final_tx).await {
+            match deeds::take(app, &session, &deed, &wallet, signed).await {
                 Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
-                Err(error) => not_collected(app, &session, error, now).await,
+                Err(error) => refuse_deed(app, &session, error, now).await,
             }
         }
         ConnectStep::Transfer | ConnectStep::Mandate | ConnectStep::Stake => {
@@ -189,7 +191,7 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
     }
 }
 
-async fn not_collected(app: &App, session: &ConnectSession, error: ManageError, now: Timestamp) -> Result<Value, StorageError> {
+async fn refuse_deed(app: &App, session: &ConnectSession, error: ManageError, now: Timestamp) -> Result<Value, StorageError> {
     if let ManageError::Storage(error) = error {
         return Err(error);
     }

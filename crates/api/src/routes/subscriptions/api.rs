@@ -12,6 +12,7 @@ use souk_domain::access::Did;
 use souk_domain::billing::{
     self, ExpandedSubscription, Requester, Subscription, SubscriptionFilter, SubscriptionStatus, expand_subscriptions, overdue_of,
 };
+use souk_domain::checkout;
 use souk_domain::shared::{CustomerId, Mode, Page, SubscriptionId};
 use std::sync::Arc;
 
@@ -81,9 +82,13 @@ impl SubscriptionsApi {
         id: Path<String>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let found = expanded(&app, &SubscriptionId::parse(&id)?).await?;
-        match opener.may_open(&[&id], &found.customer.did, found.subscription.mode) {
-            true => Ok(Json(SubscriptionModel::new(&found, &app.site))),
-            false => Err(Problem::not_found()),
+        if !opener.may_open(&[&id], &found.customer.did, found.subscription.mode) {
+            return Err(Problem::not_found());
+        }
+        // Whoever has just saved a card waits for it to be used.
+        match checkout::nudge_mandates(&app.ctx, &found.subscription.id).await? {
+            true => show(&app, &found.subscription.id).await,
+            false => Ok(Json(SubscriptionModel::new(&found, &app.site))),
         }
     }
 

@@ -1,5 +1,10 @@
 //! Subscriptions: who sees them, who may change them, and what follows.
 
+mod clocks;
 mod collect;
 mod manage;
+mod payment;
+mod plan;
 mod read;
+mod refund;
+mod usage;

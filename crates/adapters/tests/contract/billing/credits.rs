@@ -1,0 +1,107 @@
+//! What is left of changes of plan, and the mandates that subscriptions wait for.
+
+use super::bench::{Billing, DAY, MONTHLY};
+use crate::ledger::bench::UNIT;
+use crate::till::{all_at_once, begin, id};
+use souk_adapters::on_both;
+use souk_domain::billing::{Credit, InvoiceStatus, Scope, TestClock};
+use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, SubscriptionId};
+use std::time::Duration;
+
+async fn credit(billing: &Billing, amount: u128) -> Credit {
+    let currency_id: CurrencyId = billing.find("sub_1").await.currency_id;
+    Credit { customer_id: id("cus_1"), currency_id, amount: Amount::new(amount) }
+}
+
+async fn left(billing: &Billing) -> u128 {
+    let mut unit = billing.ctx.store.read().await.expect("reads");
+    let customers: [CustomerId; 1] = [id("cus_1")];
+    unit.credits().of_all(&customers).await.expect("reads").iter().map(|credit| credit.amount.base_units()).sum()
+}
+
+async fn opened(db: &souk_adapters::testing::TestDatabase) -> Billing {
+    let billing = Billing::open(db, 10).await;
+    let price = billing.price("price_1", 5, MONTHLY).await;
+    billing.insert(&billing.subscription("sub_1", &price, DAY)).await;
+    billing
+}
+
+on_both! {
+    async fn credit_adds_up_and_is_never_taken_twice(db: &TestDatabase) {
+        let billing = opened(db).await;
+        let mut unit = begin(db).await;
+        for amount in [30, 70] {
+            unit.credits().give(&credit(&billing, amount).await).await.expect("gives");
+        }
+        unit.commit().await.expect("commits");
+        assert_eq!(left(&billing).await, 100);
+        let sixty = credit(&billing, 60).await;
+        let taken = all_at_once(db, 8, move |db, _| {
+            let sixty = sixty.clone();
+            async move {
+                let mut unit = begin(&db).await;
+                let taken = unit.credits().take(&sixty).await.expect("answers");
+                unit.commit().await.expect("commits");
+                taken
+            }
+        });
+        assert_eq!(taken.await.into_iter().filter(|taken| *taken).count(), 1);
+        assert_eq!(left(&billing).await, 40);
+    }
+
+    async fn a_renewal_takes_the_credit_off_before_it_charges(db: &TestDatabase) {
+        let billing = opened(db).await;
+        let price = billing.find("sub_1").await.items[0].price_id.clone();
+        assert_eq!(price, id("price_1"));
+        let whole = 5 * UNIT;
+        let mut unit = begin(db).await;
+        unit.credits().give(&credit(&billing, whole + whole / 4).await).await.expect("gives");
+        unit.commit().await.expect("commits");
+        billing.wait(DAY * 31);
+        billing.round().await;
+        let first = billing.invoices().await.remove(0);
+        assert_eq!((first.status, first.total), (InvoiceStatus::Paid, Amount::ZERO));
+        assert_eq!(left(&billing).await, whole / 4);
+        billing.wait(DAY * 30);
+        billing.round().await;
+        let second = billing.invoices().await.remove(1);
+        assert_eq!((second.status, second.total), (InvoiceStatus::Paid, Amount::new(whole - whole / 4)));
+        assert_eq!(left(&billing).await, 0);
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let lines = unit.invoices().items(&second.id).await.expect("reads");
+        assert!(lines[1].calculation.is_credit());
+    }
+
+    async fn a_mandate_remembers_who_waits_for_it(db: &TestDatabase) {
+        let billing = opened(db).await;
+        let mut unit = begin(db).await;
+        let mandate: MandateId = billing.find("sub_1").await.mandate_id.expect("a mandate");
+        let subscription: SubscriptionId = id("sub_1");
+        unit.mandates().promise(&mandate, &subscription).await.expect("promises");
+        unit.mandates().promise(&mandate, &subscription).await.expect("promises once more");
+        assert_eq!(unit.mandates().promised(&mandate).await.expect("reads"), [subscription.clone()]);
+        assert_eq!(unit.mandates().awaited(&subscription).await.expect("reads"), [], "it is given already");
+    }
+
+    async fn a_customer_who_gets_a_clock_leaves_the_rounds_of_everybody(db: &TestDatabase) {
+        let billing = opened(db).await;
+        let clock = TestClock {
+            id: id("clock_1"),
+            name: "Later".to_owned(),
+            customer_id: id("cus_1"),
+            now: billing.start,
+            target: None,
+            story: Vec::new(),
+            created_at: billing.start,
+        };
+        let mut unit = begin(db).await;
+        unit.clocks().insert(&clock).await.expect("inserts");
+        unit.clocks().adopt(&clock).await.expect("adopts");
+        unit.commit().await.expect("commits");
+        assert_eq!(billing.find("sub_1").await.clock_id, Some(clock.id.clone()));
+        let far = billing.start.plus(Duration::from_secs(90 * 86_400));
+        let mut unit = begin(db).await;
+        assert!(unit.subscriptions().lock_due(&Scope::Wall, far, 10).await.expect("reads").is_empty());
+        assert_eq!(unit.subscriptions().lock_due(&Scope::Clock(clock.id), far, 10).await.expect("reads").len(), 1);
+    }
+}

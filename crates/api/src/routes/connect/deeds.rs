@@ -1,0 +1,150 @@
+//! What a wallet signs for a subscription that stands: it pays what is overdue, one invoice (`collect`) or all of a currency
+//! (`collect-batch`), gives another permission (`change-payment`), or leaves a stake anew (`re-stake`).
+
+use super::claims;
+use crate::auth::{Caller, Opener, resources};
+use crate::problem::Problem;
+use crate::state::App;
+use serde_json::{Value, json};
+use souk_domain::access::{ConnectAction, ConnectSession, Wallet};
+use souk_domain::billing::{self, AskedCollection, Debt, ManageError};
+use souk_domain::customer::Customer;
+use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, SubscriptionId};
+use std::collections::BTreeMap;
+
+const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
+
+/// Whether an action is about a subscription that stands.
+pub const fn is_deed(action: ConnectAction) -> bool {
+    matches!(action, ConnectAction::Collect | ConnectAction::CollectBatch | ConnectAction::ChangePayment | ConnectAction::Restake)
+}
+
+/// Checks the parameters of a page, and that whoever opened it may do this. Answers them, with a customer by id where the page
+/// named a DID.
+pub async fn open(
+    app: &App,
+    action: ConnectAction,
+    params: BTreeMap<String, String>,
+    mode: Mode,
+    opener: &Opener<resources::Invoices>,
+    caller: Option<&Caller>,
+) -> Result<BTreeMap<String, String>, Problem> {
+    let mut params = params;
+    let mut unit = app.ctx.store.read().await?;
+    let (customer, ids): (CustomerId, Vec<String>) = match (action, params.get("subscriptionId"), params.get("customerId")) {
+        (ConnectAction::Collect, ..) => {
+            let id = InvoiceId::parse(params.get("invoiceId").map(String::as_str).unwrap_or_default())?;
+            let invoice = unit.invoices().find(&id).await?.ok_or_else(Problem::not_found)?;
+            let subscription = invoice.subscription_id.map(|id| id.to_string());
+            (invoice.customer_id, [Some(id.to_string()), subscription].into_iter().flatten().collect())
+        }
+        (_, Some(id), _) => {
+            let subscription = unit.subscriptions().find(&SubscriptionId::parse(id)?).await?.ok_or_else(Problem::not_found)?;
+            (subscription.customer_id, vec![id.clone()])
+        }
+        (ConnectAction::CollectBatch, None, Some(named)) => {
+            let customer: Option<Customer> = match (CustomerId::parse(named), app.envelopes.parse_did(named)) {
+                (Ok(id), _) => unit.customers().find(&id).await?,
+                (Err(_), Some(did)) => unit.customers().find_by_did(mode, &did).await?,
+                (Err(_), None) => None,
+            };
+            let id = customer.ok_or_else(Problem::not_found)?.id;
+            params.insert("customerId".to_owned(), id.to_string());
+            (id, Vec::new())
+        }
+        (ConnectAction::CollectBatch, None, None) => return Err(Problem::bad(NO_DEBTOR)),
+        (..) => return Err(Problem::bad("subscriptionId is required")),
+    };
+    if matches!(action, ConnectAction::CollectBatch | ConnectAction::ChangePayment) {
+        CurrencyId::parse(params.get("currencyId").map(String::as_str).unwrap_or_default())
+            .map_err(|_| Problem::bad("currencyId is required"))?;
+    }
+    let customer = unit.customers().find(&customer).await?.ok_or_else(Problem::not_found)?;
+    let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+    // Somebody else's account may not pay: their wallet would be asked for a stranger's debt.
+    let is_own = caller.is_none_or(|caller| caller.user.did == customer.did);
+    // The link of a mail may pay and never change.
+    let may = match action {
+        ConnectAction::Collect | ConnectAction::CollectBatch => {
+            opener.may_open(&ids, &customer.did, customer.mode) && (is_own || opener.has_link(&ids))
+        }
+        _ => caller.is_some() && is_own,
+    };
+    match may {
+        true => Ok(params),
+        false => Err(Problem::not_found()),
+    }
+}
+
+/// What a session is about.
+pub enum Deed {
+    Pay(Debt),
+    Change(SubscriptionId, CurrencyId),
+    Restake(SubscriptionId),
+}
+
+/// `None` for sessions of other actions.
+pub fn deed_of(session: &ConnectSession) -> Option<Deed> {
+    let param = |name: &str| session.params.get(name).map(String::as_str).unwrap_or_default();
+    let subscription = SubscriptionId::parse(param("subscriptionId"));
+    let currency = CurrencyId::parse(param("currencyId"));
+    match session.action {
+        ConnectAction::Collect => InvoiceId::parse(param("invoiceId")).ok().map(Debt::Invoice).map(Deed::Pay),
+        ConnectAction::CollectBatch => Some(Deed::Pay(match subscription {
+            Ok(subscription) => Debt::OfSubscription(subscription, currency.ok()?),
+            Err(_) => Debt::OfCustomer(CustomerId::parse(param("customerId")).ok()?, currency.ok()?),
+        })),
+        ConnectAction::ChangePayment => Some(Deed::Change(subscription.ok()?, currency.ok()?)),
+        ConnectAction::Restake => Some(Deed::Restake(subscription.ok()?)),
+        _ => None,
+    }
+}
+
+/// The claim that asks for the signature, and its chain.
+pub async fn ask(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet) -> Result<(Value, Value), ManageError> {
+    let (ctx, language) = (&app.ctx, claims::language_of(session));
+    Ok(match deed {
+        Deed::Pay(debt) => {
+            let asked = billing::ask_to_collect(ctx, debt, wallet, session.nonce).await?;
+            (claim(&asked, language), claims::chain_of(app, &asked.method))
+        }
+        Deed::Change(id, currency) => {
+            let asked = billing::ask_to_change(ctx, id, currency, wallet, session.nonce).await?;
+            (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))
+        }
+        Deed::Restake(id) => {
+            let asked = billing::ask_to_restake(ctx, id, wallet, session.nonce).await?;
+            (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
+        }
+    })
+}
+
+/// Takes what was signed. Answers the transaction's hash.
+pub async fn take(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet, signed: &str) -> Result<String, ManageError> {
+    let ctx = &app.ctx;
+    match deed {
+        Deed::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
+        Deed::Change(id, currency) => billing::take_change(ctx, id, currency, wallet, session.nonce, signed).await,
+        Deed::Restake(id) => billing::take_restake(ctx, id, wallet, session.nonce, signed).await,
+    }
+}
+
+fn claim(asked: &AskedCollection, language: Language) -> Value {
+    let AskedCollection { prepared, currency, amount, invoices, .. } = asked;
+    let sum = amount.to_decimal(currency.decimals);
+    let text = match (language, invoices.len()) {
+        (Language::English, 1) => format!("Pay an overdue invoice: {sum} {}", currency.symbol),
+        (Language::English, number) => format!("Pay {number} overdue invoices: {sum} {}", currency.symbol),
+        (Language::Chinese, number) => format!("支付 {number} 张逾期账单：{sum} {}", currency.symbol),
+    };
+    json!([{
+        "type": "prepareTx",
+        "description": text,
+        "partialTx": prepared.partial_tx,
+        "requirement": { "tokens": [{ "address": prepared.token, "value": amount.to_string() }] },
+        "display": "",
+        "nonce": "",
+        "meta": {},
+        "mfaCode": [],
+    }])
+}

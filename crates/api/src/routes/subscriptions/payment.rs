@@ -1,0 +1,85 @@
+use super::api::acted_on;
+use crate::auth::{Actor, resources};
+use crate::problem::Problem;
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use souk_domain::billing;
+use souk_domain::shared::{CurrencyId, MethodId};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentChange")]
+pub struct PaymentChangeModel {
+    pub payment_method: String,
+    pub payment_currency: String,
+}
+
+/// What the card form needs.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SetupContext")]
+pub struct SetupContextModel {
+    pub client_secret: String,
+    /// setup_intent.
+    pub intent_type: String,
+    pub status: String,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ConnectParams")]
+pub struct ConnectParamsModel {
+    #[oai(rename = "subscriptionId")]
+    pub subscription_id: String,
+    #[oai(rename = "currencyId")]
+    pub currency_id: String,
+}
+
+/// The wallet action to open.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ConnectOrder")]
+pub struct ConnectOrderModel {
+    pub action: String,
+    #[oai(rename = "extraParams")]
+    pub extra_params: ConnectParamsModel,
+}
+
+/// One of the two: a card form to fill in, or a wallet to ask.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentChangeAsk")]
+pub struct PaymentChangeAskModel {
+    #[oai(rename = "stripeContext")]
+    pub stripe_context: Option<SetupContextModel>,
+    pub connect: Option<ConnectOrderModel>,
+}
+
+pub struct PaymentChangesApi;
+
+#[OpenApi(prefix_path = "/api/subscriptions")]
+impl PaymentChangesApi {
+    /// Begin to change what future invoices are charged by. It changes once the card is saved, or the wallet has signed.
+    #[oai(path = "/:id/change-payment", method = "post")]
+    async fn change(
+        &self,
+        app: Data<&Arc<App>>,
+        actor: Actor<resources::Subscriptions>,
+        id: Path<String>,
+        change: Json<PaymentChangeModel>,
+    ) -> Result<Json<PaymentChangeAskModel>, Problem> {
+        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        let (method, currency) = (MethodId::parse(&change.payment_method)?, CurrencyId::parse(&change.payment_currency)?);
+        if !billing::takes_card(&app.ctx, &subscription.id, &method, &currency).await? {
+            let extra_params = ConnectParamsModel { subscription_id: subscription.id.to_string(), currency_id: currency.to_string() };
+            let connect = ConnectOrderModel { action: "change-payment".to_owned(), extra_params };
+            return Ok(Json(PaymentChangeAskModel { stripe_context: None, connect: Some(connect) }));
+        }
+        let secret = billing::change_to_card(&app.ctx, &subscription.id, &method, &currency).await?;
+        let context = SetupContextModel {
+            client_secret: secret,
+            intent_type: "setup_intent".to_owned(),
+            status: "requires_payment_method".to_owned(),
+        };
+        Ok(Json(PaymentChangeAskModel { stripe_context: Some(context), connect: None }))
+    }
+}

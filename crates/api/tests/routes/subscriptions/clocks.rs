@@ -1,0 +1,30 @@
+use crate::app::{Terms, TestApp, WEEK};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_clock_lives_through_what_would_have_happened() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let owner = app.owner().await;
+    let order = json!({ "customer_id": alice.customer.as_str(), "name": "Next year" });
+    assert_eq!(alice.buyer.browser.post("/api/test-clocks", &order).await.status, 403);
+    assert_eq!(owner.browser.live().post("/api/test-clocks", &order).await.status, 400);
+    let clock = owner.browser.post("/api/test-clocks", &order).await.ok();
+    assert_eq!(owner.browser.post("/api/test-clocks", &order).await.status, 409);
+    let path = format!("/api/test-clocks/{}", clock["id"].as_str().expect("an id"));
+    let now = app.ctx.now().seconds();
+    let advancing = owner.browser.post(&format!("{path}/advance"), &json!({ "by": "next_invoice" })).await.ok();
+    assert_eq!((&advancing["status"], &advancing["target"]), (&json!("advancing"), &json!(now + WEEK.as_secs() as i64)));
+    assert_eq!(owner.browser.post(&format!("{path}/advance"), &json!({ "by": "day" })).await.status, 409);
+    app.drain().await;
+    let there = owner.browser.get(&path).await.ok();
+    assert_eq!((&there["status"], &there["now"]), (&json!("ready"), &advancing["target"]));
+    assert_eq!((&there["story"][0]["what"], &there["story"][0]["subject"]), (&json!("renewed"), &json!(alice.id.as_str())));
+    assert_eq!(there["customer"]["did"], alice.buyer.wallet.did().as_str());
+    let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
+    assert_eq!((&seen["test_clock"]["id"], &seen["current_period_start"]), (&clock["id"], &there["now"]));
+    owner.browser.post(&format!("{path}/advance"), &json!({ "to": now })).await.refused(400);
+    owner.browser.post(&format!("{path}/advance"), &json!({})).await.refused(400);
+    assert_eq!(owner.browser.get("/api/test-clocks").await.ok()["count"], 1);
+    app.finish().await;
+}

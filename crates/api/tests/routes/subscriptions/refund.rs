@@ -1,0 +1,29 @@
+use crate::app::{TOKEN, Terms, TestApp, WEEK};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let owner = app.owner().await;
+    app.live_on(WEEK).await;
+    let payments = alice.buyer.browser.get("/api/payment-intents").await.ok();
+    let path = format!("/api/payment-intents/{}/refund", payments["list"][0]["id"].as_str().expect("an id"));
+    assert_eq!(alice.buyer.browser.put(&path, &json!({ "amount": "4" })).await.status, 403);
+    let refund = owner.browser.put(&path, &json!({ "amount": "4", "reason": "duplicate" })).await.ok();
+    assert_eq!((&refund["status"], &refund["amount"]), (&json!("pending"), &json!((4 * TOKEN).to_string())));
+    app.drain().await;
+    let refund = alice.buyer.browser.get(&format!("/api/refunds/{}", refund["id"].as_str().expect("an id"))).await.ok();
+    assert_eq!((&refund["status"], &refund["reason"]), (&json!("succeeded"), &json!("duplicate")));
+    assert_eq!(refund["subscription_id"], alice.id.as_str());
+    assert_eq!(alice.buyer.browser.get("/api/refunds").await.ok()["count"], 1);
+    let too_much = owner.browser.put(&path, &json!({ "amount": "7" })).await.refused(400);
+    assert_eq!(too_much["code"], "OVER_REFUND");
+    let rest = json!({ "payment_intent_id": payments["list"][0]["id"] });
+    assert_eq!(owner.browser.post("/api/refunds", &rest).await.ok()["amount"], (6 * TOKEN).to_string());
+    app.drain().await;
+    assert_eq!(owner.browser.post("/api/refunds", &rest).await.refused(400)["error"], "There is no payment that could be given back");
+    let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await;
+    assert_eq!(back.len(), 2);
+    app.finish().await;
+}

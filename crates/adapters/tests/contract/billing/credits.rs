@@ -79,7 +79,7 @@ on_both! {
         let subscription: SubscriptionId = id("sub_1");
         unit.mandates().promise(&mandate, &subscription).await.expect("promises");
         unit.mandates().promise(&mandate, &subscription).await.expect("promises once more");
-        assert_eq!(unit.mandates().promised(&mandate).await.expect("reads"), [subscription.clone()]);
+        assert_eq!(unit.mandates().promised(&mandate).await.expect("reads"), std::slice::from_ref(&subscription));
         assert_eq!(unit.mandates().awaited(&subscription).await.expect("reads"), [], "it is given already");
     }
 

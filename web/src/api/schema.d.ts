@@ -4325,6 +4325,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/subscriptions/{id}/change-payment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to change what future invoices are charged by. It changes once the card is saved, or the wallet has signed. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["PaymentChange"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PaymentChangeAsk"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/refunds": {
         parameters: {
             query?: never;
@@ -5169,6 +5228,19 @@ export interface components {
             /** @description Takes the place of what was attached before. */
             metadata: unknown;
         };
+        /**
+         * ConnectOrder
+         * @description The wallet action to open.
+         */
+        ConnectOrder: {
+            action: string;
+            extraParams: components["schemas"]["ConnectParams"];
+        };
+        /** ConnectParams */
+        ConnectParams: {
+            subscriptionId: string;
+            currencyId: string;
+        };
         /** ConnectedAccount */
         ConnectedAccount: {
             provider: string;
@@ -5475,6 +5547,19 @@ export interface components {
         OwnerClaim: {
             /** @description What stands in the one-time link. */
             token: string;
+        };
+        /** PaymentChange */
+        PaymentChange: {
+            payment_method: string;
+            payment_currency: string;
+        };
+        /**
+         * PaymentChangeAsk
+         * @description One of the two: a card form to fill in, or a wallet to ask.
+         */
+        PaymentChangeAsk: {
+            stripeContext?: components["schemas"]["SetupContext"];
+            connect?: components["schemas"]["ConnectOrder"];
         };
         /** PaymentCurrency */
         PaymentCurrency: {
@@ -6079,6 +6164,16 @@ export interface components {
         Settings: {
             paymentMethods: components["schemas"]["PaymentMethod"][];
             baseCurrency?: components["schemas"]["PaymentCurrency"];
+        };
+        /**
+         * SetupContext
+         * @description What the card form needs.
+         */
+        SetupContext: {
+            client_secret: string;
+            /** @description setup_intent. */
+            intent_type: string;
+            status: string;
         };
         /** Shelves */
         Shelves: {

@@ -6,9 +6,31 @@ use super::rail::{ATTEMPT, EXPAND, INTENTS, StripeRail, description, rail_error,
 use reqwest::Method as Verb;
 use souk_domain::payment::{CardIntent, CardRail, ChargeAsk, Currency, Method, Outcome, RailError};
 
+/// The most pages of 100 that are looked through.
+const PAGES: u32 = 50;
+
+/// A name that may stand in an address.
+pub(super) fn word(name: &str) -> Option<&str> {
+    let sound = !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'_');
+    sound.then_some(name)
+}
+
 impl StripeRail {
     pub(super) async fn charged(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError> {
         let attempt = ask.attempt.as_str();
+        if ask.is_late {
+            match self.made_before(method, ask).await {
+                Ok(None) => {}
+                Ok(Some(provider_id)) => {
+                    let outcome = self.find(method, currency, &provider_id).await;
+                    let made = CardIntent { provider_id, client_secret: String::new(), outcome };
+                    return Ok(self.without_second_chance(method, currency, made).await);
+                }
+                Err(reason) => {
+                    return Ok(CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Unknown(reason) });
+                }
+            }
+        }
         let mut form = vec![
             ("amount", ask.amount.to_string()),
             ("currency", currency.contract.clone()),
@@ -40,6 +62,27 @@ impl StripeRail {
             CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Unknown(reason) }
         });
         Ok(self.without_second_chance(method, currency, intent).await)
+    }
+
+    /// The intent of an attempt whose key the provider has forgotten, among all of the customer's, newest first.
+    async fn made_before(&self, method: &Method, ask: &ChargeAsk) -> Result<Option<String>, String> {
+        let customer = word(&ask.card.customer).ok_or("the customer's name is not one of the provider's")?;
+        let mut after = String::new();
+        for _ in 0..PAGES {
+            let path = format!("{INTENTS}?customer={customer}&limit=100{after}");
+            let page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(reason)?;
+            let intents = page["data"].as_array().ok_or("the list is not of the expected shape")?;
+            let made = intents.iter().find(|intent| intent["metadata"]["attempt"] == ask.attempt.as_str());
+            if let Some(made) = made {
+                return Ok(made["id"].as_str().map(ToOwned::to_owned));
+            }
+            let last = intents.last().and_then(|intent| word(intent["id"].as_str()?));
+            match last {
+                Some(last) if page["has_more"] == true => after = format!("&starting_after={last}"),
+                _ => return Ok(None),
+            }
+        }
+        Err("the customer has too many payments to look through".to_owned())
     }
 
     /// An intent that waits for a payer waits for nobody: it is ended, and only then is the charge refused for good.

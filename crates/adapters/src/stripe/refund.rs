@@ -1,5 +1,6 @@
 //! Money back to the card it came from.
 
+use super::charge::word;
 use super::client::CallError;
 use super::rail::{StripeRail, clean_path, reason, refusal};
 use reqwest::Method as Verb;
@@ -23,6 +24,13 @@ struct Refund {
 impl StripeRail {
     pub(super) async fn refunded(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome {
         let key = ask.refund.as_str();
+        if ask.is_late {
+            match self.refunded_before(method, ask).await {
+                Ok(None) => {}
+                Ok(Some(made)) => return outcome(currency, ask, &made),
+                Err(reason) => return Outcome::Unknown(reason),
+            }
+        }
         let form =
             vec![("payment_intent", ask.provider_id.clone()), ("amount", ask.amount.to_string()), ("metadata[refund]", key.to_owned())];
         let made = match self.call(method, Verb::POST, REFUNDS.to_owned(), form, Some(key)).await {
@@ -36,6 +44,19 @@ impl StripeRail {
             // The answer to a repeated key is the first one, however old: the refund itself says what it is by now.
             Outcome::Pending { .. } => self.refund_by_now(method, currency, ask, &made).await,
             decided => decided,
+        }
+    }
+
+    /// The refund that the provider made of a payment for this order, when its key is forgotten.
+    async fn refunded_before(&self, method: &Method, ask: &CardRefundAsk) -> Result<Option<Value>, String> {
+        let payment = word(&ask.provider_id).ok_or("the payment's name is not one of the provider's")?;
+        let path = format!("{REFUNDS}?payment_intent={payment}&limit=100");
+        let page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(reason)?;
+        let refunds = page["data"].as_array().ok_or("the list is not of the expected shape")?;
+        let made = refunds.iter().find(|refund| refund["metadata"]["refund"] == ask.refund.as_str());
+        match made {
+            None if page["has_more"] == true => Err("the payment has too many refunds to look through".to_owned()),
+            made => Ok(made.cloned()),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Asking a network what became of an attempt, and sending what was not sent yet.
 
 use super::{
-    Attempt, AttemptKind, CardAsk, CardRefundAsk, ChargeAsk, Currency, Method, Outcome, Purpose, RailError, Refusal, Settlement, SetupAsk,
-    SetupOutcome, SignedTransfer,
+    Attempt, AttemptKind, CardAsk, CardRefundAsk, ChargeAsk, Currency, KEYS_KEPT, Method, Outcome, Purpose, RailError, Refusal, Settlement,
+    SetupAsk, SetupOutcome, SignedTransfer,
 };
 use crate::context::Context;
 use crate::shared::{Amount, StorageError};
@@ -34,6 +34,7 @@ const DOUBT: Duration = Duration::from_secs(24 * 3_600);
 /// Asks the network. What it has never heard of is sent: the same bytes, or under the same key.
 pub async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {
     let Pursued { attempt, method, currency } = pursued;
+    let is_late = ctx.now().since(attempt.created_at) > KEYS_KEPT;
     match &attempt.kind {
         AttemptKind::Wallet { bytes, hash, .. } => {
             let Some(rail) = ctx.networks.wallet(method.kind) else { return no_rail() };
@@ -78,7 +79,7 @@ pub async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {
                 return rail.find(method, currency, provider_id).await;
             }
             let description = attempt.purpose.subject().to_owned();
-            let ask = ChargeAsk { attempt: attempt.id.clone(), amount: attempt.amount, description, card: card.clone() };
+            let ask = ChargeAsk { attempt: attempt.id.clone(), amount: attempt.amount, description, card: card.clone(), is_late };
             match rail.charge(method, currency, &ask).await {
                 // A final answer is written down as a whole; only one that is still open needs its name kept for the next question.
                 Ok(intent) if matches!(intent.outcome, Outcome::Settled(_) | Outcome::Refused(_)) => intent.outcome,
@@ -89,7 +90,7 @@ pub async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {
         AttemptKind::CardRefund { payment } => {
             let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
             let Purpose::Refund(refund) = &attempt.purpose else { return Outcome::Unknown("no refund".to_owned()) };
-            let ask = CardRefundAsk { refund: refund.clone(), provider_id: payment.clone(), amount: attempt.amount };
+            let ask = CardRefundAsk { refund: refund.clone(), provider_id: payment.clone(), amount: attempt.amount, is_late };
             rail.refund(method, currency, &ask).await
         }
     }

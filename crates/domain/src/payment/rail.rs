@@ -249,6 +249,9 @@ pub trait SandboxTime: Send + Sync {
     async fn set(&self, payer: &Did, now: Timestamp) -> Result<(), RailError>;
 }
 
+/// Providers forget idempotency keys after a day: a key that is older than this protects nothing any more.
+pub const KEYS_KEPT: Duration = Duration::from_secs(20 * 3_600);
+
 /// A payment that a card is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardAsk {
@@ -310,6 +313,8 @@ pub struct ChargeAsk {
     pub amount: Amount,
     pub description: String,
     pub card: SavedCard,
+    /// The attempt is older than [`KEYS_KEPT`]: what it did must be looked for before it is done.
+    pub is_late: bool,
 }
 
 /// Money that goes back to the card it came from.
@@ -321,6 +326,8 @@ pub struct CardRefundAsk {
     pub provider_id: String,
     /// All of it or a part.
     pub amount: Amount,
+    /// As of [`ChargeAsk::is_late`].
+    pub is_late: bool,
 }
 
 /// An event that the provider signed. Its payload is never trusted: the object is fetched again.

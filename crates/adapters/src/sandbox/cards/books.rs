@@ -1,6 +1,6 @@
 //! The processor's books, opened for one call: objects, charges, events, in one transaction.
 
-use super::call::{ApiError, Refusal};
+use super::call::{Answer, ApiError, Refusal};
 use crate::sandbox::store::{SandboxDb, SandboxTx};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -79,6 +79,13 @@ impl<'a> Books<'a> {
         Ok(Some(Kept { value: serde_json::from_str(&row.text(1)?)?, version: row.int(0)? }))
     }
 
+    /// The objects whose document contains this text.
+    pub async fn having<T: Object>(&mut self, text: &str) -> Result<Vec<T>, Refusal> {
+        let sql = "SELECT body FROM card_objects WHERE kind = $1 AND body LIKE '%' || $2 || '%'";
+        let rows = self.tx.rows(sql, &[T::KIND.into(), text.into()]).await?;
+        rows.iter().map(|row| Ok(serde_json::from_str(&row.text(0)?)?)).collect()
+    }
+
     pub async fn need<T: Object>(&mut self, id: &str) -> Result<Kept<T>, Refusal> {
         self.load(id).await?.ok_or_else(|| ApiError::missing(T::KIND, id).into())
     }
@@ -115,4 +122,12 @@ impl<'a> Books<'a> {
 
 fn due(object: &impl Object) -> i64 {
     object.due_at().map_or(0, Timestamp::micros)
+}
+
+/// At most `limit` objects of a list, ten where nothing else is asked for.
+pub(super) fn page(url: &str, mut data: Vec<Value>, limit: Option<i64>) -> Answer {
+    let limit = usize::try_from(limit.unwrap_or(10).clamp(1, 100)).unwrap_or(10);
+    let has_more = data.len() > limit;
+    data.truncate(limit);
+    Answer::ok(json!({ "object": "list", "url": url, "has_more": has_more, "data": data }))
 }

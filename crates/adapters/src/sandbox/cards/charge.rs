@@ -1,6 +1,6 @@
 //! Charges, one row each so that they can be counted, and their refunds.
 
-use super::books::{Books, Object};
+use super::books::{self, Books, Object};
 use super::call::{Answer, ApiError, Call, Refusal};
 use super::intent::{Intent, one_of};
 use crate::sandbox::store::{Row, SandboxDbError};
@@ -139,6 +139,14 @@ pub(super) async fn refund(books: &mut Books<'_>, call: &Call) -> Result<Answer,
         books.record("charge.refunded", &charge).await?;
     }
     Ok(Answer::ok(wire))
+}
+
+/// The refunds of a payment.
+pub(super) async fn refunds(books: &mut Books<'_>, call: &Call) -> Result<Answer, Refusal> {
+    call.form.allow(&["payment_intent", "limit"])?;
+    let payment = call.form.need("payment_intent")?;
+    let found = books.having::<Refund>(&format!("\"payment_intent\":\"{payment}\"")).await?;
+    Ok(books::page("/v1/refunds", found.iter().map(Refund::wire).collect(), call.form.amount("limit")?))
 }
 
 pub(super) async fn retrieve_refund(books: &mut Books<'_>, id: &str) -> Result<Answer, Refusal> {

@@ -1,6 +1,6 @@
 //! Payment intents: the seven states and what moves between them.
 
-use super::books::{Books, Kept, Object};
+use super::books::{self, Books, Kept, Object};
 use super::call::{Answer, ApiError, Call, Caller, Form, Refusal, Wait};
 use super::card::{self, Decline, Verdict};
 use super::charge;
@@ -205,6 +205,20 @@ pub(super) async fn load(books: &mut Books<'_>, id: &str) -> Result<Kept<Intent>
         books.save(&mut kept).await?;
     }
     Ok(kept)
+}
+
+/// A customer's intents, newest first.
+pub(super) async fn list(books: &mut Books<'_>, call: &Call) -> Result<Answer, Refusal> {
+    call.form.allow(&["customer", "limit", "starting_after"])?;
+    let customer = call.form.need("customer")?;
+    let mut found = books.having::<Intent>(&format!("\"customer\":\"{customer}\"")).await?;
+    found.sort_by(|one, other| (other.created, &other.id).cmp(&(one.created, &one.id)));
+    let rest = match call.form.text("starting_after") {
+        Some(after) => found.into_iter().skip_while(|intent| intent.id != after).skip(1).collect(),
+        None => found,
+    };
+    let page = rest.iter().map(|intent| intent.wire(call.caller));
+    Ok(books::page("/v1/payment_intents", page.collect(), call.form.amount("limit")?))
 }
 
 pub(super) async fn retrieve(books: &mut Books<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {

@@ -205,6 +205,7 @@ async fn dispatch(books: &mut Books<'_>, call: &Call, debug: bool) -> Result<Ans
     }
     match (call.post, path.as_slice()) {
         (true, ["v1", "payment_intents"]) => intent::create(books, call).await,
+        (false, ["v1", "payment_intents"]) => intent::list(books, call).await,
         (true, ["v1", "payment_intents", id, "cancel"]) => intent::cancel(books, call, id).await,
         (true, ["v1", "setup_intents"]) => setup::create(books, call).await,
         (true, ["v1", "setup_intents", id, "cancel"]) => setup::cancel(books, call, id).await,
@@ -214,6 +215,7 @@ async fn dispatch(books: &mut Books<'_>, call: &Call, debug: bool) -> Result<Ans
         (false, ["v1", "payment_methods", id]) => customer::retrieve_method(books, id).await,
         (true, ["v1", "payment_methods", id, "attach"]) => customer::attach(books, call, id).await,
         (true, ["v1", "refunds"]) => charge::refund(books, call).await,
+        (false, ["v1", "refunds"]) => charge::refunds(books, call).await,
         (false, ["v1", "refunds", id]) => charge::retrieve_refund(books, id).await,
         (false, ["v1", "events"]) => event::list(books, call).await,
         (false, ["v1", "events", id]) => event::retrieve(books, id).await,

@@ -159,7 +159,7 @@ impl Bench {
 
     pub async fn charge(&self, attempt: &str, cents: u128, card: &SavedCard) -> CardIntent {
         let attempt = AttemptId::parse(attempt).expect("an id");
-        let ask = ChargeAsk { attempt, amount: Amount::new(cents), description: "in_1".to_owned(), card: card.clone() };
+        let ask = ChargeAsk { attempt, amount: Amount::new(cents), description: "in_1".to_owned(), card: card.clone(), is_late: false };
         self.rail.charge(&self.method, &self.currency, &ask).await.expect("the call is made")
     }
 
@@ -171,7 +171,7 @@ impl Bench {
 
     pub async fn refund(&self, refund: &str, provider_id: &str, cents: u128) -> Outcome {
         let refund = RefundId::parse(refund).expect("an id");
-        let ask = CardRefundAsk { refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents) };
+        let ask = CardRefundAsk { refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents), is_late: false };
         self.rail.refund(&self.method, &self.currency, &ask).await
     }
 

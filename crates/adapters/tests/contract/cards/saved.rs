@@ -6,8 +6,8 @@ use super::bench::{
 use reqwest::Method as Verb;
 use serde_json::json;
 use souk_adapters::on_both;
-use souk_domain::payment::{CardAsk, CardRail, Outcome, Refusal, SavedCard, Settlement, SetupAsk, SetupOutcome};
-use souk_domain::shared::{Amount, AttemptId};
+use souk_domain::payment::{CardAsk, CardRail, CardRefundAsk, ChargeAsk, Outcome, Refusal, SavedCard, Settlement, SetupAsk, SetupOutcome};
+use souk_domain::shared::{Amount, AttemptId, RefundId};
 use std::time::Duration;
 
 fn settled(reference: &str, cents: u128, card: Option<&SavedCard>) -> Outcome {
@@ -143,6 +143,32 @@ on_both! {
         let other = bench.charge("att_2", 901, &card).await;
         assert!(matches!(other.outcome, Outcome::Unknown(_)), "the attempt was charged, with another amount: {other:?}");
         assert_eq!(bench.charged().await, ["att_2", "att_3"]);
+    }
+
+    /// Invariant 1: the provider forgets keys after a day, the store may have been away for longer.
+    async fn a_charge_or_a_refund_that_is_asked_again_days_later_moves_money_once(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", ACCEPTED).await;
+        let first = bench.charge("att_2", 900, &card).await;
+        let given_back = bench.refund("re_1", &first.provider_id, 300).await;
+        bench.charge("att_probe", 1_000, &card).await;
+        bench.clock.advance(Duration::from_secs(3 * 86_400));
+        // A key that is kept refuses another amount.
+        until("keys are forgotten", async || matches!(bench.charge("att_probe", 1_001, &card).await.outcome, Outcome::Settled(_))).await;
+        let ask = |attempt: &str| ChargeAsk {
+            attempt: AttemptId::parse(attempt).expect("an id"),
+            amount: Amount::new(900),
+            description: "in_1".to_owned(),
+            card: card.clone(),
+            is_late: true,
+        };
+        assert_eq!(bench.rail.charge(&bench.method, &bench.currency, &ask("att_2")).await, Ok(first.clone()));
+        let refund = RefundId::parse("re_1").expect("an id");
+        let again = CardRefundAsk { refund, provider_id: first.provider_id.clone(), amount: Amount::new(300), is_late: true };
+        assert_eq!(bench.rail.refund(&bench.method, &bench.currency, &again).await, given_back);
+        assert_eq!(bench.charged().await, ["att_2", "att_probe", "att_probe"]);
+        let never_arrived = bench.rail.charge(&bench.method, &bench.currency, &ask("att_3")).await.expect("charges");
+        assert!(matches!(never_arrived.outcome, Outcome::Settled(_)), "{never_arrived:?}");
     }
 
     /// Invariants 1 and 4.

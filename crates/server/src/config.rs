@@ -109,16 +109,16 @@ pub enum PassportCommand {
 pub struct VerifyArgs {
     #[command(flatten)]
     pub common: Common,
+    /// How many random histories to run on a scratch database, which is checked instead of one that is there.
+    #[arg(long, value_name = "N")]
+    pub history: Option<u32>,
     #[command(flatten)]
-    pub history: Option<HistoryArgs>,
+    pub lives: HistoryArgs,
 }
 
-/// Instead of a database that is there: random histories on a scratch one, in SQLite, or on the server of DATABASE_URL.
+/// How histories are run: on SQLite, or on the server of DATABASE_URL.
 #[derive(Debug, Clone, Args)]
 pub struct HistoryArgs {
-    /// How many random histories to run on a scratch database before it is checked.
-    #[arg(long, value_name = "N", required = true)]
-    pub history: u32,
     /// The kills that each history meets.
     #[arg(long, value_name = "K", default_value = "5", requires = "history")]
     pub kills: u32,

@@ -36,8 +36,8 @@ fn main() -> ExitCode {
             Command::Key { common, command } => commands::key(&common, command).await,
             Command::Passport { common, command } => commands::passport(&common, command).await,
             Command::DeadLetters { common, revive } => commands::dead_letters(&common, revive.as_deref()).await,
-            Command::Verify(VerifyArgs { common, history: None }) => verify::check(&common).await,
-            Command::Verify(VerifyArgs { common, history: Some(args) }) => history::run(&common, &args).await,
+            Command::Verify(VerifyArgs { common, history: None, .. }) => verify::check(&common).await,
+            Command::Verify(VerifyArgs { common, history: Some(count), lives }) => history::run(&common, count, &lives).await,
             Command::HistoryLife(args) => history::live(args).await,
             Command::Ledger { common, command: LedgerCommand::Export } => verify::export(&common).await,
             Command::Openapi => {

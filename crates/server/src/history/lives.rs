@@ -36,6 +36,7 @@ const OPEN: [&str; 4] = [
 pub struct Lives<'a> {
     scratch: &'a Scratch,
     networks: &'a Networks,
+    histories: u32,
     args: &'a HistoryArgs,
     seed: u64,
     /// Histories under way.
@@ -55,10 +56,11 @@ struct Life {
 }
 
 impl<'a> Lives<'a> {
-    pub fn new(scratch: &'a Scratch, networks: &'a Networks, args: &'a HistoryArgs, seed: u64) -> Self {
+    pub fn new(scratch: &'a Scratch, networks: &'a Networks, histories: u32, args: &'a HistoryArgs, seed: u64) -> Self {
         Self {
             scratch,
             networks,
+            histories,
             args,
             seed,
             standings: BTreeMap::new(),
@@ -74,7 +76,7 @@ impl<'a> Lives<'a> {
 
     /// Life after life, until each history has met its kills and come to its end.
     pub async fn until_all_have_ended(&mut self) -> Result<(), Failure> {
-        while self.ended < self.args.history {
+        while self.ended < self.histories {
             let mut dice = Dice::of(self.seed, u32::MAX, self.number);
             self.number += 1;
             self.networks.clock.jump(dice.below(JUMP));
@@ -100,7 +102,7 @@ impl<'a> Lives<'a> {
 
     /// Days pass, workers work, nobody does anything new, nobody is killed at a bad moment.
     pub async fn until_nothing_is_open(&mut self) -> Result<(), Failure> {
-        self.begun = self.args.history;
+        self.begun = self.histories;
         let mut left = Vec::new();
         for days in LAST_DAYS {
             self.networks.clock.jump(days * 86_400);
@@ -134,7 +136,7 @@ impl<'a> Lives<'a> {
             ("--ahead", self.networks.clock.seconds()),
             ("--seed", self.seed),
             ("--kills", u64::from(self.args.kills)),
-            ("--histories", u64::from(self.args.history)),
+            ("--histories", u64::from(self.histories)),
             ("--begun", u64::from(self.begun)),
             ("--at-once", at_once as u64),
         ];
@@ -170,7 +172,7 @@ impl<'a> Lives<'a> {
     /// Hears what is told until then, or until all histories have ended.
     async fn listen(&mut self, life: &mut Life, until: Instant) -> Result<(), Failure> {
         let ended_before = self.ended;
-        while self.ended == ended_before || self.ended < self.args.history {
+        while self.ended == ended_before || self.ended < self.histories {
             match timeout_at(until.into(), life.lines.next_line()).await {
                 Err(_) => return Ok(()),
                 Ok(Ok(Some(line))) => self.heard(&line),
@@ -219,7 +221,7 @@ impl<'a> Lives<'a> {
             eprintln!(
                 "{} of {} histories have ended, {} are under way; {} kills",
                 self.ended,
-                self.args.history,
+                self.histories,
                 self.standings.len(),
                 self.kills
             );

@@ -61,13 +61,13 @@ impl Networks {
 }
 
 /// Runs the histories and counts. A breach is an error.
-pub async fn run(common: &Common, args: &HistoryArgs) -> Result<(), Failure> {
+pub async fn run(common: &Common, count: u32, args: &HistoryArgs) -> Result<(), Failure> {
     let seed = args.seed.unwrap_or_else(|| u64::from(u32::from_le_bytes((&SystemRandom as &dyn Random).bytes())));
     let scratch = Scratch::make(common).await?;
-    eprintln!("{} histories, {} kills each, --seed {seed}, in {}", args.history, args.kills, scratch.told());
+    eprintln!("{} histories, {} kills each, --seed {seed}, in {}", count, args.kills, scratch.told());
     let begun = Instant::now();
     let networks = Networks::open(&scratch.common).await?;
-    let mut lives = Lives::new(&scratch, &networks, args, seed);
+    let mut lives = Lives::new(&scratch, &networks, count, args, seed);
     lives.until_all_have_ended().await?;
     lives.until_nothing_is_open().await?;
     let (kills, steps) = (lives.kills, lives.steps);
@@ -75,7 +75,7 @@ pub async fn run(common: &Common, args: &HistoryArgs) -> Result<(), Failure> {
     networks.stop.cancel();
     println!(
         "{} histories, {steps} steps, {kills} kills{} in {} s; seed {seed}",
-        args.history,
+        count,
         if args.wipe_queue { ", the queue wiped at random," } else { "" },
         begun.elapsed().as_secs()
     );

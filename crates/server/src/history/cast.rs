@@ -106,9 +106,9 @@ impl Cast {
             updated_at: now,
         };
         let mut stakes = Vec::new();
-        for plan in &self.plans {
+        for (nonce, plan) in (u64::from(self.number) * 10 + 1_000..).zip(&self.plans) {
             stakes.push(match plan.stake.filter(|_| !self.by_card) {
-                Some(tokens) => teller.stake(self, &plan.id, tokens).await?.map(|signed| (tokens, signed)),
+                Some(tokens) => teller.stake(self, &plan.id, tokens, nonce).await?.map(|signed| (tokens, signed)),
                 None => None,
             });
         }

@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 const GLANCE: Duration = Duration::from_millis(25);
 /// The most periods of the shortest cycle that pass in one step.
 const PERIODS: u64 = 6;
+/// A clock is advanced by less than two years at once.
+const LONGEST: Duration = Duration::from_secs(700 * 86_400);
 
 /// What a bank says when it does not pay.
 const REFUSALS: [&str; 2] = ["insufficient_funds", "generic_decline"];
@@ -124,7 +126,7 @@ fn allowed<T>(done: Result<T, ManageError>) -> Result<(), Failure> {
 async fn pass(teller: &Teller, cast: &Cast, dice: &mut Dice) -> Result<(), Failure> {
     let ctx = &teller.parts.ctx;
     let Some(clock) = &cast.clock else { return caught_up(ctx, cast).await };
-    let span = cast.rhythm().mul_f64(0.3 + 0.01 * dice_f64(dice, PERIODS * 100));
+    let span = cast.rhythm().mul_f64(0.3 + 0.01 * dice_f64(dice, PERIODS * 100)).min(LONGEST);
     let Some(standing) = ctx.store.read().await?.clocks().find(clock).await? else { return Err("the clock is gone".into()) };
     match billing::aim_clock(ctx, clock, standing.now.plus(span)).await {
         Ok(()) | Err(AdvanceError::UnderWay) => arrived(ctx, clock).await,

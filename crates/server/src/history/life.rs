@@ -114,10 +114,14 @@ async fn go_on(teller: Arc<Teller>, mut standing: Standing, kills: u32) {
             Err(error) => {
                 tries += 1;
                 tokio::time::sleep(PAUSE * tries).await;
-                if tries == TRIES && standing.step > 0 && !ending {
+                if tries == TRIES && (standing.step == 0 || ending) {
+                    eprintln!("history {number} step {}: {error}", standing.step);
+                    tries = 0;
+                } else if tries == TRIES {
                     println!("trouble {number} step {}: {error}", standing.step);
                     tries = 0;
                     standing.step += 1;
+                    println!("at {number} {}", standing.step);
                 }
             }
         }

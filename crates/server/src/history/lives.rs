@@ -95,6 +95,8 @@ impl<'a> Lives<'a> {
                 self.standings.values_mut().for_each(|standing| standing.met += 1);
             }
             self.kill(life).await?;
+            // Whoever was interrupted does something else next; only who has not entered yet must.
+            self.standings.values_mut().filter(|standing| standing.step > 0).for_each(|standing| standing.step += 1);
             self.report();
         }
         Ok(())

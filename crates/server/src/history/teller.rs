@@ -88,7 +88,7 @@ impl Teller {
     }
 
     /// Leaves a deposit; the same one however often it is tried. `None`: the wallet has not that much.
-    pub async fn stake(&self, cast: &Cast, subject: &SubscriptionId, tokens: u64) -> Result<Option<SignedTransfer>, Failure> {
+    pub async fn stake(&self, cast: &Cast, subject: &SubscriptionId, tokens: u64, nonce: u64) -> Result<Option<SignedTransfer>, Failure> {
         let (method, currency) = self.way(false);
         let ask = StakeAsk {
             payer: cast.wallet.did().clone(),
@@ -97,7 +97,7 @@ impl Teller {
             subject: subject.to_string(),
             waiting: Duration::from_secs(3 * 86_400),
             reference: subject.to_string(),
-            nonce: 1_000 + u64::from(cast.number),
+            nonce,
         };
         let prepared = self.rail()?.prepare_stake(method, currency, &ask)?;
         let signed = cast.wallet.sign_stake(&prepared.partial_tx, &prepared.token, ask.amount).ok_or("the deposit cannot be signed")?;

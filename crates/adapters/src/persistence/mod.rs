@@ -32,6 +32,8 @@ mod secret_box;
 mod session;
 mod store;
 mod subscriptions;
+#[cfg(feature = "testing")]
+pub mod tally;
 mod test_clocks;
 mod usage_records;
 mod users;

@@ -90,6 +90,8 @@ impl Session {
     }
 
     pub async fn commit(self) -> Result<(), StorageError> {
+        #[cfg(feature = "testing")]
+        super::tally::commit();
         match self.connection {
             Connection::Sqlite(handle) => handle.commit().await,
             Connection::Postgres(handle) => handle.commit().await,
@@ -112,6 +114,8 @@ pub struct Query<'s> {
 
 macro_rules! run {
     ($query:ident, $run:ident) => {{
+        #[cfg(feature = "testing")]
+        super::tally::statement();
         let (sql, values) = ($query.sql, $query.values?);
         match &mut $query.session.connection {
             Connection::Sqlite(handle) => {

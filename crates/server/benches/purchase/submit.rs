@@ -54,8 +54,8 @@ async fn measure(settings: &Settings, floor: &str, names: [&'static str; 2]) -> 
     let (first, replayed) = replays(&souk.address, store.sessions(REPLAYS).await).await;
     souk.kill().await;
     vec![
-        Figure { name: names[0], value: median(ours), unit: "ms", floor: Some(median(theirs)), aim: 2.0 },
-        Figure { name: names[1], value: replayed, unit: "ms", floor: Some(first), aim: 0.5 },
+        Figure { name: names[0].to_owned(), value: median(ours), unit: "ms", floor: Some(median(theirs)), aim: 2.0 },
+        Figure { name: names[1].to_owned(), value: replayed, unit: "ms", floor: Some(first), aim: 0.5 },
     ]
 }
 

@@ -25,7 +25,7 @@ fn id<T: Id>(text: &str) -> T {
     T::parse(text).expect("an id")
 }
 
-fn derived(purpose: &str) -> [u8; 32] {
+pub fn derived(purpose: &str) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(&[0x5a; 32]).expect("a key");
     mac.update(b"souk:");
     mac.update(purpose.as_bytes());
@@ -43,18 +43,22 @@ pub struct Payer {
 impl Payer {
     /// Gets tokens from the faucet, and permits the store to charge.
     pub async fn arrive(store: &Url, number: u32) -> Self {
-        let mut seed = [9; 32];
-        seed[..4].copy_from_slice(&number.to_le_bytes());
-        let wallet = TestWallet::from_seed(&seed);
-        let app = AppKey::from_seed(&derived("app"));
-        let rail = ArcblockRail::new(app.clone(), Arc::new(RunningClock), store.clone()).expect("a rail");
+        let payer = Self::known(store, number);
         let faucet = store.join("sandbox/arcblock/faucet").expect("a path");
         let client = reqwest::Client::builder().no_proxy().build().expect("a client");
-        let poured = client.post(faucet).json(&json!({ "address": format!("did:abt:{}", wallet.did()) })).send().await;
+        let poured = client.post(faucet).json(&json!({ "address": format!("did:abt:{}", payer.wallet.did()) })).send().await;
         assert!(poured.expect("answers").status().is_success());
-        let payer = Self { number, wallet, app, rail };
         payer.permit().await;
         payer
+    }
+
+    /// One whom the store knows, and the ledger does not.
+    pub fn known(store: &Url, number: u32) -> Self {
+        let mut seed = [9; 32];
+        seed[..4].copy_from_slice(&number.to_le_bytes());
+        let app = AppKey::from_seed(&derived("app"));
+        let rail = ArcblockRail::new(app.clone(), Arc::new(RunningClock), store.clone()).expect("a rail");
+        Self { number, wallet: TestWallet::from_seed(&seed), app, rail }
     }
 
     async fn permit(&self) {
@@ -80,7 +84,7 @@ impl Payer {
 }
 
 /// Enough of the sandbox's method and currency for the rail.
-fn method() -> Method {
+pub fn method() -> Method {
     let settings = souk_domain::payment::MethodSettings::Arcblock {
         chain_id: CHAIN_ID.to_owned(),
         api_host: "/sandbox/arcblock/api/".to_owned(),
@@ -102,7 +106,7 @@ fn method() -> Method {
     }
 }
 
-fn currency() -> Currency {
+pub fn currency() -> Currency {
     let at = Timestamp::from_seconds(0);
     Currency {
         id: id("pc_sandbox_1_token"),

@@ -1,0 +1,20 @@
+//! How many statements and commits this process has made, for benches.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static STATEMENTS: AtomicU64 = AtomicU64::new(0);
+static COMMITS: AtomicU64 = AtomicU64::new(0);
+
+pub(super) fn statement() {
+    STATEMENTS.fetch_add(1, Ordering::Relaxed);
+}
+
+pub(super) fn commit() {
+    COMMITS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Statements and commits since the process began.
+#[must_use]
+pub fn made() -> (u64, u64) {
+    (STATEMENTS.load(Ordering::Relaxed), COMMITS.load(Ordering::Relaxed))
+}

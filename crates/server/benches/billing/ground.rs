@@ -1,0 +1,68 @@
+//! A store with nothing but subscriptions, on either database.
+
+use crate::far::Far;
+use crate::plans::{self, CHARGE, Payer, derived};
+use souk_adapters::arcblock::ArcblockRail;
+use souk_adapters::identity::AppKey;
+use souk_adapters::persistence::{Database, SecretBox, SqlStore};
+use souk_adapters::system::SystemRandom;
+use souk_adapters::testing::{RunningClock, TestDatabase};
+use souk_domain::billing::BillingPolicy;
+use souk_domain::context::{Context, Networks};
+use souk_domain::payment::MethodKind;
+use souk_domain::shared::{Amount, Clock, Timestamp};
+use std::sync::Arc;
+use std::time::Duration;
+use url::Url;
+
+pub struct Ground {
+    pub database: TestDatabase,
+    pub ctx: Context,
+    pub now: Timestamp,
+    /// `sqlite` or `postgres`.
+    pub engine: &'static str,
+}
+
+impl Ground {
+    /// One of each database; SQLite alone where there is no PostgreSQL.
+    pub async fn both(subscriptions: u64, latency: Duration) -> Vec<Self> {
+        let mut both = vec![Self::on(TestDatabase::sqlite().await, "sqlite", subscriptions, latency).await];
+        match std::env::var("TEST_PG") {
+            Ok(_) => both.push(Self::on(TestDatabase::postgres().await, "postgres", subscriptions, latency).await),
+            Err(_) => eprintln!("TEST_PG names no PostgreSQL server: its figures are left out"),
+        }
+        both
+    }
+
+    async fn on(database: TestDatabase, engine: &'static str, subscriptions: u64, latency: Duration) -> Self {
+        let nowhere = Url::parse("http://127.0.0.1:9/").expect("an address");
+        let near = ArcblockRail::new(AppKey::from_seed(&derived("app")), Arc::new(RunningClock), nowhere.clone()).expect("a rail");
+        let rail = Far { near, latency, amount: Amount::new(CHARGE) };
+        let store = SqlStore::new(Database::clone(&database), Arc::new(SecretBox::new(&derived("methods"))));
+        let ctx = Context {
+            store: Arc::new(store),
+            clock: Arc::new(RunningClock),
+            random: Arc::new(SystemRandom),
+            networks: Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)),
+            policy: BillingPolicy::default(),
+        };
+        let mut unit = ctx.store.begin().await.expect("begins");
+        unit.methods().insert(&plans::method()).await.expect("writes");
+        unit.methods().insert_currency(&plans::currency()).await.expect("writes");
+        unit.commit().await.expect("commits");
+        let now = RunningClock.now();
+        let payers: Vec<_> = (0..20).map(|number| Payer::known(&nowhere, number)).collect();
+        plans::plant(&database, &payers, subscriptions, now).await;
+        Self { database, ctx, now, engine }
+    }
+
+    pub fn name(&self, figure: &str) -> String {
+        format!("{figure}_{}", self.engine)
+    }
+
+    pub async fn write(&self, sql: &'static str) {
+        let mut session = self.database.begin().await.expect("begins");
+        session.query(sql).execute().await.expect(sql);
+        session.commit().await.expect("commits");
+    }
+}

@@ -1,0 +1,29 @@
+//! `make bench SET=billing`: what the billing engine costs, on both databases in turn, in one run on one machine.
+
+mod far;
+mod floor;
+mod ground;
+mod measure;
+#[expect(dead_code, reason = "shared with the process tests, which use all of it")]
+#[path = "../../tests/process/plans.rs"]
+mod plans;
+#[expect(dead_code, reason = "shared with the other set, which uses all of it")]
+#[path = "../purchase/report.rs"]
+mod report;
+
+use report::Figure;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    report::publish(&runtime.block_on(billing()));
+}
+
+async fn billing() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    figures.extend(measure::renewals().await);
+    figures.extend(measure::claim_due().await);
+    figures.extend(measure::charge_slots().await);
+    figures.extend(measure::invoice_page().await);
+    figures.extend(measure::clock_year().await);
+    figures
+}

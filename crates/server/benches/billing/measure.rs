@@ -1,0 +1,182 @@
+//! The figures.
+
+use crate::floor;
+use crate::ground::Ground;
+use crate::report::Figure;
+use souk_adapters::persistence::tally;
+use souk_domain::billing::{self, InvoiceFilter, SLOTS, Scope, TestClock};
+use souk_domain::shared::{AttemptId, ClockId, CustomerId, Mode, Page};
+use std::time::{Duration, Instant};
+
+const BATCH: u32 = 200;
+/// Of ours and of the floor, in turn.
+const ROUNDS: u32 = 10;
+const FEW: u64 = 1_000;
+const MANY: u64 = 1_000_000;
+const LATENCY: Duration = Duration::from_millis(50);
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+pub async fn renewals() -> Vec<Figure> {
+    let grounds = Ground::both(u64::from(BATCH * ROUNDS * 2 + BATCH), Duration::ZERO).await;
+    let mut figures = Vec::new();
+    let (mut ours, mut theirs) = (vec![Vec::new(); grounds.len()], vec![Vec::new(); grounds.len()]);
+    let (mut statements, mut commits) = (vec![0; grounds.len()], vec![0; grounds.len()]);
+    for round in 0..=ROUNDS {
+        for (at, ground) in grounds.iter().enumerate() {
+            let before = tally::made();
+            let begun = Instant::now();
+            let done = billing::renew_due(&ground.ctx, &Scope::Wall, ground.now, BATCH).await.expect("renews");
+            let rate = f64::from(BATCH) / begun.elapsed().as_secs_f64();
+            assert_eq!(done.due, BATCH as usize);
+            let after = tally::made();
+            // The first round warms up.
+            if round == 0 {
+                continue;
+            }
+            ours[at].push(rate);
+            statements[at] += after.0 - before.0;
+            commits[at] += after.1 - before.1;
+            let begun = Instant::now();
+            floor::renew(ground, BATCH).await;
+            theirs[at].push(f64::from(BATCH) / begun.elapsed().as_secs_f64());
+        }
+    }
+    let count = f64::from(BATCH * ROUNDS);
+    for (at, ground) in grounds.iter().enumerate() {
+        let floor = Some(median(theirs[at].clone()));
+        figures.push(Figure { name: ground.name("renewals"), value: median(ours[at].clone()), unit: "/s", floor, aim: 0.75 });
+        figures.push(Figure {
+            name: ground.name("commits_per_renewal"),
+            value: commits[at] as f64 / count,
+            unit: "",
+            floor: None,
+            aim: 0.05,
+        });
+        let value = statements[at] as f64 / count;
+        figures.push(Figure { name: ground.name("statements_per_renewal"), value, unit: "", floor: None, aim: 12.0 });
+    }
+    figures
+}
+
+/// 100 that are due, among few and among many.
+pub async fn claim_due() -> Vec<Figure> {
+    let (few, many) = (Ground::both(FEW, Duration::ZERO).await, Ground::both(MANY, Duration::ZERO).await);
+    let mut figures = Vec::new();
+    for (few, many) in few.iter().zip(&many) {
+        let mut times = [Vec::new(), Vec::new()];
+        for ground in [few, many] {
+            ground.write("UPDATE subscriptions SET due_at = anchor, clock_id = NULL WHERE id <= 'sub_storm_10000099'").await;
+            ground.write("UPDATE subscriptions SET due_at = NULL WHERE id > 'sub_storm_10000099'").await;
+            ground.write("ANALYZE").await;
+        }
+        for _ in 0..30 {
+            for (times, ground) in times.iter_mut().zip([few, many]) {
+                let begun = Instant::now();
+                let mut unit = ground.ctx.store.begin().await.expect("begins");
+                let due = unit.subscriptions().lock_due(&Scope::Wall, ground.now, 100).await.expect("claims");
+                drop(unit);
+                times.push(begun.elapsed().as_secs_f64() * 1_000.0);
+                assert_eq!(due.len(), 100);
+            }
+        }
+        let [few_times, many_times] = times;
+        let floor = Some(median(few_times));
+        figures.push(Figure { name: few.name("claim_due"), value: median(many_times), unit: "ms", floor, aim: 1.5 });
+    }
+    figures
+}
+
+pub async fn charge_slots() -> Vec<Figure> {
+    const CHARGES: u32 = 1_600;
+    let mut figures = Vec::new();
+    for ground in Ground::both(u64::from(CHARGES), LATENCY).await {
+        let mut attempts: Vec<AttemptId> = Vec::new();
+        while attempts.len() < CHARGES as usize {
+            attempts.extend(billing::renew_due(&ground.ctx, &Scope::Wall, ground.now, BATCH).await.expect("renews").attempts);
+        }
+        let begun = Instant::now();
+        billing::charge(&ground.ctx, &attempts).await.expect("charges");
+        let value = f64::from(CHARGES) / begun.elapsed().as_secs_f64();
+        let floor = Some(SLOTS as f64 / LATENCY.as_secs_f64());
+        figures.push(Figure { name: ground.name("charge_slots"), value, unit: "/s", floor, aim: 0.9 });
+    }
+    figures
+}
+
+/// A deep page of a customer's 1,000 invoices, where they are all there is, and among a million.
+pub async fn invoice_page() -> Vec<Figure> {
+    const CLONE: &str =
+        "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id, bill_to,
+            total, amount_paid, refusals, created_at, finalized_at, updated_at)
+        WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < $2)
+        SELECT 'in_' || (10000000 + n.i), t.livemode, n.i, t.status, t.reason, t.description, 'cus_storm_' || (n.i * 1000 / ($3 + 1) % 20),
+            t.currency_id, t.method_id, t.bill_to, t.total, t.amount_paid, t.refusals, t.created_at, t.finalized_at, t.updated_at
+        FROM n CROSS JOIN (SELECT * FROM invoices ORDER BY id LIMIT 1) t";
+    let mut figures = Vec::new();
+    let (few, many) = (Ground::both(20, Duration::ZERO).await, Ground::both(20, Duration::ZERO).await);
+    for (few, many) in few.iter().zip(&many) {
+        let mut times = [Vec::new(), Vec::new()];
+        for (ground, count) in [(few, FEW), (many, MANY)] {
+            billing::renew_due(&ground.ctx, &Scope::Wall, ground.now, 20).await.expect("renews");
+            let mut session = ground.database.begin().await.expect("begins");
+            session.query(CLONE).bind(1_000u64).bind(count + 1_000).bind(count).execute().await.expect("writes");
+            session.commit().await.expect("commits");
+            // One customer has a thousand of them in either store, at the same depth.
+            ground.write("UPDATE invoices SET customer_id = 'cus_storm_1' WHERE customer_id = 'cus_storm_0'").await;
+            ground.write("UPDATE invoices SET customer_id = 'cus_storm_0' WHERE number BETWEEN 1001 AND 2000").await;
+            ground.write("ANALYZE").await;
+        }
+        let customer = CustomerId::parse("cus_storm_0").expect("an id");
+        let filter = InvoiceFilter { customer_id: Some(customer), ..InvoiceFilter::default() };
+        let page = Page { starting_after: Some("in_10001100".to_owned()), ..Page::new(None, Some(20)) };
+        for _ in 0..200 {
+            for (times, ground) in times.iter_mut().zip([few, many]) {
+                let begun = Instant::now();
+                let mut unit = ground.ctx.store.read().await.expect("reads");
+                let listed = unit.invoices().list(Mode::Test, &filter, &page).await.expect("lists");
+                times.push(begun.elapsed().as_secs_f64() * 1_000.0);
+                assert_eq!(listed.list.len(), 20);
+            }
+        }
+        let p99 = |times: &mut Vec<f64>| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() * 99 / 100]
+        };
+        let [few_times, many_times] = &mut times;
+        let floor = Some(p99(few_times));
+        figures.push(Figure { name: few.name("invoice_page"), value: p99(many_times), unit: "ms", floor, aim: 2.0 });
+    }
+    figures
+}
+
+/// A year of a customer with 1,000 monthly subscriptions, by their test clock.
+pub async fn clock_year() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for ground in Ground::both(1_000, Duration::ZERO).await {
+        let id = ClockId::parse("clock_bench").expect("an id");
+        let customer_id = CustomerId::parse("cus_storm_0").expect("an id");
+        let clock = TestClock {
+            id: id.clone(),
+            name: "A year".to_owned(),
+            customer_id,
+            now: ground.now,
+            target: None,
+            story: Vec::new(),
+            created_at: ground.now,
+        };
+        let mut unit = ground.ctx.store.begin().await.expect("begins");
+        unit.clocks().insert(&clock).await.expect("writes");
+        unit.commit().await.expect("commits");
+        ground.write("UPDATE subscriptions SET clock_id = 'clock_bench', customer_id = 'cus_storm_0'").await;
+        billing::aim_clock(&ground.ctx, &id, ground.now.plus(Duration::from_secs(360 * 86_400))).await.expect("aims");
+        let begun = Instant::now();
+        while !billing::advance_clock(&ground.ctx, &id).await.expect("advances") {}
+        let value = begun.elapsed().as_secs_f64();
+        figures.push(Figure { name: ground.name("clock_year"), value, unit: "s", floor: None, aim: f64::INFINITY });
+    }
+    figures
+}

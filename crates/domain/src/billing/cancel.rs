@@ -225,3 +225,89 @@ pub(super) fn split_stake(stake: Amount, owed: Amount) -> (Amount, Amount) {
     let taken = owed.min(stake);
     (taken, stake.minus(taken).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::billing::Period;
+    use crate::pricing::{Anchoring, Cycle, Interval, Metadata};
+    use crate::shared::{CurrencyId, CustomerId, MethodId, Mode};
+    use proptest::prelude::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    fn subscription(status: SubscriptionStatus) -> Subscription {
+        Subscription {
+            id: SubscriptionId::parse("sub_1").expect("an id"),
+            mode: Mode::Test,
+            status,
+            description: String::new(),
+            customer_id: CustomerId::parse("cus_1").expect("an id"),
+            method_id: MethodId::parse("pm_1").expect("an id"),
+            currency_id: CurrencyId::parse("pc_1").expect("an id"),
+            mandate_id: None,
+            session_id: None,
+            items: Vec::new(),
+            cycle: Cycle::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"),
+            anchor: at(0),
+            index: Some(0),
+            period: Period { start: at(0), end: at(100) },
+            trial: None,
+            cancel_at_period_end: true,
+            cancel_at: None,
+            canceled_at: None,
+            ended_at: None,
+            cancellation: None,
+            past_due_since: None,
+            paused_at: None,
+            days_until_cancel: 15,
+            billing_threshold: None,
+            stake: None,
+            latest_invoice_id: None,
+            clock_id: None,
+            due_at: None,
+            parked: None,
+            metadata: Metadata::new(),
+            created_at: at(0),
+            updated_at: at(0),
+            version: 0,
+        }
+    }
+
+    #[test]
+    fn only_an_end_of_the_period_that_somebody_asked_for_is_taken_back() {
+        let asked = |reason| Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1) };
+        let pending =
+            Subscription { cancellation: Some(asked(CancelReason::CancellationRequested)), ..subscription(SubscriptionStatus::Active) };
+        assert!(pending.is_recoverable());
+        let paused = Subscription { status: SubscriptionStatus::Paused, cancel_at: Some(at(100)), ..pending.clone() };
+        assert!(paused.is_recoverable(), "the end of the period of a paused one is a time");
+        let others = [
+            Subscription { status: SubscriptionStatus::Canceled, ..pending.clone() },
+            Subscription { cancel_at_period_end: false, ..pending.clone() },
+            Subscription { cancel_at: Some(at(50)), ..pending.clone() },
+            Subscription { cancellation: Some(asked(CancelReason::PaymentFailed)), ..pending },
+        ];
+        assert!(others.iter().all(|other| !other.is_recoverable()));
+    }
+
+    #[test]
+    fn a_trial_and_a_period_that_is_over_end_at_once() {
+        assert!(ends_at_once(&subscription(SubscriptionStatus::Trialing), CancelAt::PeriodEnd, at(5)));
+        assert!(ends_at_once(&subscription(SubscriptionStatus::Paused), CancelAt::PeriodEnd, at(100)));
+        assert!(!ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::PeriodEnd, at(99)));
+        assert!(!ends_at_once(&subscription(SubscriptionStatus::Trialing), CancelAt::Time(at(5)), at(1)));
+        assert!(ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::Now, at(1)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_stake_pays_what_is_owed_and_no_more_and_nothing_of_it_gets_lost(stake: u128, owed: u128) {
+            let (taken, rest) = split_stake(Amount::new(stake), Amount::new(owed));
+            prop_assert!(taken.base_units() <= owed);
+            prop_assert_eq!(taken.plus(rest), Ok(Amount::new(stake)));
+        }
+    }
+}

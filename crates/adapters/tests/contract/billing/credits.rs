@@ -4,8 +4,8 @@ use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::{all_at_once, begin, id};
 use souk_adapters::on_both;
-use souk_domain::billing::{Credit, InvoiceStatus, Scope, TestClock};
-use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, SubscriptionId};
+use souk_domain::billing::{Credit, InvoiceStatus, Scope, Subscription, SubscriptionFilter, TestClock};
+use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
 async fn credit(billing: &Billing, amount: u128) -> Credit {
@@ -81,6 +81,19 @@ on_both! {
         unit.mandates().promise(&mandate, &subscription).await.expect("promises once more");
         assert_eq!(unit.mandates().promised(&mandate).await.expect("reads"), std::slice::from_ref(&subscription));
         assert_eq!(unit.mandates().awaited(&subscription).await.expect("reads"), [], "it is given already");
+    }
+
+    async fn a_list_is_narrowed_by_a_part_of_the_description_or_by_the_id(db: &TestDatabase) {
+        let billing = opened(db).await;
+        let price = billing.price("price_2", 5, MONTHLY).await;
+        let other = Subscription { description: "50% of_it".to_owned(), ..billing.subscription("sub_2", &price, DAY) };
+        billing.insert(&other).await;
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        for (query, found) in [("PRODUCT", 1), ("sub_2", 1), ("0% OF_", 1), ("0_ of", 0), ("", 2)] {
+            let filter = SubscriptionFilter { query: query.to_owned(), ..SubscriptionFilter::default() };
+            let listed = unit.subscriptions().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
+            assert_eq!((listed.count, listed.list.len()), (found, usize::try_from(found).expect("fits")), "{query}");
+        }
     }
 
     async fn a_customer_who_gets_a_clock_leaves_the_rounds_of_everybody(db: &TestDatabase) {

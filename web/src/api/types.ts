@@ -92,7 +92,19 @@ export interface AppVersion {
   sha256: string;
 }
 
+/** What can be subscribed to with an app. */
+export interface AppPlan {
+  payment_link_id: string;
+  name: Text;
+  description: Text;
+  trial_days: number;
+  unit_label?: string;
+  recurring: Recurring;
+  prices: AppPrice[];
+}
+
 export interface AppDetail extends App {
+  plans: AppPlan[];
   readme: Text;
   screenshots: { url: string; width: number; height: number; alt: Text }[];
   versions: AppVersion[];

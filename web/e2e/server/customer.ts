@@ -33,13 +33,6 @@ export function inLooks(flow: (look: Look, width: keyof typeof widths) => void):
   }
 }
 
-/** What the flows know of a plan of the demo store, by the name of its app. */
-export interface Plan {
-  app: AppDetail;
-  link: string;
-  name: string;
-}
-
 /** Somebody in front of the store, in one language. */
 export class Customer {
   readonly say: Say;
@@ -81,7 +74,9 @@ export class Customer {
   async looksRight(): Promise<void> {
     await expect(this.page.locator('html')).toHaveAttribute('lang', this.language);
     await expect(this.page.locator('h1')).toHaveCount(1);
-    await expect(this.page.locator('[aria-busy="true"]')).toHaveCount(0);
+    const dialog = this.page.getByRole('dialog');
+    const part = (await dialog.count()) > 0 ? dialog : this.page.locator('body');
+    await expect(part.locator('[aria-busy="true"]')).toHaveCount(0);
     await expectAccessible(this.page);
     const sideways = await this.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect(sideways, 'scrolls sideways').toBeLessThanOrEqual(0);
@@ -95,29 +90,52 @@ export class Customer {
     const title = test.info().titlePath.slice(1).join(' ').replace(/\W+/g, '-').slice(0, 60);
     this.shots += 1;
     const path = `${process.env.SHOTS}/${title}-${String(this.shots).padStart(2, '0')}.png`;
-    await this.page.screenshot({ path, fullPage: true });
+    await this.page.screenshot({ path, fullPage: true, scale: 'css' });
   }
 
-  /** Finds an app's plan in the store and goes to its checkout, signed in on the way. */
-  async openPlan(app: string): Promise<AppDetail> {
-    const { list } = await this.get<List<AppDetail>>('/api/apps', { keyword: app });
-    const did = list.find(({ name }) => name === app)?.did;
-    const detail = await this.get<AppDetail>(`/api/apps/${did}`);
+  /** Finds an app in the store and its plan, or the app itself, and goes to the checkout, signed in on the way. */
+  async open(name: string, what: 'plan' | 'app'): Promise<AppDetail> {
+    const { list } = await this.get<List<AppDetail>>('/api/apps', { keyword: name });
+    const did = list.find((app) => app.name === name)?.did;
+    const app = await this.get<AppDetail>(`/api/apps/${did}`);
     await this.page.goto(`/apps/${did}`);
-    const plan = this.page.getByRole('region', { name: this.say('plans:plans.title') });
-    await plan.getByRole('link').first().click();
+    await expect(this.page.getByRole('heading', { level: 1, name: app.title[this.language] })).toBeVisible();
+    const plan = this.page.getByRole('region', { name: this.say('plans:plans.title') }).getByRole('link');
+    const buy = this.page.getByRole('link', { name: this.say('store:app.buy') });
+    await (what === 'plan' ? plan : buy).first().click();
     await expect(this.page).toHaveURL(/\/checkout\/pay\/cs_/);
-    const pay = this.page.locator('.checkout-pay button');
-    await expect(pay).toBeVisible();
-    if ((await pay.innerText()) === (await this.connectFirst())) {
-      await pay.click();
+    await expect(this.pay).toBeVisible();
+    if (this.say('checkout:form.connectFirst').test(await this.pay.innerText())) {
+      await this.pay.click();
       await this.agree();
-      await expect(pay).not.toHaveText(this.say('checkout:form.connectFirst'));
+      await expect(this.pay).not.toHaveText(this.say('checkout:form.connectFirst'));
     }
-    return detail;
+    return app;
   }
 
-  private async connectFirst(): Promise<string> {
-    return this.say('checkout:form.connectFirst').source.slice(1, -1);
+  /** The one button of the checkout. */
+  get pay(): Locator {
+    return this.page.locator('.checkout-pay button');
+  }
+
+  /** Subscribes to an app's plan by wallet, and ends on the subscription's page. */
+  async subscribe(name: string): Promise<string[]> {
+    await this.open(name, 'plan');
+    await this.pay.click();
+    const agreed = await this.agree();
+    await this.page.getByRole('link', { name: this.say('completed:subscription') }).click(SETTLED);
+    await expect(this.page).toHaveURL(/\/customer\/subscription\/sub_/);
+    return agreed;
+  }
+
+  /** Sends whatever the wallet holds back to the faucet. */
+  async emptyWallet(): Promise<void> {
+    const wallet = await this.page.context().newPage();
+    await wallet.goto('/sandbox/wallet');
+    await wallet.getByRole('button', { name: this.say('sandbox:giveBack') }).click();
+    await expect(wallet.getByText(this.say('sandbox:gaveBack'))).toBeVisible();
+    await expect(wallet.getByTestId('balance')).toHaveText(this.say('sandbox:balanceNone'));
+    await expectAccessible(wallet);
+    await wallet.close();
   }
 }

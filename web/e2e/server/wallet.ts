@@ -46,6 +46,8 @@ export async function agreeInWallet(page: Page, say: Say): Promise<string[]> {
       throw error;
     });
     if (next === 'done') return agreed;
+    // Until it can be read what is asked, and what the account holds.
+    await expect(agree).not.toHaveAttribute('aria-busy', 'true');
     if (await wallet.getByText(say('sandbox:balanceLow')).isVisible()) await fill(wallet, say);
     await expect(agree).toBeEnabled();
     agreed.push(await agree.innerText());

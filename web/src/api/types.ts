@@ -242,7 +242,7 @@ export interface PaymentIntent {
   description: string | null;
   created_at: string;
   invoice_id?: string | null;
-  last_payment_error?: { message?: string } | null;
+  last_payment_error?: { code?: string; message?: string } | null;
   paymentCurrency: PaymentCurrency;
   paymentMethod: PaymentMethod | null;
   payment_details?: PaymentDetails | null;
@@ -270,7 +270,14 @@ export interface Price {
   billing_scheme?: 'per_unit' | 'tiered';
   recurring?: Recurring | null;
   currency_options?: { currency_id: string; unit_amount: string | null }[];
-  product?: { id?: string; name: string; description?: string | null; images?: string[]; unit_label?: string | null };
+  product?: {
+    id?: string;
+    name: string;
+    description?: string | null;
+    images?: string[];
+    unit_label?: string | null;
+    metadata?: Record<string, string>;
+  };
 }
 
 export type SubscriptionStatus = 'trialing' | 'active' | 'past_due' | 'paused' | 'canceled';

@@ -84,7 +84,13 @@ async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker) -> Result<(), Settl
     let mut next = Some((id.clone(), asker));
     while let Some((id, asker)) = next.take() {
         let Some(pursued) = load(ctx, &id).await? else { return Ok(()) };
+        // Whoever waits at a page does not queue behind what is charged while nobody waits.
+        let slot = match asker {
+            Asker::Worker => ctx.networks.slot(&pursued.method.id).await,
+            Asker::First | Asker::Page => None,
+        };
         let outcome = ask(ctx, &pursued, asker).await;
+        drop(slot);
         next = apply(ctx, pursued, outcome, asker).await?.map(|charge| (charge, Asker::First));
     }
     Ok(())

@@ -246,7 +246,7 @@ async fn given(
         let settlement = match outcome {
             Outcome::Settled(settlement) if settlement.amount == attempt.amount => settlement,
             Outcome::Refused(refusal) => {
-                if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
+                if unit.attempts().refuse(attempt, refusal, now).await? {
                     if let Purpose::Mandate(mandate) = &attempt.purpose {
                         billing::mandate_refused(ctx, unit.as_mut(), mandate).await?;
                     }
@@ -378,7 +378,7 @@ async fn wait(
 async fn refused(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, refusal: &Refusal) -> Result<(), SettleError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
+    if unit.attempts().refuse(attempt, refusal, now).await? {
         unit.intents().mark(intent, IntentStatus::RequiresAction, Some(refusal), now).await?;
         if let Some(id) = attempt.session_id.as_ref().filter(|_| refusal.is_for_mandate()) {
             // The permission does not suffice any more: the wallet is asked for another one. Where the session has changed

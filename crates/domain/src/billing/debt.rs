@@ -45,22 +45,17 @@ pub(super) async fn refuse(
     Ok(())
 }
 
-/// An overdue invoice of a subscription was paid: when it was the last one, the subscription is in order again.
+/// An overdue invoice of a subscription was paid: when it was the last one, the subscription is in order again. Two that are paid
+/// at once wait here for one another: else each would see the other one overdue still.
 pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
-    let Some(subscription) = unit.subscriptions().find(id).await? else { return Ok(true) };
-    if subscription.past_due_since.is_none() {
+    let Some(subscription) = unit.subscriptions().lock(id).await? else { return Ok(true) };
+    if subscription.past_due_since.is_none() || !unit.invoices().overdue_of(id).await?.is_empty() {
         return Ok(true);
     }
-    let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
-    if overdue.iter().any(|invoice| invoice.subscription_id.as_ref() == Some(id)) {
-        return Ok(true);
-    }
-    let status = subscription.status.after(Change::DebtPaid).unwrap_or(subscription.status);
-    let healed = Subscription { status, past_due_since: None, updated_at: now, ..subscription };
-    Ok(unit.subscriptions().update(&healed).await?)
+    Ok(unit.subscriptions().update(&subscription.healed(now)).await?)
 }
 
-/// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left alone.
+/// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left for the next day of it.
 pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let due = unit.invoices().claim_retries(scope, now, limit).await?;
@@ -79,12 +74,23 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
         // What was asked in another currency than the one of today is collected by hand.
         let fits = |one: &&Subscription| invoice.status == InvoiceStatus::Uncollectible && one.currency_id == invoice.currency_id;
         let Some(subscription) = subscription.filter(fits) else { continue };
-        if covered.contains(&invoice.id) {
-            continue;
-        }
         // The payment belongs to the method that the subscription has now: it may have been changed since.
         let invoice = Invoice { method_id: subscription.method_id.clone(), intent_id: None, ..invoice };
-        let Some(Charge { intent, attempt }) = book.charge(ctx, subscription, &invoice, nonce)? else { continue };
+        let charge = match book.charge(ctx, subscription, &invoice, nonce) {
+            _ if covered.contains(&invoice.id) => None,
+            // The store's own settings are wrong: no reason to keep the others from their turn.
+            Err(BillingError::Rail(error)) => {
+                round.trouble = round.trouble.take().or(Some(error));
+                None
+            }
+            charge => charge?,
+        };
+        let Some(Charge { intent, attempt }) = charge else {
+            // Somebody is paying it, or nothing permits a charge today. The later days of its schedule stand.
+            let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
+            unit.invoices().schedule(&invoice.id, ctx.policy.next_retry(written_at, now)).await?;
+            continue;
+        };
         unit.intents().put(&intent).await?;
         unit.attempts().insert(&attempt, &intent.invoices).await?;
         round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.id.to_string() });

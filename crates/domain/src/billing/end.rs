@@ -51,6 +51,13 @@ pub(super) async fn write(
             stake.return_at = Some(now.plus(STAKE_WAITING));
         }
     }
+    // What the wallet revoked may be taken until it is paid out.
+    if let Some(stake) = subscription.stake.as_mut().filter(|stake| stake.status == StakeStatus::Revoked)
+        && reason == CancelReason::PaymentFailed
+        && !owed.is_zero()
+    {
+        stake.status = StakeStatus::Slashing;
+    }
     if let Some(stake) = subscription.stake.clone().filter(|stake| stake.status == StakeStatus::Slashing) {
         attempts.extend(move_stake(ctx, unit, book, &subscription, Reason::Slash, owed.min(stake.amount), nonce).await?);
     }
@@ -64,8 +71,7 @@ pub(super) async fn write(
 /// What is owed for a subscription and nobody is paying just now: a charge on its way may settle still, and must not be
 /// collected from the deposit as well.
 async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, BillingError> {
-    let mut owed = unit.invoices().overdue(&subscription.customer_id).await?;
-    owed.retain(|invoice| invoice.subscription_id.as_ref() == Some(&subscription.id));
+    let mut owed = unit.invoices().overdue_of(&subscription.id).await?;
     let ids: Vec<_> = owed.iter().map(|invoice| invoice.id.clone()).collect();
     let covered = unit.attempts().covered(&ids).await?;
     owed.retain(|invoice| !covered.contains(&invoice.id));

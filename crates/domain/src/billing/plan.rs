@@ -2,7 +2,7 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
-use super::manage::{load, nonce, save};
+use super::manage::{load, lock, nonce, save};
 use super::renew::{lines, publish_charges, usage_of};
 use super::{
     BillingReason, Calculation, Credit, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange,
@@ -112,7 +112,7 @@ pub async fn switch_plan(
     expected: Amount,
 ) -> Result<(), ManageError> {
     let mut unit = ctx.store.begin().await?;
-    let subscription = load(unit.as_mut(), id).await?;
+    let subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = at.max(subscription.period.start);
     if at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {

@@ -27,6 +27,15 @@ pub struct UsageReport {
 /// A metered item of this mode, with how its usage counts.
 async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<(Subscription, Aggregate), ManageError> {
     let found = unit.subscriptions().of_item(item).await?;
+    metered_of(unit, mode, item, found).await
+}
+
+async fn metered_of(
+    unit: &mut dyn UnitOfWork,
+    mode: Mode,
+    item: &SubscriptionItemId,
+    found: Option<Subscription>,
+) -> Result<(Subscription, Aggregate), ManageError> {
     let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)?;
     let item = subscription.items.iter().find(|own| own.id == *item).ok_or(ManageError::NotFound)?;
     let price = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NotFound)?;
@@ -36,6 +45,13 @@ async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemI
     }
 }
 
+/// Whether what was used at `at` stands on an invoice that is yet to come: of this period, or of one that begins as soon as the
+/// engine comes to it.
+fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
+    let ends = [subscription.ends_at(), subscription.gives_up_at()].into_iter().flatten().any(|end| end <= subscription.period.end);
+    subscription.period.contains(at) || (at >= subscription.period.end && !ends)
+}
+
 /// Writes a record, once for each identifier: a second one answers the first.
 pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, ManageError> {
     check_count("quantity", report.quantity, USAGE_MAX)?;
@@ -43,7 +59,9 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
     let identifier = check_text("identifier", identifier, IDENTIFIER_MAX)?;
     let mut unit = ctx.store.begin().await?;
-    let (subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
+    // A renewal that has read what was used must not end its period beside this.
+    let held = unit.subscriptions().hold_of_item(&report.item).await?;
+    let (subscription, _) = metered_of(unit.as_mut(), mode, &report.item, held).await?;
     // One that was counted already stays counted, however late it comes again.
     let known = unit.usage().find(&report.item, &identifier).await?;
     if let Some(known) = known {
@@ -52,7 +70,7 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = report.at.unwrap_or(now);
     let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
-    if !runs || at > now || !subscription.period.contains(at) {
+    if !runs || at > now || !is_billable(&subscription, at) {
         return Err(ManageError::UsageOutOfPeriod);
     }
     let record =

@@ -130,7 +130,7 @@ async fn limits(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Vec<(Curre
                 *sum = sum.plus(rate.charge(item.quantity)?)?;
             }
         }
-        *sum = (*sum).max(one.billing_threshold.unwrap_or_default()).max(Amount::new(1));
+        *sum = (*sum).max(one.billing_threshold.map_or(Amount::ZERO, |threshold| threshold.amount)).max(Amount::new(1));
     }
     let currencies = unit.methods().currencies(target.subscription.mode).await?;
     Ok(currencies

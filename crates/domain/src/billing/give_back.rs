@@ -157,6 +157,7 @@ const fn is_for_time(reason: BillingReason) -> bool {
             | BillingReason::SubscriptionCycle
             | BillingReason::SubscriptionUpdate
             | BillingReason::SubscriptionRecover
+            | BillingReason::SubscriptionThreshold
     )
 }
 

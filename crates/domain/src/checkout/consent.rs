@@ -136,7 +136,7 @@ async fn limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> 
         }
         if let Some(threshold) = one.billing_threshold {
             let sum = most.entry(one.currency_id.clone()).or_default();
-            *sum = (*sum).max(threshold);
+            *sum = (*sum).max(threshold.amount);
         }
     }
     let clock = unit.clocks().of_customer(&intent.customer_id).await?;

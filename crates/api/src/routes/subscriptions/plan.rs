@@ -10,9 +10,9 @@ use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, Calculation, InvoiceItem, PlanPreview};
+use souk_domain::billing::{self, Calculation, InvoiceItem, PlanChoice, PlanPreview};
 use souk_domain::payment::Currency;
-use souk_domain::shared::{Amount, PriceId, Timestamp};
+use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -27,6 +27,8 @@ pub struct ChoiceModel {
     pub price_id: String,
     /// Absent: as many as now.
     pub quantity: Option<u64>,
+    /// The item that is changed; absent: the one of the same product.
+    pub item_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -34,6 +36,7 @@ pub struct ChoiceModel {
 pub struct ChangeModel {
     pub price_id: String,
     pub quantity: Option<u64>,
+    pub item_id: Option<String>,
     /// The preview's.
     pub proration_date: i64,
     /// The preview's `total`.
@@ -101,6 +104,10 @@ impl PreviewModel {
     }
 }
 
+fn read_choice(price: &str, quantity: Option<u64>, item: Option<&str>) -> Result<PlanChoice, Problem> {
+    Ok(PlanChoice { price: PriceId::parse(price)?, quantity, item: item.map(SubscriptionItemId::parse).transpose()? })
+}
+
 pub struct PlansApi;
 
 #[OpenApi(prefix_path = "/api/subscriptions")]
@@ -130,8 +137,8 @@ impl PlansApi {
         choice: Json<ChoiceModel>,
     ) -> Result<Json<PreviewModel>, Problem> {
         let (subscription, _) = acted_on(&app, &actor, &id).await?;
-        let price = PriceId::parse(&choice.price_id)?;
-        let preview = billing::preview_plan(&app.ctx, &subscription.id, &price, choice.quantity).await?;
+        let choice = read_choice(&choice.price_id, choice.quantity, choice.item_id.as_deref())?;
+        let preview = billing::preview_plan(&app.ctx, &subscription.id, &choice).await?;
         let currency = app.ctx.store.read().await?.methods().find_currency(&subscription.currency_id).await?;
         let currency = currency.ok_or_else(Problem::not_found)?;
         Ok(Json(PreviewModel::new(&preview, &currency)))
@@ -147,10 +154,10 @@ impl PlansApi {
         change: Json<ChangeModel>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let (subscription, _) = acted_on(&app, &actor, &id).await?;
-        let price = PriceId::parse(&change.price_id)?;
+        let choice = read_choice(&change.price_id, change.quantity, change.item_id.as_deref())?;
         let expected = Amount::parse_base_units(&change.expected_total).map_err(|error| Problem::bad(error.to_string()))?;
         let at = Timestamp::from_seconds(change.proration_date);
-        billing::switch_plan(&app.ctx, &subscription.id, &price, change.quantity, at, expected).await?;
+        billing::switch_plan(&app.ctx, &subscription.id, &choice, at, expected).await?;
         show(&app, &subscription.id).await
     }
 }

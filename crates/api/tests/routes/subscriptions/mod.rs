@@ -2,9 +2,12 @@
 
 mod clocks;
 mod collect;
+mod downloads;
 mod manage;
 mod payment;
 mod plan;
 mod read;
 mod refund;
+mod stake;
+mod threshold;
 mod usage;

@@ -3,10 +3,11 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{load, nonce, save};
+use super::plan_permission::permits;
 use super::renew::{lines, publish_charges, usage_of};
 use super::{
     BillingReason, Calculation, Credit, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange,
-    PlanLine, Prorated, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
+    PlanLine, PlanOrder, PlanSwitch, Prorated, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Price, Product, Usage};
@@ -102,15 +103,24 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, price: &PriceId, q
     Ok(draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?.preview)
 }
 
-/// Makes the change that was shown for `at`, if it still comes to the same total.
-pub async fn switch_plan(
+/// The subscription as an order would leave it, and what would be due now.
+pub(super) async fn planned(
     ctx: &Context,
-    id: &SubscriptionId,
-    price: &PriceId,
-    quantity: Option<u64>,
-    at: Timestamp,
-    expected: Amount,
-) -> Result<(), ManageError> {
+    unit: &mut dyn UnitOfWork,
+    before: Subscription,
+    order: &PlanOrder,
+) -> Result<(Subscription, Amount), ManageError> {
+    let at = order.at.max(before.period.start);
+    let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.price, order.quantity, at).await?;
+    Ok((subscription, preview.total))
+}
+
+/// Makes the change that was shown, if it still comes to the same total, and the wallet permits what it can cost from now on.
+pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
+    if !permits(ctx, id, order).await? {
+        return Ok(PlanSwitch::NeedsPermission);
+    }
+    let PlanOrder { price, quantity, at, expected } = order.clone();
     let mut unit = ctx.store.begin().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
@@ -118,7 +128,7 @@ pub async fn switch_plan(
     if at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {
         return Err(ManageError::PreviewChanged);
     }
-    let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?;
+    let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, &price, quantity, at).await?;
     if preview.total != expected {
         return Err(ManageError::PreviewChanged);
     }
@@ -143,7 +153,7 @@ pub async fn switch_plan(
     unit.subscriptions().put_items(&subscription).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
-    Ok(())
+    Ok(PlanSwitch::Switched)
 }
 
 async fn draft(

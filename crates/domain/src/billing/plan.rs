@@ -103,16 +103,29 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, price: &PriceId, q
     Ok(draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?.preview)
 }
 
-/// The subscription as an order would leave it, and what would be due now.
+/// The subscription as an order would leave it, and what would be due now. Refuses what is not what was shown any more.
 pub(super) async fn planned(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     before: Subscription,
     order: &PlanOrder,
 ) -> Result<(Subscription, Amount), ManageError> {
-    let at = order.at.max(before.period.start);
+    let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
+    let at = shown_for(order, &before, now)?;
     let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.price, order.quantity, at).await?;
-    Ok((subscription, preview.total))
+    match preview.total == order.expected {
+        true => Ok((subscription, preview.total)),
+        false => Err(ManageError::PreviewChanged),
+    }
+}
+
+/// The moment that an order was shown for, if that is not too long ago.
+fn shown_for(order: &PlanOrder, subscription: &Subscription, now: Timestamp) -> Result<Timestamp, ManageError> {
+    let at = order.at.max(subscription.period.start);
+    match at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {
+        true => Err(ManageError::PreviewChanged),
+        false => Ok(at),
+    }
 }
 
 /// Makes the change that was shown, if it still comes to the same total, and the wallet permits what it can cost from now on.
@@ -120,16 +133,13 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
     }
-    let PlanOrder { price, quantity, at, expected } = order.clone();
     let mut unit = ctx.store.begin().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let at = at.max(subscription.period.start);
-    if at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {
-        return Err(ManageError::PreviewChanged);
-    }
-    let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, &price, quantity, at).await?;
-    if preview.total != expected {
+    let at = shown_for(order, &subscription, now)?;
+    let drafted = draft(ctx, unit.as_mut(), subscription, &order.price, order.quantity, at).await?;
+    let Draft { mut subscription, mut book, invoice, preview } = drafted;
+    if preview.total != order.expected {
         return Err(ManageError::PreviewChanged);
     }
     subscription.updated_at = now;

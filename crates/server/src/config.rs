@@ -4,7 +4,7 @@ use crate::history::Standing;
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
-use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL};
+use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, USAGE_CEILING};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -229,12 +229,19 @@ pub struct Common {
     /// Days that a subscription may owe before it is cancelled, unless it says otherwise itself.
     #[arg(long, env = "SOUK_DAYS_UNTIL_CANCEL", default_value_t = DAYS_UNTIL_CANCEL, value_name = "DAYS", value_parser = parse_days)]
     pub days_until_cancel: u32,
+    /// A wallet is asked to permit charges for at most so many units of what is billed by usage, where no threshold says how much.
+    #[arg(long, env = "SOUK_USAGE_CEILING", value_name = "UNITS", default_value_t = USAGE_CEILING, value_parser = clap::value_parser!(u64).range(1..))]
+    pub usage_ceiling: u64,
 }
 
 impl Common {
     #[must_use]
     pub fn policy(&self) -> BillingPolicy {
-        BillingPolicy { retry_days: self.retry_days.0.clone(), days_until_cancel: self.days_until_cancel }
+        BillingPolicy {
+            retry_days: self.retry_days.0.clone(),
+            days_until_cancel: self.days_until_cancel,
+            usage_ceiling: self.usage_ceiling,
+        }
     }
 }
 
@@ -364,7 +371,7 @@ mod tests {
         };
         assert_eq!(parsed(&[]), BillingPolicy::default());
         let set = parsed(&["--retry-days", "2,4", "--days-until-cancel", "9"]);
-        assert_eq!(set, BillingPolicy { retry_days: vec![2, 4], days_until_cancel: 9 });
+        assert_eq!(set, BillingPolicy { retry_days: vec![2, 4], days_until_cancel: 9, usage_ceiling: USAGE_CEILING });
         assert_eq!(parsed(&["--retry-days", ""]).retry_days, [0_u32; 0]);
     }
 

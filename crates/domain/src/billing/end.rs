@@ -164,6 +164,22 @@ pub(super) async fn move_stake(
     Ok(Some(attempt.id))
 }
 
+/// A deposit that was left anew: so that a subscription may go on, or because it is charged by something else.
+pub(super) async fn restake_invoice(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    resumes: bool,
+    amount: Amount,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let told = match resumes {
+        true => (BillingReason::SubscriptionRecover, "Re-stake to resume subscription"),
+        false => (BillingReason::Stake, "Stake for subscription payment change"),
+    };
+    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+}
+
 /// A deposit that moved is told by an invoice of its own; a taken one settles what was owed, oldest first.
 pub(crate) async fn stake_invoice(
     ctx: &Context,
@@ -173,11 +189,31 @@ pub(crate) async fn stake_invoice(
     amount: Amount,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let (billing_reason, description) = match reason {
+    let told = match reason {
         Reason::Slash => (BillingReason::SlashStake, "Slash stake"),
         Reason::Stake => (BillingReason::Stake, "Stake for subscription"),
         _ => (BillingReason::ReturnStake, "Return Subscription staking"),
     };
+    deposit_invoice(ctx, unit, subscription, told, amount, now).await?;
+    if reason == Reason::Slash {
+        let mut left = amount;
+        for owed in owed_for(unit, subscription).await? {
+            let Ok(rest) = left.minus(owed.total) else { break };
+            unit.invoices().void(&owed.id, now).await?;
+            left = rest;
+        }
+    }
+    Ok(())
+}
+
+async fn deposit_invoice(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    (billing_reason, description): (BillingReason, &str),
+    amount: Amount,
+    now: Timestamp,
+) -> Result<(), BillingError> {
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
     let invoice = Invoice {
@@ -218,14 +254,6 @@ pub(crate) async fn stake_invoice(
         calculation,
     };
     unit.invoices().insert_final(&invoice, &[item]).await?;
-    if reason == Reason::Slash {
-        let mut left = amount;
-        for owed in owed_for(unit, subscription).await? {
-            let Ok(rest) = left.minus(owed.total) else { break };
-            unit.invoices().void(&owed.id, now).await?;
-            left = rest;
-        }
-    }
     Ok(())
 }
 

@@ -4,10 +4,12 @@ use super::bill::{Bill, issue};
 use super::book::Book;
 use super::credit::applied_line;
 use super::manage::{load, nonce, save};
+use super::plan_permission::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::{
     BilledUsage, BillingReason, Calculation, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period,
-    PlanChange, PlanLine, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
+    PlanChange, PlanLine, PlanOrder, PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan,
+    net, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Price, Product, Usage};
@@ -149,23 +151,43 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoic
     Ok(draft(ctx, unit.as_mut(), subscription, choice, at).await?.preview)
 }
 
-/// Makes the change that was shown for `at`, if it still comes to the same total.
-pub async fn switch_plan(
+/// The subscription as an order would leave it, and what would be due now. Refuses what is not what was shown any more.
+pub(super) async fn planned(
     ctx: &Context,
-    id: &SubscriptionId,
-    choice: &PlanChoice,
-    at: Timestamp,
-    expected: Amount,
-) -> Result<(), ManageError> {
+    unit: &mut dyn UnitOfWork,
+    before: Subscription,
+    order: &PlanOrder,
+) -> Result<(Subscription, Amount), ManageError> {
+    let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
+    let at = shown_for(order, &before, now)?;
+    let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
+    match preview.total == order.expected {
+        true => Ok((subscription, preview.total)),
+        false => Err(ManageError::PreviewChanged),
+    }
+}
+
+/// The moment that an order was shown for, if that is not too long ago.
+fn shown_for(order: &PlanOrder, subscription: &Subscription, now: Timestamp) -> Result<Timestamp, ManageError> {
+    let at = order.at.max(subscription.period.start);
+    match at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {
+        true => Err(ManageError::PreviewChanged),
+        false => Ok(at),
+    }
+}
+
+/// Makes the change that was shown, if it still comes to the same total, and the wallet permits what it can cost from now on.
+pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
+    if !permits(ctx, id, order).await? {
+        return Ok(PlanSwitch::NeedsPermission);
+    }
     let mut unit = ctx.store.begin().await?;
     let subscription = unit.subscriptions().lock(id).await?.ok_or(ManageError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let at = at.max(subscription.period.start);
-    if at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {
-        return Err(ManageError::PreviewChanged);
-    }
-    let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, choice, at).await?;
-    if preview.total != expected {
+    let at = shown_for(order, &subscription, now)?;
+    let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
+    let Draft { mut subscription, mut book, invoice, preview } = drafted;
+    if preview.total != order.expected {
         return Err(ManageError::PreviewChanged);
     }
     subscription.updated_at = now;
@@ -183,7 +205,7 @@ pub async fn switch_plan(
     grant(ctx, unit.as_mut(), &subscription, &book, now).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
-    Ok(())
+    Ok(PlanSwitch::Switched)
 }
 
 /// The apps of the plan as it is now. Those of the plan before end by themselves.

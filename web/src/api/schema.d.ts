@@ -4215,7 +4215,7 @@ export interface paths {
                 };
             };
         };
-        /** Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another total by now. */
+        /** Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed since. */
         put: {
             parameters: {
                 query?: never;
@@ -5799,6 +5799,8 @@ export interface components {
             proration_date: number;
             /** @description The preview's `total`. */
             expected_total: string;
+            /** @description The preview's `credited`; absent: whatever is kept. */
+            expected_credited?: string;
         };
         /** PlanChoice */
         PlanChoice: {

@@ -264,6 +264,7 @@ pub(super) enum CalculationForm {
     Stake { threshold: String, minimum: String, recurring: String },
     Flat { amount: String },
     Applied { amount: String },
+    Taken { amount: String },
 }
 
 impl Formed for Calculation {
@@ -288,6 +289,7 @@ impl Formed for Calculation {
             }
             Self::Flat { amount } => CalculationForm::Flat { amount: amount.to_string() },
             Self::Applied { amount } => CalculationForm::Applied { amount: amount.to_string() },
+            Self::Taken { amount } => CalculationForm::Taken { amount: amount.to_string() },
         }
     }
     fn of(form: CalculationForm) -> Option<Self> {
@@ -306,6 +308,7 @@ impl Formed for Calculation {
             }
             CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
             CalculationForm::Applied { amount: taken } => Self::Applied { amount: amount(&taken)? },
+            CalculationForm::Taken { amount: taken } => Self::Taken { amount: amount(&taken)? },
         })
     }
 }

@@ -252,7 +252,12 @@ async fn missing(ctx: &Context, unit: Box<dyn UnitOfWork>, id: &SubscriptionId, 
     let subscription = load(unit.as_mut(), id).await?;
     let target = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
     drop(unit);
-    let stake = target.subscription.stake.as_ref().filter(|_| target.subscription.is_recoverable()).ok_or(ManageError::NotRecoverable)?;
+    let stake = target
+        .subscription
+        .stake
+        .as_ref()
+        .filter(|stake| target.subscription.is_recoverable() && !stake.status.is_given_back())
+        .ok_or(ManageError::NotRecoverable)?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let staked = rail.staked(&target.method, &target.currency, &payer.did, id.as_str()).await?;
     let amount = stake.amount.minus(staked.held).unwrap_or_default();

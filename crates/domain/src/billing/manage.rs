@@ -35,6 +35,9 @@ pub enum ManageError {
     NoPlans,
     #[error("The price of this change is another one by now, please look again")]
     PreviewChanged,
+    /// What was paid cannot be set off against what is due.
+    #[error("This period was paid for in another currency. The plan can be changed in the next one.")]
+    PaidOtherwise,
     #[error("This payment method is not supported")]
     MethodNotSupported,
     #[error("Currency not configured for price")]

@@ -3,6 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{load, nonce, save};
+use super::paid::kept_lines;
 use super::renew::{lines, publish_charges, usage_of};
 use super::{
     BillingReason, Calculation, Credit, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange,
@@ -15,8 +16,10 @@ use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long a price that was shown can be accepted.
+/// How long a price that was shown can be accepted, at most.
 pub const PREVIEW_LIFETIME: Duration = Duration::from_secs(3_600);
+/// Of a short period, only this part of it can pass between preview and change: what passes is given back.
+const PREVIEW_PARTS: u64 = 24;
 /// Products whose `metadata` has the same value under this name are plans of one another.
 pub const PLAN_GROUP: &str = "plan_group";
 /// The most of a plan that may be ordered.
@@ -39,6 +42,14 @@ pub struct PlanPreview {
     pub period: Period,
     /// What the next invoice will be.
     pub next: Amount,
+}
+
+/// What was shown, and is agreed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgreedPrice {
+    pub total: Amount,
+    /// What is to be kept for the next invoices; absent: nobody looked at it.
+    pub credited: Option<Amount>,
 }
 
 /// A change that is ready to be made.
@@ -102,24 +113,29 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, price: &PriceId, q
     Ok(draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?.preview)
 }
 
-/// Makes the change that was shown for `at`, if it still comes to the same total.
+/// Makes the change that was shown for `at`, if it still comes to the same, and nothing was changed for a later moment: what is paid
+/// for the time since then would be given back twice.
 pub async fn switch_plan(
     ctx: &Context,
     id: &SubscriptionId,
     price: &PriceId,
     quantity: Option<u64>,
     at: Timestamp,
-    expected: Amount,
+    agreed: AgreedPrice,
 ) -> Result<(), ManageError> {
     let mut unit = ctx.store.begin().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = at.max(subscription.period.start);
-    if at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {
+    if at > now || now.since(at) > preview_lifetime(&subscription.period) || now >= subscription.period.end {
+        return Err(ManageError::PreviewChanged);
+    }
+    let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
+    if changed_at.is_some_and(|changed_at| at < changed_at) {
         return Err(ManageError::PreviewChanged);
     }
     let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?;
-    if preview.total != expected {
+    if preview.total != agreed.total || agreed.credited.is_some_and(|credited| preview.credited != credited) {
         return Err(ManageError::PreviewChanged);
     }
     subscription.updated_at = now;
@@ -144,6 +160,10 @@ pub async fn switch_plan(
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
     Ok(())
+}
+
+fn preview_lifetime(period: &Period) -> Duration {
+    PREVIEW_LIFETIME.min(Duration::from_secs(period.seconds() / PREVIEW_PARTS))
 }
 
 async fn draft(
@@ -285,11 +305,15 @@ fn next_amount(ctx: &Context, book: &Book, after: &Subscription) -> Result<Amoun
 const LOOK_BACK: u32 = 20;
 
 /// What the current plan has been paid for the time around `at`: by the last change within the period, else by its invoice.
-async fn paid_lines(unit: &mut dyn UnitOfWork, subscription: &Subscription, at: Timestamp) -> Result<Vec<PaidLine>, ManageError> {
+pub(super) async fn paid_lines(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    at: Timestamp,
+) -> Result<Vec<PaidLine>, ManageError> {
     let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
     let invoices = unit.invoices().list(subscription.mode, &filter, &Page::new(None, Some(LOOK_BACK))).await?.list;
     for invoice in invoices.iter().filter(|invoice| bills_ahead(invoice)) {
-        let lines = unit.invoices().items(&invoice.id).await?;
+        let lines = kept_lines(unit, subscription, invoice, at).await?;
         let paid: Vec<_> = lines.iter().filter_map(|line| paid_line(subscription, invoice, line, at)).collect();
         if paid.is_empty() {
             continue;
@@ -305,13 +329,13 @@ async fn paid_lines(unit: &mut dyn UnitOfWork, subscription: &Subscription, at: 
 fn bills_ahead(invoice: &Invoice) -> bool {
     let for_time =
         matches!(invoice.reason, BillingReason::SubscriptionCreate | BillingReason::SubscriptionCycle | BillingReason::SubscriptionUpdate);
-    for_time && invoice.status != InvoiceStatus::Void
+    for_time && (invoice.status != InvoiceStatus::Void || invoice.is_taken_from_stake())
 }
 
 fn paid_line(subscription: &Subscription, invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {
     let paid_for = line.period.or(invoice.period).filter(|period| period.contains(at))?;
     let price_id = line.price_id.clone()?;
     let is_current = subscription.items.iter().any(|item| item.price_id == price_id);
-    let paid = if invoice.status == InvoiceStatus::Paid { line.amount } else { Amount::ZERO };
+    let paid = if invoice.is_settled() { line.amount } else { Amount::ZERO };
     (is_current && !line.calculation.is_credit()).then_some(PaidLine { price_id, quantity: line.quantity, paid, paid_for })
 }

@@ -124,11 +124,12 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
   const [changed, setChanged] = useState(false);
   const { data: preview, error, isFetching, refetch } = useQuery(planPreviewQuery(subscription.id, plan.id));
   const change = useMutation({
-    mutationFn: ({ proration_date, total }: PlanPreview) =>
+    mutationFn: ({ proration_date, total, credited }: PlanPreview) =>
       api.put<Subscription>(`/api/subscriptions/${encodeURIComponent(subscription.id)}/change-plan`, {
         price_id: plan.id,
         proration_date,
         expected_total: total,
+        expected_credited: credited,
       }),
     onMutate: () => onBusy(true),
     onSettled: () => onBusy(false),

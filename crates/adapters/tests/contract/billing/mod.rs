@@ -5,4 +5,6 @@ mod clocks;
 mod credits;
 mod debts;
 mod endings;
+mod plans;
 mod renewals;
+mod stakes;

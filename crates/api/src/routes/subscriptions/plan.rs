@@ -10,7 +10,7 @@ use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, Calculation, InvoiceItem, PlanPreview};
+use souk_domain::billing::{self, AgreedPrice, Calculation, InvoiceItem, PlanPreview};
 use souk_domain::payment::Currency;
 use souk_domain::shared::{Amount, PriceId, Timestamp};
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub struct ChangeModel {
     pub proration_date: i64,
     /// The preview's `total`.
     pub expected_total: String,
+    /// The preview's `credited`; absent: whatever is kept.
+    pub expected_credited: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -137,7 +139,7 @@ impl PlansApi {
         Ok(Json(PreviewModel::new(&preview, &currency)))
     }
 
-    /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another total by now.
+    /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed since.
     #[oai(path = "/:id/change-plan", method = "put")]
     async fn change(
         &self,
@@ -148,9 +150,11 @@ impl PlansApi {
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let (subscription, _) = acted_on(&app, &actor, &id).await?;
         let price = PriceId::parse(&change.price_id)?;
-        let expected = Amount::parse_base_units(&change.expected_total).map_err(|error| Problem::bad(error.to_string()))?;
+        let amount = |text: &String| Amount::parse_base_units(text).map_err(|error| Problem::bad(error.to_string()));
+        let credited = change.expected_credited.as_ref().map(amount).transpose()?;
+        let agreed = AgreedPrice { total: amount(&change.expected_total)?, credited };
         let at = Timestamp::from_seconds(change.proration_date);
-        billing::switch_plan(&app.ctx, &subscription.id, &price, change.quantity, at, expected).await?;
+        billing::switch_plan(&app.ctx, &subscription.id, &price, change.quantity, at, agreed).await?;
         show(&app, &subscription.id).await
     }
 }

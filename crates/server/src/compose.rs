@@ -61,9 +61,13 @@ pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure>
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         networks: Networks::default(),
-        policy: BillingPolicy::default(),
+        policy: policy(common),
     };
     Ok((database, ctx))
+}
+
+fn policy(common: &Common) -> BillingPolicy {
+    BillingPolicy { usage_ceiling: common.usage_ceiling, ..BillingPolicy::default() }
 }
 
 fn prepare_folder(common: &Common) -> Result<crate::config::SecretSeed, Failure> {
@@ -125,13 +129,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let sandbox = sandbox::database(common).await?;
     let ledger = Ledger::open(sandbox.clone(), Arc::clone(&clock), app_key.did(), false).await?;
     let networks = networks.with_sandbox_time(Arc::new(ledger));
-    let ctx = Context {
-        store: Arc::new(store),
-        clock: Arc::clone(&clock),
-        random: Arc::clone(&random),
-        networks,
-        policy: BillingPolicy::default(),
-    };
+    let ctx = Context { store: Arc::new(store), clock: Arc::clone(&clock), random: Arc::clone(&random), networks, policy: policy(common) };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
         tracing::warn!("REDIS_URL is not set: this must stay the only process of the store, several need Redis");

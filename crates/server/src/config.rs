@@ -4,6 +4,7 @@ use crate::history::Standing;
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
+use souk_domain::billing::USAGE_CEILING;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use url::Url;
@@ -218,6 +219,9 @@ pub struct Common {
     /// The store's name.
     #[arg(long, env = "SOUK_NAME", default_value = "Souk")]
     pub name: String,
+    /// A wallet is asked to permit charges for at most so many units of what is billed by usage, where no threshold says how much.
+    #[arg(long, env = "SOUK_USAGE_CEILING", value_name = "UNITS", default_value_t = USAGE_CEILING, value_parser = clap::value_parser!(u64).range(1..))]
+    pub usage_ceiling: u64,
 }
 
 /// Never printed.

@@ -13,7 +13,7 @@ const LIST: Listing = listing!(
     "invoices",
     "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR customer_id = $6)
      AND ($7 IS NULL OR currency_id = $7) AND total >= $8 AND ($9 IS NULL OR subscription_id = $9)
-     AND ($10 OR reason NOT IN ('stake', 'slash_stake')) AND ($11 OR reason <> 'return_stake')"
+     AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'subscription_recover')) AND ($11 OR reason <> 'return_stake')"
 );
 const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
 const CLAIM_RETRIES: Sql = Sql {

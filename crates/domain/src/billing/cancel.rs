@@ -108,6 +108,9 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     let mut subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.status.after(Change::End)?;
+    if by == Requester::Customer && subscription.is_ended_by_store() {
+        return Err(ManageError::DecidedByStore);
+    }
     let reason = match by {
         Requester::Customer => CancelReason::CancellationRequested,
         Requester::Store => CancelReason::CancellationByStore,
@@ -156,6 +159,13 @@ pub struct Recovery {
 }
 
 impl Subscription {
+    /// Whether the store has asked for an end that is still to come.
+    #[must_use]
+    pub fn is_ended_by_store(&self) -> bool {
+        let by_store = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::CancellationByStore);
+        by_store && self.ends_at().is_some()
+    }
+
     /// Whether an end that was asked for may be taken back: one at the end of the period, not yet there, not for a debt.
     #[must_use]
     pub fn is_recoverable(&self) -> bool {

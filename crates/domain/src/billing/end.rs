@@ -48,16 +48,18 @@ pub(super) async fn write(
     attempts.extend(bill_usage(ctx, unit, book, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;
     let owed = owed_for(unit, &subscription).await?.sum()?;
+    let mut taken = None;
     if let Some(stake) = subscription.stake.as_mut().filter(|stake| stake.status == StakeStatus::Held) {
         if reason == CancelReason::PaymentFailed && !owed.is_zero() {
             stake.status = StakeStatus::Slashing;
+            taken = Some(owed.min(stake.amount));
         } else {
             stake.status = StakeStatus::Waiting;
             stake.return_at = Some(now.plus(STAKE_WAITING));
         }
     }
-    if let Some(stake) = subscription.stake.clone().filter(|stake| stake.status == StakeStatus::Slashing) {
-        attempts.extend(move_stake(ctx, unit, book, &subscription, Reason::Slash, owed.min(stake.amount), nonce).await?);
+    if let Some(taken) = taken {
+        attempts.extend(move_stake(ctx, unit, book, &subscription, Reason::Slash, taken, nonce).await?);
     }
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -278,6 +280,22 @@ async fn ask_for_rest(
     Ok(())
 }
 
+/// A deposit that was left anew: so that a subscription may go on, or because it is charged by something else.
+pub(super) async fn restake_invoice(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    resumes: bool,
+    amount: Amount,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let told = match resumes {
+        true => (BillingReason::SubscriptionRecover, "Re-stake to resume subscription"),
+        false => (BillingReason::Stake, "Stake for subscription payment change"),
+    };
+    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+}
+
 /// A deposit that moved is told by an invoice of its own.
 pub(crate) async fn stake_invoice(
     ctx: &Context,
@@ -287,11 +305,22 @@ pub(crate) async fn stake_invoice(
     amount: Amount,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let (billing_reason, description) = match reason {
+    let told = match reason {
         Reason::Slash => (BillingReason::SlashStake, "Slash stake"),
         Reason::Stake => (BillingReason::Stake, "Stake for subscription"),
         _ => (BillingReason::ReturnStake, "Return Subscription staking"),
     };
+    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+}
+
+async fn deposit_invoice(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    (billing_reason, description): (BillingReason, &str),
+    amount: Amount,
+    now: Timestamp,
+) -> Result<(), BillingError> {
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
     let invoice = Invoice {

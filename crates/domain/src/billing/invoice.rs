@@ -96,7 +96,7 @@ impl BillingReason {
     /// Deposits and what becomes of them: they are no price of anything.
     #[must_use]
     pub const fn is_stake(self) -> bool {
-        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake)
+        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake | Self::SubscriptionRecover)
     }
 }
 

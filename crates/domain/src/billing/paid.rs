@@ -1,21 +1,8 @@
 //! What was paid for the time that a subscription lives in, and not given back.
 
-use super::{Invoice, InvoiceItem, InvoiceStatus, ManageError, Subscription};
+use super::{Invoice, InvoiceItem, ManageError, Subscription};
 use crate::shared::{Amount, Timestamp};
 use crate::storage::UnitOfWork;
-
-impl Invoice {
-    /// Whether nothing of it is asked for any more: it was paid, or a stake was taken for it.
-    #[must_use]
-    pub(super) const fn is_settled(&self) -> bool {
-        matches!(self.status, InvoiceStatus::Paid) || self.is_taken_from_stake()
-    }
-
-    /// An invoice that was issued becomes void in one way only.
-    pub(super) const fn is_taken_from_stake(&self) -> bool {
-        matches!(self.status, InvoiceStatus::Void) && self.number.is_some()
-    }
-}
 
 /// The lines of an invoice, less what was given back of its payment. Of several invoices that were paid together nobody knows which
 /// one it was: each is reckoned as if it was that one.

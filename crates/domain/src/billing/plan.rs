@@ -4,10 +4,11 @@ use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{load, nonce, save};
 use super::paid::kept_lines;
+use super::plan_permission::permits;
 use super::renew::{lines, publish_charges, usage_of};
 use super::{
     BillingReason, Calculation, Credit, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange,
-    PlanLine, Prorated, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
+    PlanLine, PlanOrder, PlanSwitch, Prorated, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Price, Product, Usage};
@@ -42,14 +43,6 @@ pub struct PlanPreview {
     pub period: Period,
     /// What the next invoice will be.
     pub next: Amount,
-}
-
-/// What was shown, and is agreed to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AgreedPrice {
-    pub total: Amount,
-    /// What is to be kept for the next invoices; absent: nobody looked at it.
-    pub credited: Option<Amount>,
 }
 
 /// A change that is ready to be made.
@@ -113,16 +106,25 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, price: &PriceId, q
     Ok(draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?.preview)
 }
 
-/// Makes the change that was shown for `at`, if it still comes to the same, and nothing was changed for a later moment: what is paid
-/// for the time since then would be given back twice.
-pub async fn switch_plan(
+/// The subscription as an order would leave it, and what would be due now.
+pub(super) async fn planned(
     ctx: &Context,
-    id: &SubscriptionId,
-    price: &PriceId,
-    quantity: Option<u64>,
-    at: Timestamp,
-    agreed: AgreedPrice,
-) -> Result<(), ManageError> {
+    unit: &mut dyn UnitOfWork,
+    before: Subscription,
+    order: &PlanOrder,
+) -> Result<(Subscription, Amount), ManageError> {
+    let at = order.at.max(before.period.start);
+    let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.price, order.quantity, at).await?;
+    Ok((subscription, preview.total))
+}
+
+/// Makes the change that was shown, if it still comes to the same, nothing was changed for a later moment (what is paid for the time
+/// since then would be given back twice), and the wallet permits what it can cost from now on.
+pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
+    if !permits(ctx, id, order).await? {
+        return Ok(PlanSwitch::NeedsPermission);
+    }
+    let PlanOrder { price, quantity, at, expected, credited } = order.clone();
     let mut unit = ctx.store.begin().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
@@ -134,8 +136,8 @@ pub async fn switch_plan(
     if changed_at.is_some_and(|changed_at| at < changed_at) {
         return Err(ManageError::PreviewChanged);
     }
-    let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?;
-    if preview.total != agreed.total || agreed.credited.is_some_and(|credited| preview.credited != credited) {
+    let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, &price, quantity, at).await?;
+    if preview.total != expected || credited.is_some_and(|credited| preview.credited != credited) {
         return Err(ManageError::PreviewChanged);
     }
     subscription.updated_at = now;
@@ -159,7 +161,7 @@ pub async fn switch_plan(
     unit.subscriptions().put_items(&subscription).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
-    Ok(())
+    Ok(PlanSwitch::Switched)
 }
 
 fn preview_lifetime(period: &Period) -> Duration {
@@ -329,13 +331,14 @@ pub(super) async fn paid_lines(
 fn bills_ahead(invoice: &Invoice) -> bool {
     let for_time =
         matches!(invoice.reason, BillingReason::SubscriptionCreate | BillingReason::SubscriptionCycle | BillingReason::SubscriptionUpdate);
-    for_time && (invoice.status != InvoiceStatus::Void || invoice.is_taken_from_stake())
+    // One that was issued stands for its time, whoever let go of it since: what it gave back is not given back again.
+    for_time && (invoice.status != InvoiceStatus::Void || invoice.number.is_some())
 }
 
 fn paid_line(subscription: &Subscription, invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {
     let paid_for = line.period.or(invoice.period).filter(|period| period.contains(at))?;
     let price_id = line.price_id.clone()?;
     let is_current = subscription.items.iter().any(|item| item.price_id == price_id);
-    let paid = if invoice.is_settled() { line.amount } else { Amount::ZERO };
+    let paid = if invoice.status == InvoiceStatus::Paid { line.amount } else { Amount::ZERO };
     (is_current && !line.calculation.is_credit()).then_some(PaidLine { price_id, quantity: line.quantity, paid, paid_for })
 }

@@ -5,17 +5,20 @@ use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, AgreedPrice, CancelAt, CancelTerms, InvoiceStatus, ManageError, PlanPreview, RefundChoice, RefundOrder, Requester, StakeChoice,
-    SubscriptionItem, SubscriptionStatus,
+    self, CancelAt, CancelTerms, InvoiceStatus, ManageError, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, RefundOrder, Requester,
+    StakeChoice, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::{Purpose, RefundStatus};
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Recurring, Usage};
-use souk_domain::shared::{Amount, CustomerId, Mode, Page, PriceId, SubscriptionId, Timestamp};
+use souk_domain::shared::{Amount, CustomerId, Mode, Page, SubscriptionId, Timestamp};
 use std::time::Duration;
 
 const fn every(interval: Interval) -> Recurring {
     Recurring { cycle: Cycle { interval, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed }
 }
+
+/// What is due, and what is kept as credit.
+type Agreed = (Amount, Option<Amount>);
 
 fn sub() -> SubscriptionId {
     id("sub_1")
@@ -39,16 +42,17 @@ impl Billing {
         billing::preview_plan(&self.ctx, &sub(), &id(price), Some(quantity)).await.expect("is shown")
     }
 
-    async fn switch(&self, price: &str, quantity: u64, at: Timestamp, agreed: AgreedPrice) -> Result<(), ManageError> {
-        let price: PriceId = id(price);
-        billing::switch_plan(&self.ctx, &sub(), &price, Some(quantity), at, agreed).await
+    async fn switch(&self, price: &str, quantity: u64, at: Timestamp, agreed: Agreed) -> Result<PlanSwitch, ManageError> {
+        let (expected, credited) = agreed;
+        let order = PlanOrder { price: id(price), quantity: Some(quantity), at, expected, credited };
+        billing::switch_plan(&self.ctx, &sub(), &order).await
     }
 
     /// Accepts what is shown, and lets it be charged.
     async fn accept(&self, price: &str, quantity: u64) -> PlanPreview {
         let shown = self.preview(price, quantity).await;
-        let agreed = AgreedPrice { total: shown.total, credited: Some(shown.credited) };
-        self.switch(price, quantity, shown.at, agreed).await.expect("changes");
+        let agreed = (shown.total, Some(shown.credited));
+        assert_eq!(self.switch(price, quantity, shown.at, agreed).await.expect("changes"), PlanSwitch::Switched);
         self.send_all().await;
         shown
     }
@@ -75,8 +79,8 @@ impl Billing {
     }
 }
 
-fn nothing_due(credited: Option<Amount>) -> AgreedPrice {
-    AgreedPrice { total: Amount::ZERO, credited }
+fn nothing_due(credited: Option<Amount>) -> Agreed {
+    (Amount::ZERO, credited)
 }
 
 on_both! {

@@ -90,6 +90,19 @@ on_both! {
         is_sound(&billing).await;
     }
 
+    async fn a_debt_that_stands_too_long_ends_a_subscription_whose_deposit_is_being_taken(db: &TestDatabase) {
+        let billing = in_debt(db, 800, 15).await;
+        billing.wait(DAY * 15);
+        billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(750 * UNIT)), "owed").await.expect("is ordered");
+        assert_eq!((billing.round().await, billing.find("sub_1").await.status), (1, SubscriptionStatus::Canceled));
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Void, InvoiceStatus::Paid]);
+        assert_eq!((billing.networks.staked("sub_1").await, billing.income().await), ((50, 0), 750));
+        billing.wait(STAKE_WAITING);
+        assert_eq!((billing.round().await, billing.networks.staked("sub_1").await), (1, (0, 0)));
+        is_sound(&billing).await;
+    }
+
     async fn a_charge_on_its_way_is_not_taken_from_the_deposit_and_the_deposit_waits_for_it(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         billing.networks.faucet().await;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
-const PARAMS: [&str; 12] = [
+const PARAMS: [&str; 16] = [
     "checkoutSessionId",
     "sessionUserDid",
     "locale",
@@ -28,6 +28,10 @@ const PARAMS: [&str; 12] = [
     "mode",
     "livemode",
     "visitorId",
+    "priceId",
+    "quantity",
+    "prorationDate",
+    "expectedTotal",
 ];
 /// The most characters of each.
 const PARAM_MAX: usize = 500;

@@ -1,5 +1,7 @@
-use crate::app::{Subscriber, TOKEN, Terms, TestApp, WEEK};
+use crate::app::plans::SKT;
+use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, signed_claim};
 use serde_json::{Value, json};
+use souk_adapters::on_both;
 use souk_domain::pricing::Interval;
 use souk_domain::shared::PriceId;
 use std::time::Duration;
@@ -112,4 +114,62 @@ async fn a_change_in_a_trial_costs_nothing_and_counts_from_its_end() {
     app.live_on(WEEK).await;
     assert_eq!(amount(&latest_invoice(&alice).await["total"]), 20 * TOKEN);
     app.finish().await;
+}
+
+on_both! {
+    async fn a_plan_that_the_wallet_does_not_permit_yet_begins_when_it_has(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.plain(&app).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.subscribe(&app, &link).await;
+        let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/subscriptions/{id}");
+        app.advance(WEEK);
+        let choice = json!({ "price_id": plans.yearly.as_str() });
+        let shown = alice.browser.post(&format!("{path}/change-plan/preview"), &choice).await.ok();
+        let order = json!({
+            "price_id": plans.yearly.as_str(), "proration_date": shown["proration_date"], "expected_total": shown["total"],
+        });
+        let by_store = app.owner().await.browser.put(&format!("{path}/change-plan"), &order).await.refused(400);
+        assert_eq!(by_store["error"], "The customer's wallet has to permit this plan first");
+        let asked = alice.browser.put(&format!("{path}/change-plan"), &order).await.ok();
+        assert_eq!(asked["connect"]["action"], "change-payment", "{asked}");
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["items"][0]["price_id"], &seen["status"]), (&json!(plans.monthly.as_str()), &json!("active")), "nothing yet");
+        let params = asked["connect"]["extraParams"].as_object().expect("parameters");
+        let query: String = params.iter().map(|(name, value)| format!("&{name}={}", value.as_str().expect("text"))).collect();
+        app.advance(Duration::from_secs(5));
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let request = connect.scan().await;
+        let told = request["requestedClaims"][0]["description"].as_str().expect("a text");
+        assert!(told.contains("at most 100 SKT at a time"), "{told}");
+        let done = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
+        assert_eq!(done["status"], "ok", "{done}");
+        app.drain().await;
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["items"][0]["price_id"], &seen["status"]), (&json!(plans.yearly.as_str()), &json!("active")), "{seen}");
+        let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));
+        let invoice = alice.browser.get(&invoice).await.ok();
+        assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &shown["total"]));
+        assert!(amount(&shown["total"]) > 10 * SKT, "more than was permitted before");
+        app.finish().await;
+    }
+
+    async fn a_dearer_plan_of_the_same_rhythm_is_permitted_before_it_is_due(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.subscribe("alice", Terms { limit: 10, ..Terms::default() }).await;
+        let dear = app.price(&alice.product, 20, Interval::Week).await;
+        app.live_on(WEEK).await;
+        app.advance(WEEK / 2);
+        let shown = preview(&alice, &dear).await;
+        let (status, asked) = change(&alice, &dear, &shown).await;
+        assert_eq!((status, &asked["connect"]["extraParams"]["priceId"]), (200, &json!(dear.as_str())), "{asked}");
+        assert_eq!(amount(&shown["total"]), 5 * TOKEN, "what is due now alone would have been permitted");
+        let cheap = app.price(&alice.product, 9, Interval::Week).await;
+        let shown = preview(&alice, &cheap).await;
+        let (_, changed) = change(&alice, &cheap, &shown).await;
+        assert_eq!(changed["items"][0]["price_id"], cheap.as_str(), "{changed}");
+        app.finish().await;
+    }
 }

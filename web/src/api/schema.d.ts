@@ -4332,9 +4332,9 @@ export interface paths {
             };
         };
         /**
-         * Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another total by now. Where the wallet permits
-         *     less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that asks for more and makes the
-         *     change.
+         * Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
+         *     since. Where the wallet permits less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that
+         *     asks for more and makes the change.
          */
         put: {
             parameters: {
@@ -5970,6 +5970,8 @@ export interface components {
             proration_date: number;
             /** @description The preview's `total`. */
             expected_total: string;
+            /** @description The preview's `credited`; absent: whatever is kept. */
+            expected_credited?: string;
         };
         /** PlanChoice */
         PlanChoice: {

@@ -3,7 +3,7 @@
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Subscription, SubscriptionStatus, announce, end,
+    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Stake, Subscription, SubscriptionStatus, announce, end,
     give_back, stake_back, time_of,
 };
 use crate::context::Context;
@@ -182,7 +182,8 @@ pub async fn recovery(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, Ma
     if !subscription.is_recoverable() {
         return Err(ManageError::NotRecoverable);
     }
-    let Some(stake) = subscription.stake.as_ref().filter(|stake| !stake.amount.is_zero()) else {
+    let asked = |stake: &&Stake| !stake.amount.is_zero() && !stake.status.is_given_back();
+    let Some(stake) = subscription.stake.as_ref().filter(asked) else {
         return Ok(Recovery { subscription, needs_stake: false });
     };
     let amount = stake.amount;

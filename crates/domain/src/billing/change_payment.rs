@@ -282,7 +282,7 @@ async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: Stake
         return if amount.is_zero() { Err(ManageError::NoStake) } else { Ok((target, amount)) };
     }
     drop(unit);
-    let stake = target.subscription.stake.as_ref().ok_or(ManageError::NotRecoverable)?;
+    let stake = target.subscription.stake.as_ref().filter(|stake| !stake.status.is_given_back()).ok_or(ManageError::NotRecoverable)?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let staked = rail.staked(&target.method, &target.currency, &payer.did, id.as_str()).await?;
     let amount = stake.amount.minus(staked.held).unwrap_or_default();

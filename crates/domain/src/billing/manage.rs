@@ -39,6 +39,9 @@ pub enum ManageError {
     NoPlans,
     #[error("The price of this change is another one by now, please look again")]
     PreviewChanged,
+    /// What was paid cannot be set off against what is due.
+    #[error("This period was paid for in another currency. The plan can be changed in the next one.")]
+    PaidOtherwise,
     #[error("The customer's wallet has to permit this plan first")]
     NeedsPermission,
     #[error("This payment method is not supported")]

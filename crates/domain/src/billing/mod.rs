@@ -21,6 +21,7 @@ mod manage;
 mod manage_clock;
 mod notice;
 mod outcome;
+mod paid;
 mod paper;
 mod pause;
 mod pay_by_card;

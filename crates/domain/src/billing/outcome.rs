@@ -2,6 +2,7 @@
 
 use super::change_payment::{restaked, switch_over};
 use super::debt::{debt_paid, refuse, time_of};
+use super::end::{settle_by_stake, stake_invoice};
 use super::pay_by_card::pay_with_saved;
 use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
@@ -168,7 +169,10 @@ async fn stake_moved(
     book(ctx, unit, attempt, subscription.mode, reason, now).await?;
     // It may be charged by another method since.
     let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
-    super::end::stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await?;
+    stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await?;
+    if reason == Reason::Slash {
+        settle_by_stake(ctx, unit, attempt, now).await?;
+    }
     if reason == Reason::Slash && !has_ended && !debt_paid(unit, id, now).await? {
         return Err(BillingError::Contended);
     }

@@ -4,6 +4,7 @@ use super::bill::{Bill, issue};
 use super::book::Book;
 use super::credit::applied_line;
 use super::manage::{load, nonce, save};
+use super::paid::kept_lines;
 use super::plan_permission::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::{
@@ -19,8 +20,10 @@ use crate::store::Entitlement;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long a price that was shown can be accepted.
+/// How long a price that was shown can be accepted, at most.
 pub const PREVIEW_LIFETIME: Duration = Duration::from_secs(3_600);
+/// Of a short period, only this part of it can pass between preview and change: what passes is given back.
+const PREVIEW_PARTS: u64 = 24;
 /// Products whose `metadata` has the same value under this name are plans of one another.
 pub const PLAN_GROUP: &str = "plan_group";
 /// The most of a plan that may be ordered.
@@ -170,13 +173,14 @@ pub(super) async fn planned(
 /// The moment that an order was shown for, if that is not too long ago.
 fn shown_for(order: &PlanOrder, subscription: &Subscription, now: Timestamp) -> Result<Timestamp, ManageError> {
     let at = order.at.max(subscription.period.start);
-    match at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {
+    match at > now || now.since(at) > preview_lifetime(&subscription.period) || now >= subscription.period.end {
         true => Err(ManageError::PreviewChanged),
         false => Ok(at),
     }
 }
 
-/// Makes the change that was shown, if it still comes to the same total, and the wallet permits what it can cost from now on.
+/// Makes the change that was shown, if it still comes to the same, nothing was changed for a later moment (what is paid for the time
+/// since then would be given back twice), and the wallet permits what it can cost from now on.
 pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
@@ -185,9 +189,13 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
     let subscription = unit.subscriptions().lock(id).await?.ok_or(ManageError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = shown_for(order, &subscription, now)?;
+    let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
+    if changed_at.is_some_and(|changed_at| at < changed_at) {
+        return Err(ManageError::PreviewChanged);
+    }
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
     let Draft { mut subscription, mut book, invoice, preview } = drafted;
-    if preview.total != order.expected {
+    if preview.total != order.expected || order.credited.is_some_and(|credited| preview.credited != credited) {
         return Err(ManageError::PreviewChanged);
     }
     subscription.updated_at = now;
@@ -233,6 +241,10 @@ async fn grant(
         unit.entitlements().grant(&entitlement).await?;
     }
     Ok(())
+}
+
+fn preview_lifetime(period: &Period) -> Duration {
+    PREVIEW_LIFETIME.min(Duration::from_secs(period.seconds() / PREVIEW_PARTS))
 }
 
 async fn draft(
@@ -452,7 +464,7 @@ pub(super) async fn paid_lines(
         if wanted.is_empty() {
             break;
         }
-        let lines = unit.invoices().items(&invoice.id).await?;
+        let lines = kept_lines(unit, subscription, invoice, at).await?;
         let paid: Vec<_> = lines.iter().filter_map(|line| paid_line(&wanted, invoice, line, at)).collect();
         if paid.is_empty() {
             continue;
@@ -474,7 +486,8 @@ fn bills_ahead(invoice: &Invoice) -> bool {
             | BillingReason::SubscriptionUpdate
             | BillingReason::SubscriptionThreshold
     );
-    for_time && invoice.status != InvoiceStatus::Void
+    // One that was issued stands for its time, whoever let go of it since: what it gave back is not given back again.
+    for_time && (invoice.status != InvoiceStatus::Void || invoice.number.is_some())
 }
 
 fn paid_line(wanted: &[PriceId], invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {

@@ -15,6 +15,8 @@ pub struct PlanOrder {
     pub at: Timestamp,
     /// What was shown to be due.
     pub expected: Amount,
+    /// What was shown to be kept for the next invoices; absent: nobody looked at it.
+    pub credited: Option<Amount>,
 }
 
 /// What became of an order.

@@ -158,13 +158,14 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
     });
   };
   const change = useMutation({
-    mutationFn: ({ proration_date, total }: PlanPreview) =>
+    mutationFn: ({ proration_date, total, credited }: PlanPreview) =>
       api.put<Subscription | { connect: WalletOrder }>(
         `/api/subscriptions/${encodeURIComponent(subscription.id)}/change-plan`,
         {
           price_id: plan.id,
           proration_date,
           expected_total: total,
+          expected_credited: credited,
         },
       ),
     onMutate: () => onBusy(true),

@@ -109,6 +109,7 @@ fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
         },
         at: Timestamp::from_seconds(param("prorationDate")?.parse().ok()?),
         expected: Amount::parse_base_units(param("expectedTotal")?).ok()?,
+        credited: None,
     })
 }
 

@@ -42,6 +42,8 @@ pub struct ChangeModel {
     pub proration_date: i64,
     /// The preview's `total`.
     pub expected_total: String,
+    /// The preview's `credited`; absent: whatever is kept.
+    pub expected_credited: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -160,9 +162,9 @@ impl PlansApi {
         Ok(Json(PreviewModel::new(&preview, &currency)))
     }
 
-    /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another total by now. Where the wallet permits
-    /// less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that asks for more and makes the
-    /// change.
+    /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
+    /// since. Where the wallet permits less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that
+    /// asks for more and makes the change.
     #[oai(path = "/:id/change-plan", method = "put")]
     async fn change(
         &self,
@@ -173,9 +175,10 @@ impl PlansApi {
     ) -> Result<Json<PlanSwitchModel>, Problem> {
         let (subscription, requester) = acted_on(&app, &actor, &id).await?;
         let choice = read_choice(&change.price_id, change.quantity, change.item_id.as_deref())?;
-        let expected = Amount::parse_base_units(&change.expected_total).map_err(|error| Problem::bad(error.to_string()))?;
+        let amount = |text: &String| Amount::parse_base_units(text).map_err(|error| Problem::bad(error.to_string()));
+        let credited = change.expected_credited.as_ref().map(amount).transpose()?;
         let at = Timestamp::from_seconds(change.proration_date);
-        let order = PlanOrder { choice, at, expected };
+        let order = PlanOrder { choice, at, expected: amount(&change.expected_total)?, credited };
         match (billing::switch_plan(&app.ctx, &subscription.id, &order).await?, requester) {
             (PlanSwitch::Switched, _) => Ok(Json(PlanSwitchModel::Subscription(Box::new(show(&app, &subscription.id).await?.0)))),
             (PlanSwitch::NeedsPermission, Requester::Store) => Err(ManageError::NeedsPermission.into()),

@@ -14,7 +14,8 @@ async fn preview(one: &Subscriber, price: &PriceId) -> Value {
 async fn change(one: &Subscriber, price: &PriceId, shown: &Value) -> (u16, Value) {
     let path = format!("/api/subscriptions/{}/change-plan", one.id);
     let body = json!({
-        "price_id": price.as_str(), "proration_date": shown["proration_date"], "expected_total": shown["total"],
+        "price_id": price.as_str(), "proration_date": shown["proration_date"],
+        "expected_total": shown["total"], "expected_credited": shown["credited"],
     });
     let answer = one.buyer.browser.put(&path, &body).await;
     (answer.status, answer.json())
@@ -80,6 +81,9 @@ async fn only_what_was_shown_is_agreed_to() {
     cheaper["total"] = json!("1");
     let (status, body) = change(&alice, &dear, &cheaper).await;
     assert_eq!((status, &body["code"]), (409, &json!("PREVIEW_CHANGED")));
+    let mut dearer = shown.clone();
+    dearer["credited"] = json!("1");
+    assert_eq!(change(&alice, &dear, &dearer).await.0, 409);
     let mut later = shown.clone();
     later["proration_date"] = json!(shown["proration_date"].as_i64().expect("a time") + 60);
     assert_eq!(change(&alice, &dear, &later).await.0, 409);

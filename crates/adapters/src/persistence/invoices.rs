@@ -4,7 +4,7 @@ use super::columns::{keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Query, Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::billing::{Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, OVERDUE_MAX, Scope};
+use souk_domain::billing::{BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, OVERDUE_MAX, Scope};
 use souk_domain::shared::{
     Amount, ClockId, CustomerId, InvoiceId, Listed, Mode, Page, PaymentIntentId, StorageError, SubscriptionId, Timestamp,
 };
@@ -17,7 +17,7 @@ macro_rules! invoices {
             "invoices",
             $($whose)+
             " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7) AND total >= $8
-              AND ($10 OR reason NOT IN ('stake', 'slash_stake')) AND ($11 OR reason <> 'return_stake')"
+              AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'subscription_recover')) AND ($11 OR reason <> 'return_stake')"
         )
     };
 }
@@ -178,9 +178,20 @@ impl Invoices for SqlInvoices<'_> {
         rows.iter().map(invoice).collect()
     }
 
+    async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError> {
+        let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND status IN ('open', 'uncollectible') ORDER BY id";
+        let rows = self.0.query(select).bind(subscription).all().await?;
+        rows.iter().map(invoice).collect()
+    }
+
     async fn schedule(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>) -> Result<(), StorageError> {
         let update = "UPDATE invoices SET retry_at = $2 WHERE id = $1 AND status = 'uncollectible'";
         self.0.query(update).bind(id).bind(retry_at).execute().await.map(drop)
+    }
+
+    async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError> {
+        let select = "SELECT MAX(period_start) AS start FROM invoices WHERE subscription_id = $1 AND reason = $2";
+        self.0.query(select).bind(subscription).bind(reason).one().await?.get("start")
     }
 
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {

@@ -5,8 +5,8 @@ use super::notice::announce_debt;
 use super::renew::{nonces, publish_charges};
 use super::{BillingError, Change, ClockEvent, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
 use crate::context::Context;
-use crate::payment::Refusal;
-use crate::shared::{ClockId, StorageError, SubscriptionId, Timestamp};
+use crate::payment::{RailError, Refusal};
+use crate::shared::{AttemptId, ClockId, InvoiceId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -63,42 +63,80 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     if due.is_empty() {
         return Ok(round);
     }
-    let ids: Vec<_> = due.iter().map(|invoice| invoice.id.clone()).collect();
-    let covered = unit.attempts().covered(&ids).await?;
-    let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
-    let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
-    let book = Book::read(unit.as_mut(), &subscriptions).await?;
-    let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
-    for (nonce, invoice) in (nonces(ctx)..).zip(due) {
-        let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
-        // What was asked in another currency than the one of today is collected by hand.
-        let fits = |one: &&Subscription| invoice.status == InvoiceStatus::Uncollectible && one.currency_id == invoice.currency_id;
-        let Some(subscription) = subscription.filter(fits) else { continue };
-        // The payment belongs to the method that the subscription has now: it may have been changed since.
-        let invoice = Invoice { method_id: subscription.method_id.clone(), intent_id: None, ..invoice };
-        let charge = match book.charge(ctx, subscription, &invoice, nonce) {
-            _ if covered.contains(&invoice.id) => None,
-            // The store's own settings are wrong: no reason to keep the others from their turn.
-            Err(BillingError::Rail(error)) => {
-                round.trouble = round.trouble.take().or(Some(error));
-                None
-            }
-            charge => charge?,
-        };
-        let Some(Charge { intent, attempt }) = charge else {
-            // Somebody is paying it, or nothing permits a charge today. The later days of its schedule stand.
-            let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
-            unit.invoices().schedule(&invoice.id, ctx.policy.next_retry(written_at, now)).await?;
-            continue;
-        };
-        unit.intents().put(&intent).await?;
-        unit.attempts().insert(&attempt, &intent.invoices).await?;
-        round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.id.to_string() });
-        round.attempts.push(attempt.id);
+    let tried = try_again(ctx, unit.as_mut(), due).await?;
+    for (invoice, attempt) in tried.charges {
+        round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.to_string() });
+        round.attempts.push(attempt);
     }
+    for invoice in tried.left {
+        // The later days of its schedule stand.
+        let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
+        unit.invoices().schedule(&invoice.id, ctx.policy.next_retry(written_at, now)).await?;
+    }
+    round.trouble = tried.trouble;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
     }
     unit.commit().await?;
     Ok(round)
+}
+
+#[derive(Default)]
+struct Tried {
+    charges: Vec<(InvoiceId, AttemptId)>,
+    /// Somebody is paying these, or nothing permits a charge today.
+    left: Vec<Invoice>,
+    trouble: Option<RailError>,
+}
+
+/// Charges invoices anew by what their subscriptions are charged by now, except those that somebody is paying.
+async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> Result<Tried, BillingError> {
+    let ids: Vec<_> = due.iter().map(|invoice| invoice.id.clone()).collect();
+    let covered = unit.attempts().covered(&ids).await?;
+    let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
+    let book = Book::read(unit, &subscriptions).await?;
+    let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
+    let mut tried = Tried::default();
+    for (nonce, invoice) in (nonces(ctx)..).zip(due) {
+        let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
+        // What was asked in another currency than the one of today is collected by hand.
+        let fits = |one: &&Subscription| invoice.status == InvoiceStatus::Uncollectible && one.currency_id == invoice.currency_id;
+        let Some(subscription) = subscription.filter(fits) else { continue };
+        if covered.contains(&invoice.id) {
+            tried.left.push(invoice);
+            continue;
+        }
+        // The payment belongs to the method that the subscription has now: it may have been changed since.
+        let invoice = Invoice { method_id: subscription.method_id.clone(), intent_id: None, ..invoice };
+        let charge = match book.charge(ctx, subscription, &invoice, nonce) {
+            // The store's own settings are wrong: no reason to keep the others from their turn.
+            Err(BillingError::Rail(error)) => {
+                tried.trouble = tried.trouble.take().or(Some(error));
+                None
+            }
+            charge => charge?,
+        };
+        let Some(Charge { intent, attempt }) = charge else {
+            tried.left.push(invoice);
+            continue;
+        };
+        unit.intents().put(&intent).await?;
+        unit.attempts().insert(&attempt, &intent.invoices).await?;
+        tried.charges.push((invoice.id, attempt.id));
+    }
+    Ok(tried)
+}
+
+/// Tries what a subscription owes in its currency, whatever the schedule says. The attempts are for the caller to send.
+pub(super) async fn collect_now(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+) -> Result<Vec<AttemptId>, BillingError> {
+    let owed = unit.invoices().overdue_of(&subscription.id).await?;
+    if owed.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(try_again(ctx, unit, owed).await?.charges.into_iter().map(|(_, attempt)| attempt).collect())
 }

@@ -96,7 +96,7 @@ impl BillingReason {
     /// Deposits and what becomes of them: they are no price of anything.
     #[must_use]
     pub const fn is_stake(self) -> bool {
-        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake)
+        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake | Self::SubscriptionRecover)
     }
 }
 
@@ -214,6 +214,10 @@ pub trait Invoices: Send {
     async fn overdue_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
     /// When an uncollectible one is tried again by itself.
     async fn schedule(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>) -> Result<(), StorageError>;
+    /// The open and the uncollectible ones of a subscription, oldest first.
+    async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
+    /// When the time begins that the latest one for this reason bills for.
+    async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError>;
     /// Takes those whose time to be tried again has come: their `retry_at` is cleared, so that nobody else takes them.
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// When the next one of a clock is tried again.

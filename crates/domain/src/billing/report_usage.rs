@@ -1,6 +1,8 @@
 //! Reporting what a metered item was used.
 
-use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, renew::usage_of, time_of};
+use super::renew::{publish_charges, usage_of};
+use super::threshold::bill_when_reached;
+use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, time_of};
 use crate::context::Context;
 use crate::pricing::{Aggregate, Usage};
 use crate::shared::{Mode, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
@@ -27,15 +29,6 @@ pub struct UsageReport {
 /// A metered item of this mode, with how its usage counts.
 async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<(Subscription, Aggregate), ManageError> {
     let found = unit.subscriptions().of_item(item).await?;
-    metered_of(unit, mode, item, found).await
-}
-
-async fn metered_of(
-    unit: &mut dyn UnitOfWork,
-    mode: Mode,
-    item: &SubscriptionItemId,
-    found: Option<Subscription>,
-) -> Result<(Subscription, Aggregate), ManageError> {
     let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)?;
     let item = subscription.items.iter().find(|own| own.id == *item).ok_or(ManageError::NotFound)?;
     let price = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NotFound)?;
@@ -59,18 +52,29 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
     let identifier = check_text("identifier", identifier, IDENTIFIER_MAX)?;
     let mut unit = ctx.store.begin().await?;
-    // A renewal that has read what was used must not end its period beside this.
-    let held = unit.subscriptions().hold_of_item(&report.item).await?;
-    let (subscription, _) = metered_of(unit.as_mut(), mode, &report.item, held).await?;
+    let (subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
     // One that was counted already stays counted, however late it comes again.
     let known = unit.usage().find(&report.item, &identifier).await?;
     if let Some(known) = known {
         return Ok(known);
     }
+    // A renewal that has read what was used must not end its period beside this; reports that are reckoned come one after the
+    // other, so that one of them sees that the threshold is reached.
+    let held = match subscription.billing_threshold {
+        Some(_) => unit.subscriptions().lock(&subscription.id).await?,
+        None => unit.subscriptions().hold(&subscription.id).await?,
+    };
+    let subscription = held.ok_or(ManageError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let at = report.at.unwrap_or(now);
+    // Whoever reports in whole seconds means the part of the second that is in the period.
+    let from = subscription.items.iter().find(|item| item.id == report.item).map(|item| item.counts_from(&subscription.period));
+    let told = report.at.unwrap_or(now);
+    let at = match from {
+        Some(from) if told.seconds() == from.seconds() => told.max(from),
+        _ => told,
+    };
     let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
-    if !runs || at > now || !is_billable(&subscription, at) {
+    if !runs || told > now || !is_billable(&subscription, at) || from.is_none_or(|from| at < from) {
         return Err(ManageError::UsageOutOfPeriod);
     }
     let record =
@@ -78,6 +82,12 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     if !unit.usage().insert(&record).await? {
         return Err(ManageError::Contended);
     }
+    let charge = match subscription.period.contains(at) {
+        true => bill_when_reached(ctx, unit.as_mut(), subscription, now).await?,
+        // Its period begins yet.
+        false => None,
+    };
+    publish_charges(ctx, unit.as_mut(), charge.as_slice()).await?;
     unit.commit().await?;
     Ok(record)
 }

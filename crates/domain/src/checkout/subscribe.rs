@@ -5,8 +5,8 @@ use super::settle::SettleError;
 use super::submit::load_sold;
 use super::{LineItem, Part, Session, SessionMode};
 use crate::billing::{
-    self, BillingReason, Calculation, DAYS_UNTIL_CANCEL, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, Subscription,
-    SubscriptionItem, SubscriptionStatus, period, time_of,
+    self, BillingReason, Calculation, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
+    SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -65,8 +65,9 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             cancellation: None,
             past_due_since: None,
             paused_at: None,
-            days_until_cancel: session.terms.days_until_cancel.unwrap_or(DAYS_UNTIL_CANCEL),
-            billing_threshold: Some(threshold).filter(|threshold| !threshold.is_zero()),
+            days_until_cancel: session.terms.days_until_cancel.unwrap_or(ctx.policy.days_until_cancel),
+            billing_threshold: (!threshold.is_zero())
+                .then_some(Threshold { amount: threshold, resets_anchor: session.terms.resets_anchor }),
             stake,
             latest_invoice_id: Some(draft.id.clone()),
             clock_id: clock_id.clone(),
@@ -114,6 +115,7 @@ fn recurring_items(ctx: &Context, session: &Session, part: &Rhythm, sold: &[(Pri
             id: SubscriptionItemId::new(now, ctx.random.as_ref()),
             price_id: sold[*place].0.id.clone(),
             quantity: session.items[*place].quantity,
+            billed: None,
         })
         .collect()
 }

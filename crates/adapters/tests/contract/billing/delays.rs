@@ -112,7 +112,7 @@ on_both! {
     async fn one_that_was_parked_goes_on_once_somebody_has_looked(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
-        let gone = SubscriptionItem { id: id("si_1"), price_id: id("price_2"), quantity: 1 };
+        let gone = SubscriptionItem { id: id("si_1"), price_id: id("price_2"), quantity: 1, billed: None };
         billing.insert(&Subscription { items: vec![gone], ..billing.subscription("sub_1", &price, DAY * 30) }).await;
         billing.round().await;
         assert!(billing.find("sub_1").await.parked.is_some());

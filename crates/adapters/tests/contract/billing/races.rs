@@ -5,7 +5,8 @@ use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, BillingError, Credit, InvoiceStatus, ManageError, Period, Scope, Subscription, SubscriptionStatus, UsageAction, UsageReport,
+    self, BillingError, Credit, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Scope, Subscription,
+    SubscriptionStatus, UsageAction, UsageReport,
 };
 use souk_domain::context::Context;
 use souk_domain::payment::{Outcome, Pursued, Settlement};
@@ -63,7 +64,8 @@ on_both! {
         let credit = Credit { customer_id: id("cus_1"), currency_id: other.currency_id.clone(), amount: Amount::new(900 * UNIT) };
         unit.credits().give(&credit).await.expect("gives");
         unit.commit().await.expect("commits");
-        let shown = billing::preview_plan(&billing.ctx, &other.id, &larger.id, None).await.expect("is shown");
+        let choice = PlanChoice { price: larger.id.clone(), quantity: None, item: None };
+        let shown = billing::preview_plan(&billing.ctx, &other.id, &choice).await.expect("is shown");
         assert!(!shown.applied.is_zero(), "{shown:?}");
 
         // Somebody takes a number meanwhile: both come as far as they can.
@@ -74,14 +76,15 @@ on_both! {
         };
         let change = async {
             billing.until_kept_waiting(1, || false).await;
-            billing::switch_plan(&billing.ctx, &other.id, &larger.id, None, shown.at, shown.total).await
+            let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
+            billing::switch_plan(&billing.ctx, &other.id, &order).await
         };
         let release = async {
             billing.until_kept_waiting(2, || false).await;
             drop(busy);
         };
         let (renewed, changed, ()) = tokio::join!(renewal, change, release);
-        assert!(matches!((&renewed, &changed), (Ok(1), Ok(()))), "{renewed:?} {changed:?}");
+        assert!(matches!((&renewed, &changed), (Ok(1), Ok(PlanSwitch::Switched))), "{renewed:?} {changed:?}");
         assert_eq!((billing.find("sub_1").await.index, &billing.find("sub_2").await.items[0].price_id), (Some(1), &larger.id));
     }
 

@@ -151,7 +151,7 @@ on_both! {
     async fn one_that_cannot_be_billed_waits_for_somebody_and_keeps_nobody_else(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
-        let gone = SubscriptionItem { id: id("si_gone"), price_id: id("price_gone"), quantity: 1 };
+        let gone = SubscriptionItem { id: id("si_gone"), price_id: id("price_gone"), quantity: 1, billed: None };
         billing.insert(&Subscription { items: vec![gone], ..billing.subscription("sub_1", &price, DAY * 31) }).await;
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         assert_eq!(billing.round().await, 2);

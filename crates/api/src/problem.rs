@@ -281,6 +281,7 @@ impl From<ManageError> for Problem {
             ManageError::NotFound => Self::not_found(),
             ManageError::Forbidden => Self::forbidden(),
             ManageError::PreviewChanged => conflict(&error, "PREVIEW_CHANGED"),
+            ManageError::PermissionTooSmall => conflict(&error, "PERMISSION_TOO_SMALL"),
             ManageError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             ManageError::Contended => conflict(&error, "CONTENDED"),
             ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),

@@ -5848,6 +5848,11 @@ export interface components {
             /** Format: int64 */
             current_period_end: number;
             next_amount: string;
+            /**
+             * @description How much the wallet has to permit per payment before, where it permits less: the action `change-payment` with this
+             *     `priceId` asks it.
+             */
+            permission?: string;
         };
         /** PlanPreviewLine */
         PlanPreviewLine: {

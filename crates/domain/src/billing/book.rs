@@ -66,6 +66,13 @@ impl Book {
         Ok(book)
     }
 
+    /// The most that the wallet of a subscription permits per payment; `None`: no wallet pays it.
+    pub fn permitted(&self, subscription: &Subscription) -> Option<Amount> {
+        let Some(Grant::Delegation { limits, .. }) = &self.mandates.get(subscription.mandate_id.as_ref()?)?.grant else { return None };
+        let of_currency = limits.iter().find(|(currency, _)| *currency == subscription.currency_id);
+        Some(of_currency.map_or(Amount::ZERO, |(_, most)| *most))
+    }
+
     /// A finalized invoice of a subscription without its number. One of nothing is paid at once: no network is asked.
     pub fn invoice(
         &self,

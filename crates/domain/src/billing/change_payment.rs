@@ -4,6 +4,7 @@ use super::book::Book;
 use super::cancel::take_back;
 use super::end::{move_stake, stake_invoice};
 use super::manage::{load, nonce};
+use super::plan::plans_of;
 use super::renew::publish_charges;
 use super::{BillingError, ManageError, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionStatus, charge, time_of};
 use crate::access::Wallet;
@@ -14,7 +15,7 @@ use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, CardHolder, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose,
     SetupAsk, SignedTransfer, StakeAsk, next_check,
 };
-use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, PriceId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 
@@ -25,6 +26,15 @@ struct Target {
     currency: Currency,
 }
 
+/// What a wallet is asked to permit, and for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionChange {
+    pub subscription: SubscriptionId,
+    pub currency: CurrencyId,
+    /// The plan that it is about to change to, which may cost more.
+    pub plan: Option<PriceId>,
+}
+
 /// Only a currency that every price of the subscription is offered in.
 async fn target(
     unit: &mut dyn UnitOfWork,
@@ -33,6 +43,27 @@ async fn target(
     currency: &CurrencyId,
 ) -> Result<Target, ManageError> {
     let subscription = load(unit, id).await?;
+    target_of(unit, subscription, method, currency).await
+}
+
+/// The same with the plan that is to come.
+async fn target_for(unit: &mut dyn UnitOfWork, change: &PermissionChange) -> Result<Target, ManageError> {
+    let mut subscription = load(unit, &change.subscription).await?;
+    if let Some(plan) = &change.plan {
+        let plans = plans_of(unit, &subscription).await?;
+        let [item] = subscription.items.as_mut_slice() else { return Err(ManageError::NoPlans) };
+        let (price, _) = plans.into_iter().find(|(price, _)| price.id == *plan).ok_or(ManageError::NoPlans)?;
+        item.price_id = price.id;
+    }
+    target_of(unit, subscription, None, &change.currency).await
+}
+
+async fn target_of(
+    unit: &mut dyn UnitOfWork,
+    subscription: Subscription,
+    method: Option<&MethodId>,
+    currency: &CurrencyId,
+) -> Result<Target, ManageError> {
     if subscription.status == SubscriptionStatus::Canceled {
         return Err(ManageError::NotRecoverable);
     }
@@ -117,6 +148,7 @@ async fn limits(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Vec<(Curre
     let mut most: BTreeMap<CurrencyId, Amount> = BTreeMap::new();
     for one in &live {
         let is_this = one.id == target.subscription.id;
+        let one = if is_this { &target.subscription } else { one };
         if !is_this && one.method_id != target.method.id {
             continue;
         }
@@ -151,15 +183,9 @@ fn permission_ask(target: &Target, limits: &[(Currency, Amount)], payer: &Wallet
 }
 
 /// Builds the permission by which a wallet is charged from now on. The same nonce builds the same one.
-pub async fn ask_to_change(
-    ctx: &Context,
-    id: &SubscriptionId,
-    currency: &CurrencyId,
-    payer: &Wallet,
-    nonce: u64,
-) -> Result<AskedMandate, ManageError> {
+pub async fn ask_to_change(ctx: &Context, change: &PermissionChange, payer: &Wallet, nonce: u64) -> Result<AskedMandate, ManageError> {
     let mut unit = ctx.store.read().await?;
-    let target = target(unit.as_mut(), id, None, currency).await?;
+    let target = target_for(unit.as_mut(), change).await?;
     let limits = limits(unit.as_mut(), &target).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce))?;
@@ -169,21 +195,20 @@ pub async fn ask_to_change(
 /// Checks and sends the signed permission. Once the network has it, the subscription is charged by it. Answers the hash.
 pub async fn take_change(
     ctx: &Context,
-    id: &SubscriptionId,
-    currency: &CurrencyId,
+    change: &PermissionChange,
     payer: &Wallet,
     nonce: u64,
     signed: &str,
 ) -> Result<String, ManageError> {
     let mut unit = ctx.store.begin().await?;
-    let target = target(unit.as_mut(), id, None, currency).await?;
+    let target = target_for(unit.as_mut(), change).await?;
     let limits = limits(unit.as_mut(), &target).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce), signed)?;
     let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
     let mandate = mandate_of(ctx, &target, Some(Grant::Delegation { payer: payer.did.clone(), limits: given }));
     unit.mandates().put(&mandate).await?;
-    unit.mandates().promise(&mandate.id, id).await?;
+    unit.mandates().promise(&mandate.id, &change.subscription).await?;
     send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await
 }
 

@@ -37,6 +37,9 @@ pub enum ManageError {
     PreviewChanged,
     #[error("This payment method is not supported")]
     MethodNotSupported,
+    /// The wallet has to permit more before the plan can be charged by it.
+    #[error("The wallet permits less per payment than this plan costs")]
+    PermissionTooSmall,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
     #[error("There is no payment that could be given back")]

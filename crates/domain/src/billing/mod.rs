@@ -37,7 +37,7 @@ mod view;
 pub use advance::*;
 pub use calculation::*;
 pub use cancel::*;
-pub use change_payment::{ask_to_change, ask_to_restake, change_to_card, take_change, take_restake, takes_card};
+pub use change_payment::{PermissionChange, ask_to_change, ask_to_restake, change_to_card, take_change, take_restake, takes_card};
 pub use charge::{SLOTS, charge, note};
 pub use clock::*;
 pub use collect::*;

@@ -39,6 +39,8 @@ pub struct PlanPreview {
     pub period: Period,
     /// What the next invoice will be.
     pub next: Amount,
+    /// How much the wallet has to permit per payment first, where it permits less.
+    pub permission: Option<Amount>,
 }
 
 /// A change that is ready to be made.
@@ -60,7 +62,7 @@ pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Pro
 }
 
 /// All plans, the current one among them.
-async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<(Price, Product)>, ManageError> {
+pub(super) async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<(Price, Product)>, ManageError> {
     let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing);
     let [item] = subscription.items.as_slice() else { return Err(ManageError::NoPlans) };
     if !runs || subscription.ends_at().is_some() {
@@ -122,6 +124,10 @@ pub async fn switch_plan(
     if preview.total != expected {
         return Err(ManageError::PreviewChanged);
     }
+    // Else the change itself would be refused by the network, and every renewal after it.
+    if preview.permission.is_some() {
+        return Err(ManageError::PermissionTooSmall);
+    }
     subscription.updated_at = now;
     let mut attempt = None;
     if !preview.lines.is_empty() {
@@ -177,7 +183,9 @@ async fn draft(
     let after = changed(&before, &price, quantity, cycle, &change);
     let book = Book::read(unit, std::slice::from_ref(&after)).await?;
     let invoice = InvoiceId::new(at, ctx.random.as_ref());
-    let preview = preview(ctx, unit, &book, &after, &change, (&price, &product, &invoice), at).await?;
+    let preview = preview(ctx, unit, &book, &after, &change, (&price, &product, &invoice), (at, before.period.end)).await?;
+    let permitted = book.permitted(&after);
+    let preview = PlanPreview { permission: permitted.filter(|most| *most < plan.whole).map(|_| plan.whole), ..preview };
     Ok(Draft { subscription: after, book, invoice, preview })
 }
 
@@ -197,7 +205,7 @@ async fn preview(
     after: &Subscription,
     change: &PlanChange,
     (price, product, invoice): (&Price, &Product, &InvoiceId),
-    at: Timestamp,
+    (at, paid_until): (Timestamp, Timestamp),
 ) -> Result<PlanPreview, ManageError> {
     let sum = |what| Amount::sum(change.lines.iter().filter(|line| line.what == what).map(|line| line.amount));
     let (credit, charge) = (sum(Prorated::Credit)?, sum(Prorated::Charge)?);
@@ -207,9 +215,12 @@ async fn preview(
             true => product.name.clone(),
             false => name_of(unit, &line.price_id).await?,
         };
-        let (description, start) = match line.what {
-            Prorated::Credit => (format!("Unused time on {name}"), at),
-            Prorated::Charge => (format!("Remaining time on {name}"), at.max(change.period.start)),
+        let (description, span) = match line.what {
+            // What was paid for ends where it would have ended.
+            Prorated::Credit => (format!("Unused time on {name}"), Period { start: at, end: paid_until }),
+            Prorated::Charge => {
+                (format!("Remaining time on {name}"), Period { start: at.max(change.period.start), end: change.period.end })
+            }
         };
         items.push(InvoiceItem {
             id: InvoiceItemId::new(at, ctx.random.as_ref()),
@@ -219,7 +230,7 @@ async fn preview(
             quantity: line.quantity,
             unit_amount: line.whole,
             amount: line.amount,
-            period: Some(Period { start, end: change.period.end }),
+            period: Some(span),
             calculation: Calculation::from(line),
         });
     }
@@ -247,6 +258,7 @@ async fn preview(
         credited,
         period: change.period,
         next: next.minus(left.min(next))?,
+        permission: None,
     })
 }
 

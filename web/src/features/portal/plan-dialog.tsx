@@ -3,10 +3,12 @@ import { useState } from 'react';
 import { api } from '@/api/client';
 import { ApiError, errorText } from '@/api/error';
 import type { PlanPreview, Price, Subscription } from '@/api/types';
+import { openConnect } from '@/features/connect';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { RadioCards } from '@/kit/radio-cards';
+import { formatMoney } from '@/lib/amount';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { PlanPreviewLines } from './plan-preview';
@@ -109,6 +111,10 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
   );
 }
 
+const isTooSmall = (refusal: Error) => refusal instanceof ApiError && refusal.code === 'PERMISSION_TOO_SMALL';
+const PERMISSION_TRIES = 10;
+const PERMISSION_MS = 1000;
+
 interface ConsentProps {
   subscription: Subscription;
   plan: Price;
@@ -122,6 +128,7 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
   const { t } = texts;
   const [agreed, setAgreed] = useState(false);
   const [changed, setChanged] = useState(false);
+  const [asking, setAsking] = useState(false);
   const { data: preview, error, isFetching, refetch } = useQuery(planPreviewQuery(subscription.id, plan.id));
   const change = useMutation({
     mutationFn: ({ proration_date, total }: PlanPreview) =>
@@ -131,7 +138,13 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
         expected_total: total,
       }),
     onMutate: () => onBusy(true),
-    onSettled: () => onBusy(false),
+    onSettled: () => {
+      setAsking(false);
+      onBusy(false);
+    },
+    // The wallet has allowed it; the network may tell the store a moment later.
+    retry: (count, refusal) => isTooSmall(refusal) && count < PERMISSION_TRIES,
+    retryDelay: PERMISSION_MS,
     onSuccess: () => onDone(),
     onError: (refusal) => {
       if (!(refusal instanceof ApiError && refusal.code === 'PREVIEW_CHANGED')) return;
@@ -141,6 +154,23 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
       void refetch();
     },
   });
+  const needed = preview?.permission;
+  const money = (amount: string) => formatMoney(amount, subscription.paymentCurrency, texts.language);
+  const begin = (shown: PlanPreview) => {
+    if (!needed) return change.mutate(shown);
+    setAsking(true);
+    onBusy(true);
+    openConnect({
+      action: 'change-payment',
+      title: t('plan.permissionTitle', { amount: money(needed) }),
+      extraParams: { subscriptionId: subscription.id, currencyId: subscription.currency_id, priceId: plan.id },
+      onSuccess: () => change.mutate(shown),
+      onClose: () => {
+        setAsking(false);
+        onBusy(false);
+      },
+    });
+  };
   const failed = change.isError && !(change.error instanceof ApiError && change.error.code === 'PREVIEW_CHANGED');
   return (
     <div className={styles.form}>
@@ -165,9 +195,14 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
           <span>{t(preview.total === '0' ? 'plan.consentFree' : 'plan.consent')}</span>
         </label>
       ) : null}
+      {preview && needed ? (
+        <Alert tone="info">
+          <p>{t('plan.permission', { limit: money(subscription.mandate?.limit ?? '0'), amount: money(needed) })}</p>
+        </Alert>
+      ) : null}
       {failed ? <Failure title={t('plan.failed')} text={errorText(change.error)} /> : null}
       <div className={styles.buttons}>
-        <Button onClick={onBack} disabled={change.isPending}>
+        <Button onClick={onBack} disabled={asking || change.isPending}>
           {t('action.back')}
         </Button>
         {error && !preview ? (
@@ -177,11 +212,11 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
         ) : (
           <Button
             look="primary"
-            busy={!preview || isFetching || change.isPending}
+            busy={!preview || isFetching || asking || change.isPending}
             disabled={!agreed}
-            onClick={() => preview && change.mutate(preview)}
+            onClick={() => preview && begin(preview)}
           >
-            {t('plan.action')}
+            {t(needed ? 'plan.permissionAction' : 'plan.action')}
           </Button>
         )}
       </div>

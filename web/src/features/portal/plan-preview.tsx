@@ -35,6 +35,9 @@ export function PlanPreviewLines({ preview, currency, busy }: PlanPreviewProps) 
       <dl className={`${styles.sums} money`}>
         <Sum name={t('plan.credit')} amount={minus(preview.credit, money)} />
         <Sum name={t('plan.charge')} amount={money(preview.charge)} />
+        {preview.applied_credit !== '0' ? (
+          <Sum name={t('known.applied')} amount={minus(preview.applied_credit, money)} />
+        ) : null}
         <Sum name={t('plan.total')} amount={money(preview.total)} total />
         {preview.credited !== '0' ? <Sum name={t('plan.credited')} amount={money(preview.credited)} /> : null}
         <Sum name={t('plan.nextOn', { date: date(preview.current_period_end) })} amount={money(preview.next_amount)} />

@@ -15,11 +15,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
-const PARAMS: [&str; 12] = [
+const PARAMS: [&str; 13] = [
     "checkoutSessionId",
     "sessionUserDid",
     "locale",
     "subscriptionId",
+    "priceId",
     "customerId",
     "invoiceId",
     "currencyId",

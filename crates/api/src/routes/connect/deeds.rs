@@ -8,8 +8,8 @@ use crate::routes::customers::named_customer;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, Wallet};
-use souk_domain::billing::{self, AskedCollection, Debt, ManageError};
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, SubscriptionId};
+use souk_domain::billing::{self, AskedCollection, Debt, ManageError, PermissionChange};
+use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId};
 use std::collections::BTreeMap;
 
 const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
@@ -74,7 +74,7 @@ pub async fn open(
 /// What a session is about.
 pub enum Deed {
     Pay(Debt),
-    Change(SubscriptionId, CurrencyId),
+    Change(PermissionChange),
     Restake(SubscriptionId),
 }
 
@@ -89,7 +89,10 @@ pub fn deed_of(session: &ConnectSession) -> Option<Deed> {
             Ok(subscription) => Debt::OfSubscription(subscription, currency.ok()?),
             Err(_) => Debt::OfCustomer(CustomerId::parse(param("customerId")).ok()?, currency.ok()?),
         })),
-        ConnectAction::ChangePayment => Some(Deed::Change(subscription.ok()?, currency.ok()?)),
+        ConnectAction::ChangePayment => {
+            let plan = PriceId::parse(param("priceId")).ok();
+            Some(Deed::Change(PermissionChange { subscription: subscription.ok()?, currency: currency.ok()?, plan }))
+        }
         ConnectAction::Restake => Some(Deed::Restake(subscription.ok()?)),
         _ => None,
     }
@@ -103,8 +106,8 @@ pub async fn ask(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wall
             let asked = billing::ask_to_collect(ctx, debt, wallet, session.nonce).await?;
             (claim(&asked, language), claims::chain_of(app, &asked.method))
         }
-        Deed::Change(id, currency) => {
-            let asked = billing::ask_to_change(ctx, id, currency, wallet, session.nonce).await?;
+        Deed::Change(change) => {
+            let asked = billing::ask_to_change(ctx, change, wallet, session.nonce).await?;
             (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))
         }
         Deed::Restake(id) => {
@@ -119,7 +122,7 @@ pub async fn take(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wal
     let ctx = &app.ctx;
     match deed {
         Deed::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
-        Deed::Change(id, currency) => billing::take_change(ctx, id, currency, wallet, session.nonce, signed).await,
+        Deed::Change(change) => billing::take_change(ctx, change, wallet, session.nonce, signed).await,
         Deed::Restake(id) => billing::take_restake(ctx, id, wallet, session.nonce, signed).await,
     }
 }

@@ -81,6 +81,9 @@ pub struct PreviewModel {
     pub credited: String,
     pub current_period_end: i64,
     pub next_amount: String,
+    /// How much the wallet has to permit per payment before, where it permits less: the action `change-payment` with this
+    /// `priceId` asks it.
+    pub permission: Option<String>,
 }
 
 impl PreviewModel {
@@ -97,6 +100,7 @@ impl PreviewModel {
             credited: preview.credited.to_string(),
             current_period_end: preview.period.end.seconds(),
             next_amount: preview.next.to_string(),
+            permission: preview.permission.map(|most| most.to_string()),
         }
     }
 }

@@ -84,7 +84,9 @@ inLooks(({ locale }) => {
     await test.step('cancelled at once by the store, it has ended and says so', async () => {
       await owner.post(`/api/subscriptions/${id}/cancel`, { at: 'now', refund: 'none', staking: 'none' }, 'PUT');
       await page.goto(detail);
-      await expect(page.getByText(say('subscription:subscription.status.canceled'), { exact: true }).first()).toBeVisible();
+      await expect(
+        page.getByText(say('subscription:subscription.status.canceled'), { exact: true }).first(),
+      ).toBeVisible();
       await customer.looksRight();
       await page.goto('/customer');
       await expect(page.getByRole('heading', { level: 1, name: say('portal:portal.title') })).toBeVisible();

@@ -2,13 +2,12 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '@/api/client';
 import { ApiError, errorText } from '@/api/error';
-import type { PlanPreview, Price, Subscription } from '@/api/types';
+import type { PaymentChange, PlanPreview, Price, Subscription } from '@/api/types';
 import { openConnect } from '@/features/connect';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { RadioCards } from '@/kit/radio-cards';
-import { formatMoney } from '@/lib/amount';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { PlanPreviewLines } from './plan-preview';
@@ -111,9 +110,8 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
   );
 }
 
-const isTooSmall = (refusal: Error) => refusal instanceof ApiError && refusal.code === 'PERMISSION_TOO_SMALL';
-const PERMISSION_TRIES = 10;
-const PERMISSION_MS = 1000;
+/** What the wallet is to be asked for before the plan changes. */
+type WalletOrder = NonNullable<PaymentChange['connect']>;
 
 interface ConsentProps {
   subscription: Subscription;
@@ -128,49 +126,56 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
   const { t } = texts;
   const [agreed, setAgreed] = useState(false);
   const [changed, setChanged] = useState(false);
-  const [asking, setAsking] = useState(false);
   const { data: preview, error, isFetching, refetch } = useQuery(planPreviewQuery(subscription.id, plan.id));
-  const change = useMutation({
-    mutationFn: ({ proration_date, total }: PlanPreview) =>
-      api.put<Subscription>(`/api/subscriptions/${encodeURIComponent(subscription.id)}/change-plan`, {
-        price_id: plan.id,
-        proration_date,
-        expected_total: total,
-      }),
-    onMutate: () => onBusy(true),
-    onSettled: () => {
-      setAsking(false);
-      onBusy(false);
-    },
-    // The wallet has allowed it; the network may tell the store a moment later.
-    retry: (count, refusal) => isTooSmall(refusal) && count < PERMISSION_TRIES,
-    retryDelay: PERMISSION_MS,
-    onSuccess: () => onDone(),
-    onError: (refusal) => {
-      if (!(refusal instanceof ApiError && refusal.code === 'PREVIEW_CHANGED')) return;
-      // Nobody agreed to the new amounts yet.
-      setAgreed(false);
-      setChanged(true);
-      void refetch();
-    },
+  const [asking, setAsking] = useState(false);
+  // Nobody agreed to the new amounts yet.
+  const askAgain = () => {
+    setAgreed(false);
+    setChanged(true);
+    void refetch();
+  };
+  // The store changes the plan as soon as the wallet has permitted what it can cost.
+  const arrive = useMutation({
+    mutationFn: () => api.get<Subscription>(`/api/subscriptions/${encodeURIComponent(subscription.id)}`),
+    onSuccess: ({ items }) => (items.some(({ price_id: id }) => id === plan.id) ? onDone() : askAgain()),
+    onSettled: () => onBusy(false),
   });
-  const needed = preview?.permission;
-  const money = (amount: string) => formatMoney(amount, subscription.paymentCurrency, texts.language);
-  const begin = (shown: PlanPreview) => {
-    if (!needed) return change.mutate(shown);
+  const askWallet = ({ action, extraParams }: WalletOrder) => {
     setAsking(true);
     onBusy(true);
     openConnect({
-      action: 'change-payment',
-      title: t('plan.permissionTitle', { amount: money(needed) }),
-      extraParams: { subscriptionId: subscription.id, currencyId: subscription.currency_id, priceId: plan.id },
-      onSuccess: () => change.mutate(shown),
+      action,
+      title: t('plan.connectTitle'),
+      extraParams,
+      onSuccess: () => {
+        setAsking(false);
+        arrive.mutate();
+      },
       onClose: () => {
         setAsking(false);
         onBusy(false);
       },
     });
   };
+  const change = useMutation({
+    mutationFn: ({ proration_date, total, credited }: PlanPreview) =>
+      api.put<Subscription | { connect: WalletOrder }>(
+        `/api/subscriptions/${encodeURIComponent(subscription.id)}/change-plan`,
+        {
+          price_id: plan.id,
+          proration_date,
+          expected_total: total,
+          expected_credited: credited,
+        },
+      ),
+    onMutate: () => onBusy(true),
+    onSettled: () => onBusy(false),
+    onSuccess: (answer) => ('connect' in answer ? askWallet(answer.connect) : onDone()),
+    onError: (refusal) => {
+      if (refusal instanceof ApiError && refusal.code === 'PREVIEW_CHANGED') askAgain();
+    },
+  });
+  const busy = change.isPending || asking || arrive.isPending;
   const failed = change.isError && !(change.error instanceof ApiError && change.error.code === 'PREVIEW_CHANGED');
   return (
     <div className={styles.form}>
@@ -195,14 +200,15 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
           <span>{t(preview.total === '0' ? 'plan.consentFree' : 'plan.consent')}</span>
         </label>
       ) : null}
-      {preview && needed ? (
+      {asking ? (
         <Alert tone="info">
-          <p>{t('plan.permission', { limit: money(subscription.mandate?.limit ?? '0'), amount: money(needed) })}</p>
+          <p>{t('plan.connectText')}</p>
         </Alert>
       ) : null}
       {failed ? <Failure title={t('plan.failed')} text={errorText(change.error)} /> : null}
+      {arrive.isError ? <Failure title={t('plan.failed')} text={errorText(arrive.error)} /> : null}
       <div className={styles.buttons}>
-        <Button onClick={onBack} disabled={asking || change.isPending}>
+        <Button onClick={onBack} disabled={busy}>
           {t('action.back')}
         </Button>
         {error && !preview ? (
@@ -212,11 +218,11 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
         ) : (
           <Button
             look="primary"
-            busy={!preview || isFetching || asking || change.isPending}
+            busy={!preview || isFetching || busy}
             disabled={!agreed}
-            onClick={() => preview && begin(preview)}
+            onClick={() => preview && change.mutate(preview)}
           >
-            {t(needed ? 'plan.permissionAction' : 'plan.action')}
+            {t('plan.action')}
           </Button>
         )}
       </div>

@@ -15,12 +15,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
-const PARAMS: [&str; 13] = [
+const PARAMS: [&str; 17] = [
     "checkoutSessionId",
     "sessionUserDid",
     "locale",
     "subscriptionId",
-    "priceId",
     "customerId",
     "invoiceId",
     "currencyId",
@@ -29,6 +28,11 @@ const PARAMS: [&str; 13] = [
     "mode",
     "livemode",
     "visitorId",
+    "priceId",
+    "quantity",
+    "itemId",
+    "prorationDate",
+    "expectedTotal",
 ];
 /// The most characters of each.
 const PARAM_MAX: usize = 500;

@@ -52,6 +52,7 @@ CREATE TABLE subscriptions (
     billing_threshold    NUMERIC(78,0),
     resets_anchor        BOOLEAN          NOT NULL,
     stake                JSONB,
+    stake_seen_at        TIMESTAMPTZ NOT NULL DEFAULT 'epoch', -- when the network was last asked what it holds
     latest_invoice_id    TEXT,
     clock_id             TEXT             REFERENCES test_clocks (id),
     due_at               TIMESTAMPTZ, -- when the engine has something to do
@@ -63,6 +64,7 @@ CREATE TABLE subscriptions (
 );
 CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NULL;
 CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
+CREATE INDEX subscriptions_staked ON subscriptions (stake_seen_at, id) WHERE stake ->> 'status' = 'held' AND status <> 'canceled';
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
 
@@ -87,7 +89,8 @@ CREATE TABLE usage_records (
     created_at TIMESTAMPTZ      NOT NULL,
     UNIQUE (item_id, identifier)
 );
-CREATE INDEX usage_records_of_item ON usage_records (item_id, used_at, id);
+CREATE INDEX usage_records_of_item ON usage_records (item_id, used_at, id, quantity);
+CREATE INDEX usage_records_set ON usage_records (item_id, used_at, id) WHERE action = 'set';
 
 -- Subscriptions that are charged by a mandate once it is given.
 CREATE TABLE mandate_promises (

@@ -26,17 +26,21 @@ enum Round {
     Renew,
     /// Tries again to collect what was refused.
     RetryDebts,
+    /// Asks the networks which stakes their owners took back.
+    FollowStakes,
     /// Goes on with test clocks whose message got lost.
     AdvanceClocks,
     /// Removes logins, connect sessions and idempotency keys that are over.
     Prune,
 }
 
-const TABLE: [(Round, Duration); 6] = [
+const TABLE: [(Round, Duration); 7] = [
     (Round::CheckAttempts, Duration::from_secs(1)),
     (Round::ExpireSessions, Duration::from_secs(5)),
     (Round::Renew, Duration::from_secs(1)),
     (Round::RetryDebts, Duration::from_secs(5)),
+    // Each stake comes up every five minutes; the table says how many at a time.
+    (Round::FollowStakes, Duration::from_secs(10)),
     (Round::AdvanceClocks, Duration::from_secs(5)),
     (Round::Prune, Duration::from_secs(60)),
 ];
@@ -72,7 +76,11 @@ async fn once(ctx: &Context, round: Round) -> Result<(), String> {
         Round::CheckAttempts => checkout::check_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::Renew => renew(ctx).await.map_err(|error| told(&error)),
-        Round::RetryDebts => billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await.map(drop).map_err(|error| told(&error)),
+        Round::RetryDebts => {
+            let round = billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await.map_err(|error| told(&error))?;
+            round.trouble.map_or(Ok(()), |error| Err(told(&error)))
+        }
+        Round::FollowStakes => billing::follow_stakes(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| told(&error)),
         Round::Prune => prune(ctx).await.map_err(|error| told(&error)),
     }
@@ -80,8 +88,15 @@ async fn once(ctx: &Context, round: Round) -> Result<(), String> {
 
 /// Batch after batch until nothing is due: after an outage a day's renewals are waiting.
 async fn renew(ctx: &Context) -> Result<(), billing::BillingError> {
-    while billing::renew_due(ctx, &Scope::Wall, ctx.now(), RENEWALS).await?.due == RENEWALS as usize {}
-    Ok(())
+    loop {
+        let round = billing::renew_due(ctx, &Scope::Wall, ctx.now(), RENEWALS).await?;
+        if let Some(error) = round.trouble {
+            tracing::error!(%error, "charges of a method cannot be signed");
+        }
+        if round.due < RENEWALS as usize {
+            return Ok(());
+        }
+    }
 }
 
 async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {

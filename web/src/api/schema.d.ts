@@ -4170,6 +4170,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/subscriptions/{id}/unpark": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Let the engine go on with a subscription that it had stopped with (`parked`), after its cause was mended. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/subscriptions/{id}/return-stake": {
         parameters: {
             query?: never;
@@ -5234,7 +5289,7 @@ export interface components {
         };
         /** CancelationDetails */
         CancelationDetails: {
-            /** @description cancellation_requested, cancellation_by_store or payment_failed. */
+            /** @description cancellation_requested, cancellation_by_store, payment_failed or stake_revoked. */
             reason: string;
             feedback?: string;
             comment: string;
@@ -6449,6 +6504,8 @@ export interface components {
             past_due_since?: number;
             /** Format: int64 */
             paused_at?: number;
+            /** @description The engine has stopped with it until the store lets it go on (`unpark`); `souk verify` tells why. */
+            parked: boolean;
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];

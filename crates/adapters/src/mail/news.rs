@@ -329,6 +329,7 @@ impl Pen<'_> {
         let title = Self::title(subscription);
         let reason = subscription.cancellation.as_ref().map(|cancellation| cancellation.reason);
         let why = match reason {
+            Some(CancelReason::StakeRevoked) => self.say("Its stake was taken back.", "原因是质押已被撤回。"),
             Some(CancelReason::PaymentFailed) => self.say("Its payment was overdue for too long.", "原因是付款逾期过久。"),
             Some(CancelReason::CancellationByStore) => {
                 let store = self.store();

@@ -290,6 +290,14 @@ fn an_end_to_come_says_until_when_there_is_access() {
 }
 
 #[test]
+fn an_end_for_a_revoked_stake_says_so() {
+    let cancellation = cancelled(CancelReason::StakeRevoked);
+    let ending = Subscription { cancel_at_period_end: true, canceled_at: Some(at(20)), cancellation, ..subscription() };
+    let told = both(&News::Canceled(plan(ending), Vec::new()), MethodKind::Arcblock);
+    assert!(told.contains("Its stake was taken back.") && told.contains("原因是质押已被撤回。"), "{told}");
+}
+
+#[test]
 fn an_end_at_a_time_of_the_store_promises_no_way_back() {
     let cancellation = cancelled(CancelReason::CancellationByStore);
     let ending = Subscription { cancel_at: Some(at(12)), canceled_at: Some(at(10)), cancellation, ..subscription() };

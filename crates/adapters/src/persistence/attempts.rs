@@ -24,7 +24,10 @@ const CLAIM_DUE: Sql = Sql {
 };
 
 const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
-const COVERED: Sql = sql_each!("SELECT invoice_id FROM attempt_invoices WHERE open AND invoice_id IN " (listed "$1"));
+// SQLite uses a partial index only where the statement repeats its condition to the letter.
+pub(super) const COVERED: Sql = sql_each!(
+    "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
+);
 const CLAIM_FIRST: Sql = sql_each!(
     "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
 );

@@ -8,6 +8,9 @@ use souk_domain::billing::{Credit, Credits};
 use souk_domain::shared::{Amount, CustomerId, StorageError};
 
 const OF_ALL: Sql = sql_each!("SELECT * FROM credits WHERE customer_id IN " (listed "$1") " ORDER BY customer_id, currency_id");
+const HOLD: Sql = sql_each!(
+    "SELECT customer_id FROM credits WHERE customer_id IN " (listed "$1") " ORDER BY customer_id, currency_id" (either "" " FOR UPDATE")
+);
 /// SQLite has one writer; on PostgreSQL the row waits for whoever changes it.
 const LOCK: Sql = Sql {
     sqlite: "SELECT amount FROM credits WHERE customer_id = $1 AND currency_id = $2",
@@ -22,6 +25,10 @@ impl Credits for SqlCredits<'_> {
         let rows = self.0.query_each(OF_ALL).bind(keys(customers)).all().await?;
         let credits = rows.iter().map(credit).collect::<Result<Vec<_>, _>>()?;
         Ok(credits.into_iter().filter(|credit| !credit.amount.is_zero()).collect())
+    }
+
+    async fn hold(&mut self, customers: &[CustomerId]) -> Result<(), StorageError> {
+        self.0.query_each(HOLD).bind(keys(customers)).all().await.map(drop)
     }
 
     async fn give(&mut self, credit: &Credit) -> Result<(), StorageError> {

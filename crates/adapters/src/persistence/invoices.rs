@@ -9,12 +9,23 @@ use souk_domain::shared::{
     Amount, ClockId, CustomerId, InvoiceId, Listed, Mode, Page, PaymentIntentId, StorageError, SubscriptionId, Timestamp,
 };
 
-const LIST: Listing = listing!(
-    "invoices",
-    "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR customer_id = $6)
-     AND ($7 IS NULL OR currency_id = $7) AND total >= $8 AND ($9 IS NULL OR subscription_id = $9)
-     AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'subscription_recover')) AND ($11 OR reason <> 'return_stake')"
-);
+/// A list for each index: SQLite would read through all invoices of a mode where one statement served all of them. There, `+` keeps
+/// the mode from being what rows are found by.
+macro_rules! invoices {
+    ($($whose:tt)+) => {
+        listing!(
+            "invoices",
+            $($whose)+
+            " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7) AND total >= $8
+              AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'subscription_recover')) AND ($11 OR reason <> 'return_stake')"
+        )
+    };
+}
+pub(super) const ALL: Listing = invoices!("livemode = $4 AND $6 IS NULL AND $9 IS NULL");
+pub(super) const OF_CUSTOMER: Listing =
+    invoices!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
+pub(super) const OF_SUBSCRIPTION: Listing =
+    invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
 const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
 const CLAIM_RETRIES: Sql = Sql {
     sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
@@ -137,9 +148,14 @@ impl Invoices for SqlInvoices<'_> {
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError> {
         let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
         let least = Amount::new(u128::from(filter.ignore_zero));
+        let listing = match (&filter.subscription_id, &filter.customer_id) {
+            (Some(_), _) => &OF_SUBSCRIPTION,
+            (None, Some(_)) => &OF_CUSTOMER,
+            (None, None) => &ALL,
+        };
         list(
             self.0,
-            &LIST,
+            listing,
             page,
             |query| {
                 let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(&filter.currency_id).bind(least);
@@ -156,10 +172,21 @@ impl Invoices for SqlInvoices<'_> {
         rows.iter().map(invoice).collect()
     }
 
+    async fn overdue_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError> {
+        let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND status = 'uncollectible' ORDER BY id";
+        let rows = self.0.query(select).bind(subscription).all().await?;
+        rows.iter().map(invoice).collect()
+    }
+
     async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError> {
         let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND status IN ('open', 'uncollectible') ORDER BY id";
         let rows = self.0.query(select).bind(subscription).all().await?;
         rows.iter().map(invoice).collect()
+    }
+
+    async fn schedule(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>) -> Result<(), StorageError> {
+        let update = "UPDATE invoices SET retry_at = $2 WHERE id = $1 AND status = 'uncollectible'";
+        self.0.query(update).bind(id).bind(retry_at).execute().await.map(drop)
     }
 
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError> {

@@ -11,6 +11,8 @@ mod credits;
 mod customers;
 mod database;
 mod entitlements;
+#[cfg(test)]
+mod explained;
 mod idempotency_keys;
 mod intents;
 mod invoices;

@@ -11,11 +11,32 @@ use std::collections::HashMap;
 const FIND_ALL: Sql = sql_each!("SELECT * FROM subscriptions WHERE id IN " (listed "$1") " ORDER BY id");
 const ITEMS: Sql =
     sql_each!("SELECT * FROM subscription_items WHERE subscription_id IN " (listed "$1") " ORDER BY subscription_id, position");
-const LIST: Listing = listing!(
-    "subscriptions",
-    "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR customer_id = $6)
-     AND ($7 IS NULL OR " (has_all "metadata" "$7") ") AND (id = $8 OR LOWER(description) LIKE $9 ESCAPE '\\')"
-);
+/// A list for each index, as of invoices.
+macro_rules! subscriptions {
+    ($($whose:tt)+) => {
+        listing!(
+            "subscriptions",
+            $($whose)+
+            " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR " (has_all "metadata" "$7") ")
+              AND (id = $8 OR LOWER(description) LIKE $9 ESCAPE '\\')"
+        )
+    };
+}
+pub(super) const ALL: Listing = subscriptions!("livemode = $4 AND $6 IS NULL");
+pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4");
+const LOCK: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
+const HOLD: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
+/// No change of the subscription: its version stays.
+const CLAIM_STAKED: Sql = Sql {
+    sqlite: "UPDATE subscriptions SET stake_seen_at = $2 WHERE id IN
+                 (SELECT id FROM subscriptions WHERE stake ->> 'status' = 'held' AND status <> 'canceled' AND stake_seen_at <= $1
+                  ORDER BY stake_seen_at, id LIMIT $3)
+             RETURNING *",
+    postgres: "WITH due AS MATERIALIZED
+                   (SELECT id FROM subscriptions WHERE stake ->> 'status' = 'held' AND status <> 'canceled' AND stake_seen_at <= $1
+                    ORDER BY stake_seen_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
+               UPDATE subscriptions SET stake_seen_at = $2 FROM due WHERE subscriptions.id = due.id RETURNING subscriptions.*",
+};
 const LOCK_DUE: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2",
     postgres: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
@@ -25,8 +46,6 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
     postgres: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
 };
 /// SQLite has one writer.
-const LOCK: Sql =
-    Sql { sqlite: "SELECT * FROM subscriptions WHERE id = $1", postgres: "SELECT * FROM subscriptions WHERE id = $1 FOR UPDATE" };
 
 pub struct SqlSubscriptions<'s>(pub &'s mut Session);
 
@@ -59,6 +78,11 @@ impl Subscriptions for SqlSubscriptions<'_> {
 
     async fn find(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
         let row = self.0.query("SELECT * FROM subscriptions WHERE id = $1").bind(id).optional().await?;
+        Ok(self.with_items(row.into_iter().collect()).await?.pop())
+    }
+
+    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
+        let row = self.0.query_each(LOCK).bind(id).optional().await?;
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
@@ -98,7 +122,7 @@ impl Subscriptions for SqlSubscriptions<'_> {
         let wanted = containing(&filter.query);
         let listed = list(
             self.0,
-            &LIST,
+            if filter.customer_id.is_some() { &OF_CUSTOMER } else { &ALL },
             page,
             |query| {
                 let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(metadata.clone());
@@ -118,6 +142,22 @@ impl Subscriptions for SqlSubscriptions<'_> {
             Scope::Wall => self.0.query_each(LOCK_DUE).bind(now).bind(limit).all().await?,
             Scope::Clock(clock) => self.0.query_each(LOCK_DUE_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
         };
+        let ids = rows.iter().map(|row| row.get("id")).collect::<Result<Vec<SubscriptionId>, _>>()?;
+        let (mut items, mut due) = (self.items(&ids).await?, Vec::with_capacity(rows.len()));
+        for (row, id) in rows.iter().zip(&ids) {
+            match subscription(row, items.remove(id).unwrap_or_default()) {
+                Ok(subscription) => due.push(subscription),
+                Err(error) => {
+                    let park = "UPDATE subscriptions SET parked = $2, due_at = NULL, version = version + 1 WHERE id = $1";
+                    self.0.query(park).bind(id).bind(error.to_string()).execute().await?;
+                }
+            }
+        }
+        Ok(due)
+    }
+
+    async fn claim_staked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError> {
+        let rows = self.0.query_each(CLAIM_STAKED).bind(before).bind(now).bind(limit).all().await?;
         self.with_items(rows).await
     }
 
@@ -132,8 +172,8 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
-    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
-        let row = self.0.query_each(LOCK).bind(id).optional().await?;
+    async fn hold(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
+        let row = self.0.query_each(HOLD).bind(id).optional().await?;
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 

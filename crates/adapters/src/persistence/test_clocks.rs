@@ -24,8 +24,8 @@ impl TestClocks for SqlTestClocks<'_> {
 
     async fn adopt(&mut self, clock: &TestClock) -> Result<(), StorageError> {
         for update in [
-            "UPDATE subscriptions SET clock_id = $1, version = version + 1 WHERE customer_id = $2 AND due_at IS NOT NULL",
-            "UPDATE invoices SET clock_id = $1 WHERE customer_id = $2 AND retry_at IS NOT NULL",
+            "UPDATE subscriptions SET clock_id = $1, version = version + 1 WHERE customer_id = $2",
+            "UPDATE invoices SET clock_id = $1 WHERE customer_id = $2 AND status IN ('open', 'uncollectible')",
         ] {
             self.0.query(update).bind(&clock.id).bind(&clock.customer_id).execute().await?;
         }
@@ -59,13 +59,14 @@ impl TestClocks for SqlTestClocks<'_> {
         Ok(self.0.query(update).bind(id).bind(before).bind(wall).execute().await? == 1)
     }
 
-    async fn tick(&mut self, id: &ClockId, tick: &Tick<'_>, wall: Timestamp) -> Result<(), StorageError> {
-        let Some(clock) = self.find(id).await? else { return Ok(()) };
+    async fn tick(&mut self, id: &ClockId, tick: &Tick<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError> {
+        let Some(clock) = self.find(id).await? else { return Ok(false) };
         let all: Vec<_> = clock.story.into_iter().chain(tick.story.iter().cloned()).collect();
         let kept = all[all.len().saturating_sub(CLOCK_STORY_MAX)..].to_vec();
         let update = "UPDATE test_clocks SET now_at = $2, story = $3, target = CASE WHEN $4 THEN NULL ELSE target END, touched_at = $5
-                      WHERE id = $1 AND now_at <= $2";
-        self.0.query(update).bind(id).bind(tick.now).bind(kept).bind(tick.arrived).bind(wall).execute().await.map(drop)
+                      WHERE id = $1 AND now_at <= $2 AND touched_at = $6";
+        let query = self.0.query(update).bind(id).bind(tick.now).bind(kept).bind(tick.arrived).bind(wall).bind(touched);
+        Ok(query.execute().await? == 1)
     }
 
     async fn under_way(&mut self, before: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError> {

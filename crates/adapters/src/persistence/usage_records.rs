@@ -6,6 +6,21 @@ use souk_domain::billing::{UsageAction, UsageRecord, UsageRecords};
 use souk_domain::pricing::Aggregate;
 use souk_domain::shared::{StorageError, SubscriptionItemId, Timestamp};
 
+/// Quantities are read in two halves: the sum of many whole ones does not fit into the integers that databases have.
+const HALF: u64 = 1 << 20;
+/// From the last one that sets the sum anew; each statement reads the index alone.
+pub(super) const SUM: &str =
+    "WITH anew AS (SELECT used_at, id FROM usage_records WHERE item_id = $1 AND action = 'set' AND used_at >= $2 AND used_at < $3
+                                 ORDER BY used_at DESC, id DESC LIMIT 1)
+    SELECT CAST(COALESCE(SUM(quantity >> 20), 0) AS BIGINT) AS high, CAST(COALESCE(SUM(quantity & 1048575), 0) AS BIGINT) AS low
+    FROM usage_records
+    WHERE item_id = $1 AND used_at >= COALESCE((SELECT used_at FROM anew), $2) AND used_at < $3
+      AND (used_at, id) >= (COALESCE((SELECT used_at FROM anew), $2), COALESCE((SELECT id FROM anew), ''))";
+pub(super) const MAX: &str = "SELECT MAX(quantity) >> 20 AS high, MAX(quantity) & 1048575 AS low
+    FROM usage_records WHERE item_id = $1 AND used_at >= $2 AND used_at < $3 HAVING count(*) > 0";
+pub(super) const LAST: &str = "SELECT quantity >> 20 AS high, quantity & 1048575 AS low
+    FROM usage_records WHERE item_id = $1 AND used_at >= $2 AND used_at < $3 ORDER BY used_at DESC, id DESC LIMIT 1";
+
 pub struct SqlUsageRecords<'s>(pub &'s mut Session);
 
 #[async_trait]
@@ -24,10 +39,14 @@ impl UsageRecords for SqlUsageRecords<'_> {
     }
 
     async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError> {
-        let select = "SELECT * FROM usage_records WHERE item_id = $1 AND used_at >= $2 AND used_at < $3 ORDER BY used_at, id";
-        let rows = self.0.query(select).bind(item).bind(from).bind(to).all().await?;
-        let records = rows.iter().map(record).collect::<Result<Vec<_>, _>>()?;
-        Ok(souk_domain::billing::total_usage(&records, aggregate))
+        let select = match aggregate {
+            Aggregate::Sum => SUM,
+            Aggregate::Max => MAX,
+            Aggregate::Last => LAST,
+        };
+        let Some(row) = self.0.query(select).bind(item).bind(from).bind(to).optional().await? else { return Ok(0) };
+        let (high, low): (u64, u64) = (row.get("high")?, row.get("low")?);
+        Ok(high.saturating_mul(HALF).saturating_add(low))
     }
 
     async fn of_item(&mut self, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, StorageError> {

@@ -112,7 +112,8 @@ on_both! {
             invoice("in_1"),
             Invoice { customer_id: id("cus_2"), ..invoice("in_2") },
             Invoice { currency_id: id("pc_2"), total: Amount::ZERO, ..invoice("in_3") },
-            Invoice { mode: Mode::Live, ..invoice("in_4") },
+            Invoice { mode: Mode::Live, subscription_id: Some(id("sub_1")), ..invoice("in_4") },
+            Invoice { subscription_id: Some(id("sub_1")), currency_id: id("pc_3"), total: Amount::ZERO, ..invoice("in_5") },
         ];
         for invoice in &others {
             unit.invoices().put_draft(invoice, &[]).await.expect("inserts");
@@ -120,7 +121,9 @@ on_both! {
         unit.invoices().pay(&id("in_1"), Amount::new(1_000), None, at(1)).await.expect("pays");
         let all = InvoiceFilter::default();
         let cases = [
-            (all.clone(), vec!["in_3", "in_2", "in_1"]),
+            (all.clone(), vec!["in_5", "in_3", "in_2", "in_1"]),
+            (InvoiceFilter { subscription_id: Some(id("sub_1")), ..all.clone() }, vec!["in_5"]),
+            (InvoiceFilter { subscription_id: Some(id("sub_1")), customer_id: Some(id("cus_2")), ..all.clone() }, vec![]),
             (InvoiceFilter { statuses: vec![InvoiceStatus::Paid, InvoiceStatus::Void], ..all.clone() }, vec!["in_1"]),
             (InvoiceFilter { customer_id: Some(id("cus_2")), ..all.clone() }, vec!["in_2"]),
             (InvoiceFilter { currency_id: Some(id("pc_1")), ..all.clone() }, vec!["in_2", "in_1"]),

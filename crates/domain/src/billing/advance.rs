@@ -55,7 +55,7 @@ pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingE
     let wall = ctx.now();
     let is_ours = unit.clocks().claim(id, wall.minus(CLOCK_SILENCE), wall).await?;
     unit.commit().await?;
-    if is_ours { live_through(ctx, id).await } else { Ok(true) }
+    if is_ours { live_through(ctx, id, wall).await } else { Ok(true) }
 }
 
 /// Clocks under way that nobody has in hand: their message got lost, or whoever had them died.
@@ -64,7 +64,8 @@ pub async fn lost_clocks(ctx: &Context, limit: u32) -> Result<Vec<ClockId>, Bill
     Ok(unit.clocks().under_way(ctx.now().minus(CLOCK_SILENCE), limit).await?)
 }
 
-async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError> {
+/// Goes on until the clock has arrived, or somebody else has it in hand because a step took too long. `touched`: when we last did.
+async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Result<bool, BillingError> {
     let scope = Scope::Clock(id.clone());
     for _ in 0..STEPS {
         let mut unit = ctx.store.read().await?;
@@ -84,22 +85,20 @@ async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError>
                 time.set(payer, now).await?;
             }
         }
-        let mut story: Vec<ClockEvent> = Vec::new();
         let arrived = next.is_none();
-        if !arrived {
-            // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
-            tick(ctx, id, &notices, Tick { now, story: &[], arrived }).await?;
-            let renewed = renew_due(ctx, &scope, now, BATCH).await?;
-            charge(ctx, &renewed.attempts).await?;
-            let retried = retry_due(ctx, &scope, now, BATCH).await?;
-            charge(ctx, &retried.attempts).await?;
-            story.extend(renewed.story);
-            story.extend(retried.story);
-            story.extend(refused(ctx, &clock, now).await?);
+        // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
+        if !tick(ctx, id, &notices, Tick { now, story: &[], arrived }, &mut touched).await? || arrived {
+            return Ok(true);
         }
-        let notices = if arrived { &notices[..] } else { &[] };
-        tick(ctx, id, notices, Tick { now, story: &story, arrived }).await?;
-        if arrived {
+        let renewed = renew_due(ctx, &scope, now, BATCH).await?;
+        charge(ctx, &renewed.attempts).await?;
+        if !tick(ctx, id, &[], Tick { now, story: &renewed.story, arrived }, &mut touched).await? {
+            return Ok(true);
+        }
+        let retried = retry_due(ctx, &scope, now, BATCH).await?;
+        charge(ctx, &retried.attempts).await?;
+        let story = [retried.story, refused(ctx, &clock, now).await?].concat();
+        if !tick(ctx, id, &[], Tick { now, story: &story, arrived }, &mut touched).await? {
             return Ok(true);
         }
     }
@@ -117,14 +116,19 @@ async fn refused(ctx: &Context, clock: &TestClock, now: Timestamp) -> Result<Vec
 }
 
 /// The clock stands at its new time, and the mails whose moments it passed are asked for: once, because they are written with it.
-async fn tick(ctx: &Context, id: &ClockId, passed: &[Notice], tick: Tick<'_>) -> Result<(), BillingError> {
+/// False: somebody else has the clock in hand, and nothing was written.
+async fn tick(ctx: &Context, id: &ClockId, passed: &[Notice], tick: Tick<'_>, touched: &mut Timestamp) -> Result<bool, BillingError> {
+    let wall = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    for notice in passed {
-        announce(ctx, unit.as_mut(), notice, ctx.now()).await?;
+    if !unit.clocks().tick(id, &tick, *touched, wall).await? {
+        return Ok(false);
     }
-    unit.clocks().tick(id, &tick, ctx.now()).await?;
+    for notice in passed {
+        announce(ctx, unit.as_mut(), notice, wall).await?;
+    }
     unit.commit().await?;
-    Ok(())
+    *touched = wall;
+    Ok(true)
 }
 
 /// The wallets by which the customer's subscriptions are charged: their network follows the clock.

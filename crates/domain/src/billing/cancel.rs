@@ -1,6 +1,6 @@
 //! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
 
-use super::manage::{load, nonce, save};
+use super::manage::{load, lock, nonce, save};
 use super::renew::publish_charges;
 use super::{
     CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Stake, Subscription, SubscriptionStatus, announce, end,
@@ -105,7 +105,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     let comment = check_text("comment", &terms.comment, COMMENT_MAX)?;
     let slash_reason = check_text("slashReason", &terms.slash_reason, COMMENT_MAX)?;
     let mut unit = ctx.store.begin().await?;
-    let mut subscription = load(unit.as_mut(), id).await?;
+    let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.status.after(Change::End)?;
     if by == Requester::Customer && subscription.is_ended_by_store() {
@@ -211,7 +211,7 @@ pub async fn recover(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, Man
         return Ok(found);
     }
     let mut unit = ctx.store.begin().await?;
-    let mut subscription = load(unit.as_mut(), id).await?;
+    let mut subscription = lock(unit.as_mut(), id).await?;
     // It may have ended while the network was asked.
     if !subscription.is_recoverable() {
         return Err(ManageError::NotRecoverable);

@@ -50,7 +50,7 @@ pub struct Tick<'a> {
 pub trait TestClocks: Send {
     /// [`StorageError::Duplicate`] when the customer has one.
     async fn insert(&mut self, clock: &TestClock) -> Result<(), StorageError>;
-    /// The customer's subscriptions, and their debts, live by the clock from now on.
+    /// All of the customer's subscriptions, those that are paused or over too, and what they owe live by the clock from now on.
     async fn adopt(&mut self, clock: &TestClock) -> Result<(), StorageError>;
     async fn find(&mut self, id: &ClockId) -> Result<Option<TestClock>, StorageError>;
     async fn of_customer(&mut self, customer: &CustomerId) -> Result<Option<TestClock>, StorageError>;
@@ -60,8 +60,8 @@ pub trait TestClocks: Send {
     /// Takes a clock that is under way in hand, unless somebody has touched it since `before`. True for one of several at once.
     async fn claim(&mut self, id: &ClockId, before: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
     /// Moves a clock on, never back, and remembers what happened. With `arrived` it stands again. `wall` is the time of day at
-    /// which it was touched.
-    async fn tick(&mut self, id: &ClockId, tick: &Tick<'_>, wall: Timestamp) -> Result<(), StorageError>;
+    /// which it is touched now, `touched` that of the last time: false when somebody else has touched it since.
+    async fn tick(&mut self, id: &ClockId, tick: &Tick<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
     /// Clocks that are under way and that nobody has touched since `before`.
     async fn under_way(&mut self, before: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError>;
 }

@@ -37,10 +37,14 @@ pub async fn overdue_of(
     subscription: Option<&SubscriptionId>,
 ) -> Result<Overdue, ManageError> {
     let customer = unit.customers().find(customer).await?.ok_or(ManageError::NotFound)?;
-    let mut invoices = unit.invoices().overdue(&customer.id).await?;
-    if let Some(subscription) = subscription {
-        invoices.retain(|invoice| invoice.subscription_id.as_ref() == Some(subscription));
-    }
+    let invoices = match subscription {
+        Some(subscription) => {
+            let mut invoices = unit.invoices().overdue_of(subscription).await?;
+            invoices.truncate(super::OVERDUE_MAX);
+            invoices
+        }
+        None => unit.invoices().overdue(&customer.id).await?,
+    };
     let mut amounts: BTreeMap<CurrencyId, Amount> = BTreeMap::new();
     for invoice in &invoices {
         let sum = amounts.entry(invoice.currency_id.clone()).or_default();

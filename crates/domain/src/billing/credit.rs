@@ -20,6 +20,9 @@ pub struct Credit {
 pub trait Credits: Send {
     /// Those of these customers that are not used up.
     async fn of_all(&mut self, customers: &[CustomerId]) -> Result<Vec<Credit>, StorageError>;
+    /// Nobody else changes those of these customers until this unit of work ends. Whoever moves several takes them so, at once and
+    /// before the series of numbers.
+    async fn hold(&mut self, customers: &[CustomerId]) -> Result<(), StorageError>;
     /// Adds to a customer's credit.
     async fn give(&mut self, credit: &Credit) -> Result<(), StorageError>;
     /// Takes from it. False: it is not that much, and nothing changed.

@@ -5,7 +5,7 @@ use super::notice::announce_debt;
 use super::renew::{nonces, publish_charges};
 use super::{BillingError, Change, ClockEvent, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
 use crate::context::Context;
-use crate::payment::Refusal;
+use crate::payment::{RailError, Refusal};
 use crate::shared::{AttemptId, ClockId, InvoiceId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -45,22 +45,17 @@ pub(super) async fn refuse(
     Ok(())
 }
 
-/// An overdue invoice of a subscription was paid: when it was the last one, the subscription is in order again.
+/// An overdue invoice of a subscription was paid: when it was the last one, the subscription is in order again. Two that are paid
+/// at once wait here for one another: else each would see the other one overdue still.
 pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
-    let Some(subscription) = unit.subscriptions().find(id).await? else { return Ok(true) };
-    if subscription.past_due_since.is_none() {
+    let Some(subscription) = unit.subscriptions().lock(id).await? else { return Ok(true) };
+    if subscription.past_due_since.is_none() || !unit.invoices().overdue_of(id).await?.is_empty() {
         return Ok(true);
     }
-    let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
-    if overdue.iter().any(|invoice| invoice.subscription_id.as_ref() == Some(id)) {
-        return Ok(true);
-    }
-    let status = subscription.status.after(Change::DebtPaid).unwrap_or(subscription.status);
-    let healed = Subscription { status, past_due_since: None, updated_at: now, ..subscription };
-    Ok(unit.subscriptions().update(&healed).await?)
+    Ok(unit.subscriptions().update(&subscription.healed(now)).await?)
 }
 
-/// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left alone.
+/// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left for the next day of it.
 pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let due = unit.invoices().claim_retries(scope, now, limit).await?;
@@ -68,10 +63,17 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     if due.is_empty() {
         return Ok(round);
     }
-    for (invoice, attempt) in try_again(ctx, unit.as_mut(), due).await? {
+    let tried = try_again(ctx, unit.as_mut(), due).await?;
+    for (invoice, attempt) in tried.charges {
         round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.to_string() });
         round.attempts.push(attempt);
     }
+    for invoice in tried.left {
+        // The later days of its schedule stand.
+        let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
+        unit.invoices().schedule(&invoice.id, ctx.policy.next_retry(written_at, now)).await?;
+    }
+    round.trouble = tried.trouble;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
     }
@@ -79,29 +81,49 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     Ok(round)
 }
 
+#[derive(Default)]
+struct Tried {
+    charges: Vec<(InvoiceId, AttemptId)>,
+    /// Somebody is paying these, or nothing permits a charge today.
+    left: Vec<Invoice>,
+    trouble: Option<RailError>,
+}
+
 /// Charges invoices anew by what their subscriptions are charged by now, except those that somebody is paying.
-async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> Result<Vec<(InvoiceId, AttemptId)>, BillingError> {
+async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> Result<Tried, BillingError> {
     let ids: Vec<_> = due.iter().map(|invoice| invoice.id.clone()).collect();
     let covered = unit.attempts().covered(&ids).await?;
     let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
     let book = Book::read(unit, &subscriptions).await?;
     let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
-    let mut tried = Vec::new();
+    let mut tried = Tried::default();
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {
         let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
         // What was asked in another currency than the one of today is collected by hand.
         let fits = |one: &&Subscription| invoice.status == InvoiceStatus::Uncollectible && one.currency_id == invoice.currency_id;
         let Some(subscription) = subscription.filter(fits) else { continue };
         if covered.contains(&invoice.id) {
+            tried.left.push(invoice);
             continue;
         }
         // The payment belongs to the method that the subscription has now: it may have been changed since.
         let invoice = Invoice { method_id: subscription.method_id.clone(), intent_id: None, ..invoice };
-        let Some(Charge { intent, attempt }) = book.charge(ctx, subscription, &invoice, nonce)? else { continue };
+        let charge = match book.charge(ctx, subscription, &invoice, nonce) {
+            // The store's own settings are wrong: no reason to keep the others from their turn.
+            Err(BillingError::Rail(error)) => {
+                tried.trouble = tried.trouble.take().or(Some(error));
+                None
+            }
+            charge => charge?,
+        };
+        let Some(Charge { intent, attempt }) = charge else {
+            tried.left.push(invoice);
+            continue;
+        };
         unit.intents().put(&intent).await?;
         unit.attempts().insert(&attempt, &intent.invoices).await?;
-        tried.push((invoice.id, attempt.id));
+        tried.charges.push((invoice.id, attempt.id));
     }
     Ok(tried)
 }
@@ -112,10 +134,9 @@ pub(super) async fn collect_now(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
 ) -> Result<Vec<AttemptId>, BillingError> {
-    let mut owed = unit.invoices().overdue(&subscription.customer_id).await?;
-    owed.retain(|invoice| invoice.subscription_id.as_ref() == Some(&subscription.id));
+    let owed = unit.invoices().overdue_of(&subscription.id).await?;
     if owed.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(try_again(ctx, unit, owed).await?.into_iter().map(|(_, attempt)| attempt).collect())
+    Ok(try_again(ctx, unit, owed).await?.charges.into_iter().map(|(_, attempt)| attempt).collect())
 }

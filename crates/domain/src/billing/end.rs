@@ -50,11 +50,12 @@ pub(super) async fn write(
     unit.invoices().stop_retries(&subscription.id, now).await?;
     let owed = owed_for(unit, &subscription).await?.sum()?;
     let mut taken = None;
-    if let Some(stake) = subscription.stake.as_mut().filter(|stake| stake.status == StakeStatus::Held) {
+    // What the wallet revoked may be taken until it is paid out.
+    if let Some(stake) = subscription.stake.as_mut().filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Revoked)) {
         if reason == CancelReason::PaymentFailed && !owed.is_zero() {
             stake.status = StakeStatus::Slashing;
             taken = Some(owed.min(stake.amount));
-        } else {
+        } else if stake.status == StakeStatus::Held {
             stake.status = StakeStatus::Waiting;
             stake.return_at = Some(now.plus(STAKE_WAITING));
         }

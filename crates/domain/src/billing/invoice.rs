@@ -210,6 +210,10 @@ pub trait Invoices: Send {
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError>;
     /// The uncollectible ones of a customer, oldest first, at most [`OVERDUE_MAX`].
     async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError>;
+    /// The uncollectible ones of a subscription, oldest first, however many.
+    async fn overdue_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
+    /// When an uncollectible one is tried again by itself.
+    async fn schedule(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>) -> Result<(), StorageError>;
     /// The open and the uncollectible ones of a subscription, oldest first.
     async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
     /// When the time begins that the latest one for this reason bills for.

@@ -152,8 +152,25 @@ pub async fn amend_subscription(ctx: &Context, mode: Mode, id: &SubscriptionId, 
     Ok(())
 }
 
+/// Lets the engine go on with a subscription that it had stopped with: somebody has looked. Nothing happens to one that was not
+/// parked.
+pub async fn unpark(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
+    let mut unit = ctx.store.begin().await?;
+    let subscription = lock(unit.as_mut(), id).await?;
+    if subscription.parked.is_some() {
+        save(unit.as_mut(), &Subscription { parked: None, updated_at: ctx.now(), ..subscription }).await?;
+        unit.commit().await?;
+    }
+    Ok(())
+}
+
 pub(super) async fn load(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     unit.subscriptions().find(id).await?.ok_or(ManageError::NotFound)
+}
+
+/// The same, and nobody else changes it until this unit of work ends.
+pub(super) async fn lock(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+    unit.subscriptions().lock(id).await?.ok_or(ManageError::NotFound)
 }
 
 /// Writes a changed subscription, if nobody else has changed it since it was read.

@@ -11,6 +11,7 @@ use crate::ledger::{Entry, Movement, Reason};
 use crate::payment::{Attempt, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, RefundStatus, Refusal, Settlement};
 use crate::shared::{EntryId, EventId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
 
 /// The network says that it happened.
 pub(super) async fn settled(
@@ -71,6 +72,10 @@ async fn paid(
     let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
     unit.intents().succeed(&intent.id, attempt.amount, &settlement.reference, &settlement.payer, wall).await?;
     let invoices = unit.invoices().find_all(&intent.invoices).await?;
+    let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    for subscription in &subscriptions {
+        unit.subscriptions().lock(subscription).await?;
+    }
     let now = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
     book(ctx, unit, attempt, intent.mode, Reason::Payment, now).await?;
     for invoice in invoices {
@@ -103,7 +108,7 @@ async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentInte
     unit.intents().mark(&intent.id, IntentStatus::RequiresAction, Some(refusal), wall).await?;
     // What a customer tried by hand changes nothing: the invoice stays as it is, and so does its schedule.
     let Some(id) = &intent.subscription_id else { return Ok(()) };
-    let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
+    let Some(mut subscription) = unit.subscriptions().lock(id).await? else { return Ok(()) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     let invoices = unit.invoices().find_all(&intent.invoices).await?;
     for invoice in invoices {

@@ -2,16 +2,16 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
-use super::manage::{load, nonce, save};
+use super::manage::{lock, nonce, save};
 use super::renew::{Lines, lines, publish_charges, read_usage};
-use super::{BillingReason, Change, ManageError, Subscription, period, time_of};
+use super::{BillingReason, Change, ManageError, Subscription, SubscriptionStatus, period, time_of};
 use crate::context::Context;
-use crate::shared::{InvoiceId, SubscriptionId};
+use crate::shared::{InvoiceId, SubscriptionId, Timestamp};
 
 /// Pauses a subscription. What it owes is still owed.
 pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let mut unit = ctx.store.begin().await?;
-    let mut subscription = load(unit.as_mut(), id).await?;
+    let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.status = subscription.status.after(Change::Pause)?;
     subscription.paused_at = Some(now);
@@ -25,16 +25,29 @@ pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, M
     super::find(ctx, id).await
 }
 
+/// The status that it was paused in. The pause is no time in which a debt grows old.
+fn go_on(subscription: &mut Subscription, now: Timestamp) -> Result<(), ManageError> {
+    let resumed = subscription.status.after(Change::Resume)?;
+    if subscription.ends_at().is_some_and(|end| end <= now) {
+        // Its end has come, and is about to be written.
+        return Err(ManageError::NotRecoverable);
+    }
+    let in_trial = subscription.index.is_none() && now < subscription.period.end;
+    subscription.status = if in_trial { SubscriptionStatus::Trialing } else { resumed };
+    let paused_at = subscription.paused_at.take().unwrap_or(now);
+    if let Some(since) = subscription.past_due_since {
+        subscription.status = subscription.status.after(Change::PaymentRefused)?;
+        subscription.past_due_since = Some(since.plus(now.since(paused_at.max(since))));
+    }
+    Ok(())
+}
+
 /// Lets a paused subscription go on. When its period is over by now, a new one begins, and is charged.
 pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let mut unit = ctx.store.begin().await?;
-    let mut subscription = load(unit.as_mut(), id).await?;
+    let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    subscription.status = subscription.status.after(Change::Resume)?;
-    if subscription.past_due_since.is_some() {
-        subscription.status = subscription.status.after(Change::PaymentRefused)?;
-    }
-    subscription.paused_at = None;
+    go_on(&mut subscription, now)?;
     subscription.updated_at = now;
     let (mut attempt, mut has_new_items) = (None, false);
     if subscription.period.end <= now {

@@ -3,7 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::credit::applied_line;
-use super::manage::{load, nonce, save};
+use super::manage::{load, lock, nonce, save};
 use super::paid::kept_lines;
 use super::plan_permission::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
@@ -186,7 +186,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
         return Ok(PlanSwitch::NeedsPermission);
     }
     let mut unit = ctx.store.begin().await?;
-    let subscription = unit.subscriptions().lock(id).await?.ok_or(ManageError::NotFound)?;
+    let subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = shown_for(order, &subscription, now)?;
     let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;

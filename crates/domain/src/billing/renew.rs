@@ -3,12 +3,12 @@
 use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::{
-    BillingError, BillingReason, Calculation, Change, ClockEvent, Credit, Due, Invoice, InvoiceItem, Period, Scope, Subscription, end,
-    period,
+    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Invoice, InvoiceItem, Period, Scope,
+    Subscription, end, period,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::Refusal;
+use crate::payment::{RailError, Refusal};
 use crate::pricing::{Price, Usage};
 use crate::shared::{Amount, AmountError, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -25,12 +25,16 @@ pub struct Round {
     /// What is to be sent now.
     pub attempts: Vec<AttemptId>,
     pub story: Vec<ClockEvent>,
+    /// Why a charge could not be written: the store's own settings of a method. What the round did stands.
+    pub trouble: Option<RailError>,
 }
 
 struct Renewal {
     subscription: Subscription,
     invoice: Invoice,
     items: Vec<InvoiceItem>,
+    /// Why nothing charges it, where it asks for something.
+    refusal: Option<Refusal>,
     charge: Option<Charge>,
     /// What earlier invoices of the period that ends asked for too much, and becomes credit.
     surplus: Option<Credit>,
@@ -41,59 +45,128 @@ struct Renewal {
 
 /// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. One that missed several periods
 /// gets an invoice for each, one in a round: it stays due until it has caught up. One that cannot be written is parked, and
-/// the others are written without it.
+/// the others are written without it: together, or one by one where nobody knows which it is.
 pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
+    let (mut whole, mut size) = (Round::default(), limit);
     for _ in 0..limit {
-        match renew_batch(ctx, scope, now, limit).await {
+        match renew_batch(ctx, scope, now, size).await {
+            Ok(round) if size == limit => return Ok(round),
+            Ok(round) if round.due == 0 => break,
+            Ok(round) => whole.add(round),
             Err(BillingError::Unwritable { subscription, reason }) => {
                 let mut unit = ctx.store.begin().await?;
-                let poison = unit.subscriptions().find(&subscription).await?.ok_or(BillingError::Orphan)?;
+                let poison = unit.subscriptions().lock(&subscription).await?.ok_or(BillingError::Orphan)?;
                 park(unit.as_mut(), poison, reason, now).await?;
                 unit.commit().await?;
+                whole.due += 1;
             }
-            done => return done,
+            Err(error) if size > 1 && is_somebodys_own(&error) => size = 1,
+            Err(error) => return Err(error),
         }
     }
-    Ok(Round::default())
+    Ok(whole)
+}
+
+impl Round {
+    fn add(&mut self, other: Self) {
+        self.due += other.due;
+        self.attempts.extend(other.attempts);
+        self.story.extend(other.story);
+        self.trouble = self.trouble.take().or(other.trouble);
+    }
+}
+
+/// Whether an error comes from what one subscription is, and not from the database or from somebody who was faster.
+fn is_somebodys_own(error: &BillingError) -> bool {
+    match error {
+        BillingError::Orphan | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
+        BillingError::Storage(error) => matches!(error, StorageError::Corrupt { .. } | StorageError::Duplicate(_)),
+        BillingError::Contended | BillingError::Unwritable { .. } => false,
+    }
 }
 
 async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let due = unit.subscriptions().lock_due(scope, now, limit).await?;
-    let mut round = Round { due: due.len(), ..Round::default() };
     if due.is_empty() {
-        return Ok(round);
+        // Rows that could not be read were parked.
+        unit.commit().await?;
+        return Ok(Round::default());
     }
-    let mut book = Book::read(unit.as_mut(), &due).await?;
-    let used = read_usage(unit.as_mut(), &book, &due).await?;
-    let mut renewals = Vec::with_capacity(due.len());
+    let alone = if let [one] = due.as_slice() { Some(one.id.clone()) } else { None };
+    match (write_due(ctx, unit.as_mut(), scope, now, due).await, alone) {
+        (Ok(round), _) => {
+            unit.commit().await?;
+            Ok(round)
+        }
+        (Err(error), Some(subscription)) if is_somebodys_own(&error) => {
+            Err(BillingError::Unwritable { subscription, reason: error.to_string() })
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+async fn write_due(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    scope: &Scope,
+    now: Timestamp,
+    due: Vec<Subscription>,
+) -> Result<Round, BillingError> {
+    let mut round = Round { due: due.len(), ..Round::default() };
+    let mut book = Book::read(unit, &due).await?;
+    let used = read_usage(unit, &book, &due).await?;
+    let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
+        let subscription = heal(unit, subscription, now).await?;
         match subscription.due(now) {
             Due::Renew => match renewal(ctx, &mut book, &used, subscription.clone(), nonce) {
-                Ok(renewal) => renewals.push(renewal),
-                Err(reason) => park(unit.as_mut(), subscription, reason, now).await?,
+                Ok((renewal, trouble)) => {
+                    renewals.push(renewal);
+                    round.trouble = round.trouble.take().or(trouble);
+                }
+                Err(reason) => park(unit, subscription, reason, now).await?,
             },
+            due => others.push((nonce, due, subscription)),
+        }
+    }
+    // Credit comes before numbers, and ends take both.
+    if others.iter().any(|(_, due, _)| matches!(due, Due::End(_))) {
+        let subscriptions = renewals.iter().map(|renewal| &renewal.subscription).chain(others.iter().map(|(_, _, other)| other));
+        let customers: Vec<_> = subscriptions.map(|one| one.customer_id.clone()).collect();
+        unit.credits().hold(&customers).await?;
+    }
+    move_credits(ctx, unit, &renewals).await?;
+    for (nonce, due, subscription) in others {
+        match due {
             Due::End(reason) => {
-                let ended = end::write(ctx, unit.as_mut(), &mut book, &used, subscription, reason, nonce, now).await?;
+                let ended = end::write(ctx, unit, &mut book, &used, subscription, reason, nonce, now).await?;
                 round.attempts.extend(ended.attempts);
                 round.story.push(ended.event);
             }
             Due::ReturnStake => {
-                let ended = end::return_stake(ctx, unit.as_mut(), &book, subscription, nonce, now).await?;
+                let ended = end::return_stake(ctx, unit, &book, subscription, nonce, now).await?;
                 round.attempts.extend(ended.attempts);
                 round.story.push(ended.event);
             }
-            Due::Nothing => {
+            Due::Renew | Due::Nothing => {
                 unit.subscriptions().update(&subscription).await?;
             }
         }
     }
-    write(ctx, unit.as_mut(), renewals, &mut round).await?;
+    write(ctx, unit, renewals, &mut round).await?;
     if *scope == Scope::Wall {
-        publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
+        publish_charges(ctx, unit, &round.attempts).await?;
     }
-    unit.commit().await?;
     Ok(round)
+}
+
+/// Nobody is given up for a debt that is paid.
+async fn heal(unit: &mut dyn UnitOfWork, subscription: Subscription, now: Timestamp) -> Result<Subscription, BillingError> {
+    if subscription.due(now) != Due::End(CancelReason::PaymentFailed) || !unit.invoices().overdue_of(&subscription.id).await?.is_empty() {
+        return Ok(subscription);
+    }
+    Ok(subscription.healed(now))
 }
 
 /// Nonces of one round begin here and count up: milliseconds, and twelve random bits below, so that rounds of the same
@@ -142,14 +215,15 @@ async fn park(unit: &mut dyn UnitOfWork, subscription: Subscription, reason: Str
     Ok(())
 }
 
-/// The next period: licensed items are billed ahead for it, metered ones for what was used in the one that ends.
+/// The next period: licensed items are billed ahead for it, metered ones for what was used in the one that ends. Told beside it is
+/// why its charge could not be signed.
 fn renewal(
     ctx: &Context,
     book: &mut Book,
     used: &HashMap<SubscriptionItemId, u64>,
     before: Subscription,
     nonce: u64,
-) -> Result<Renewal, String> {
+) -> Result<(Renewal, Option<RailError>), String> {
     let index = before.index.map_or(0, |index| index.saturating_add(1));
     let next = period(&before.cycle, before.anchor, index).map_err(|error| error.to_string())?;
     // Bills are written as of the moment the period begins, however late the round is.
@@ -167,11 +241,19 @@ fn renewal(
     let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
     let mut subscription = Subscription { status, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
     let has_new_items = subscription.enter(index, next);
-    let charge = match total.is_zero() {
-        true => None,
-        false => book.charge(ctx, &subscription, &invoice, nonce).map_err(|error| error.to_string())?,
+    let refusal = |code: &str, message: &str| Some(Refusal { code: code.to_owned(), message: message.to_owned() });
+    let (charge, refusal, trouble) = match total.is_zero() {
+        true => (None, None, None),
+        false => match book.charge(ctx, &subscription, &invoice, nonce) {
+            // Nothing permits a charge: the customer has to pay by hand.
+            Ok(None) => (None, refusal("no_mandate", "No payment method is on file"), None),
+            Ok(charge) => (charge, None, None),
+            // No fault of the subscription's: it is charged in the days to come, as after any refusal.
+            Err(BillingError::Rail(error)) => (None, refusal("not_sent", "Sorry, something went wrong."), Some(error)),
+            Err(error) => return Err(error.to_string()),
+        },
     };
-    Ok(Renewal { subscription, invoice, items, charge, surplus, credit, has_new_items })
+    Ok((Renewal { subscription, invoice, items, refusal, charge, surplus, credit, has_new_items }, trouble))
 }
 
 /// What is billed.
@@ -231,7 +313,6 @@ pub(super) fn lines(
 
 /// Everything of a round that was renewed. Numbers come late: whoever else writes invoices of the mode waits from there on.
 async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renewal>, round: &mut Round) -> Result<(), BillingError> {
-    move_credits(ctx, unit, &renewals).await?;
     for mode in MODES {
         let count = renewals.iter().filter(|renewal| renewal.invoice.mode == mode).count();
         if count == 0 {
@@ -243,22 +324,19 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
             renewal.invoice.number = Some(number);
         }
     }
-    for Renewal { mut subscription, mut invoice, items, charge, has_new_items, .. } in renewals {
+    for Renewal { mut subscription, mut invoice, items, refusal, charge, has_new_items, .. } in renewals {
         let at = invoice.created_at;
         let what = if subscription.index == Some(0) { "trial_ended" } else { "renewed" };
         round.story.push(ClockEvent { at, what: what.to_owned(), subject: subscription.id.to_string() });
         if let Some(charge) = &charge {
             invoice.intent_id = Some(charge.intent.id.clone());
         }
-        let owes = charge.is_none() && !invoice.total.is_zero();
         let written = unit.invoices().insert_final(&invoice, &items).await;
         if let Err(StorageError::Duplicate(reason)) = written {
             return Err(BillingError::Unwritable { subscription: subscription.id, reason });
         }
         written?;
-        if owes {
-            // Nothing permits a charge: the customer has to pay by hand.
-            let refusal = Refusal { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };
+        if let Some(refusal) = refusal {
             super::debt::refuse(ctx, unit, &invoice, &mut subscription, &refusal, at).await?;
         }
         unit.subscriptions().update(&subscription).await?;

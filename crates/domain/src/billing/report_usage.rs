@@ -38,6 +38,13 @@ async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemI
     }
 }
 
+/// Whether what was used at `at` stands on an invoice that is yet to come: of this period, or of one that begins as soon as the
+/// engine comes to it.
+fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
+    let ends = [subscription.ends_at(), subscription.gives_up_at()].into_iter().flatten().any(|end| end <= subscription.period.end);
+    subscription.period.contains(at) || (at >= subscription.period.end && !ends)
+}
+
 /// Writes a record, once for each identifier: a second one answers the first.
 pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, ManageError> {
     check_count("quantity", report.quantity, USAGE_MAX)?;
@@ -45,16 +52,19 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
     let identifier = check_text("identifier", identifier, IDENTIFIER_MAX)?;
     let mut unit = ctx.store.begin().await?;
-    let (mut subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
+    let (subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
     // One that was counted already stays counted, however late it comes again.
     let known = unit.usage().find(&report.item, &identifier).await?;
     if let Some(known) = known {
         return Ok(known);
     }
-    if subscription.billing_threshold.is_some() {
-        // Reports that are reckoned come one after the other, so that one of them sees that the threshold is reached.
-        subscription = unit.subscriptions().lock(&subscription.id).await?.ok_or(ManageError::NotFound)?;
-    }
+    // A renewal that has read what was used must not end its period beside this; reports that are reckoned come one after the
+    // other, so that one of them sees that the threshold is reached.
+    let held = match subscription.billing_threshold {
+        Some(_) => unit.subscriptions().lock(&subscription.id).await?,
+        None => unit.subscriptions().hold(&subscription.id).await?,
+    };
+    let subscription = held.ok_or(ManageError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     // Whoever reports in whole seconds means the part of the second that is in the period.
     let from = subscription.items.iter().find(|item| item.id == report.item).map(|item| item.counts_from(&subscription.period));
@@ -64,7 +74,7 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
         _ => told,
     };
     let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
-    if !runs || told > now || !subscription.period.contains(at) || from.is_none_or(|from| at < from) {
+    if !runs || told > now || !is_billable(&subscription, at) || from.is_none_or(|from| at < from) {
         return Err(ManageError::UsageOutOfPeriod);
     }
     let record =
@@ -72,7 +82,11 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     if !unit.usage().insert(&record).await? {
         return Err(ManageError::Contended);
     }
-    let charge = bill_when_reached(ctx, unit.as_mut(), subscription, now).await?;
+    let charge = match subscription.period.contains(at) {
+        true => bill_when_reached(ctx, unit.as_mut(), subscription, now).await?,
+        // Its period begins yet.
+        false => None,
+    };
     publish_charges(ctx, unit.as_mut(), charge.as_slice()).await?;
     unit.commit().await?;
     Ok(record)

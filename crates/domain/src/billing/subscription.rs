@@ -147,6 +147,8 @@ pub enum CancelReason {
     CancellationByStore,
     /// It owed for too long.
     PaymentFailed,
+    /// The wallet took the stake back that it stands on.
+    StakeRevoked,
 }
 
 impl CancelReason {
@@ -156,12 +158,14 @@ impl CancelReason {
             Self::CancellationRequested => "cancellation_requested",
             Self::CancellationByStore => "cancellation_by_store",
             Self::PaymentFailed => "payment_failed",
+            Self::StakeRevoked => "stake_revoked",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::CancellationRequested, Self::CancellationByStore, Self::PaymentFailed].into_iter().find(|reason| reason.name() == name)
+        let all = [Self::CancellationRequested, Self::CancellationByStore, Self::PaymentFailed, Self::StakeRevoked];
+        all.into_iter().find(|reason| reason.name() == name)
     }
 }
 
@@ -350,7 +354,8 @@ impl Subscription {
         changed
     }
 
-    /// What is to be done now. An end that was asked for comes before the renewal of the same moment.
+    /// What is to be done now: what fell due first, however late the round is. Of the same moment, an end that was asked for comes
+    /// before one for a debt, and both before the renewal.
     #[must_use]
     pub fn due(&self, now: Timestamp) -> Due {
         let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
@@ -359,11 +364,22 @@ impl Subscription {
             SubscriptionStatus::Canceled => Due::Nothing,
             SubscriptionStatus::Paused if has_come(self.cancel_at) => self.requested_end(),
             SubscriptionStatus::Paused => Due::Nothing,
-            _ if has_come(self.ends_at()) => self.requested_end(),
-            _ if has_come(self.gives_up_at()) => Due::End(CancelReason::PaymentFailed),
-            _ if self.period.end <= now => Due::Renew,
-            _ => Due::Nothing,
+            _ => {
+                let turns = [
+                    (self.ends_at(), self.requested_end()),
+                    (self.gives_up_at(), Due::End(CancelReason::PaymentFailed)),
+                    (Some(self.period.end), Due::Renew),
+                ];
+                let come = turns.into_iter().filter_map(|(at, due)| at.filter(|at| *at <= now).map(|at| (at, due)));
+                come.min_by_key(|(at, _)| *at).map_or(Due::Nothing, |(_, due)| due)
+            }
         }
+    }
+
+    /// Nothing of it is overdue any more.
+    pub(super) fn healed(self, now: Timestamp) -> Self {
+        let status = self.status.after(Change::DebtPaid).unwrap_or(self.status);
+        Self { status, past_due_since: None, updated_at: now, ..self }
     }
 
     fn requested_end(&self) -> Due {
@@ -385,6 +401,9 @@ pub struct SubscriptionFilter {
 pub trait Subscriptions: Send {
     async fn insert(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn find(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
+    /// The same, and nobody else changes it until this unit of work ends. Whoever changes a subscription's invoices, its customer's
+    /// credit or the series of numbers holds the subscription first, then takes the others in this order.
+    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
     async fn find_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError>;
     /// Writes a changed subscription if it still has the version that was read, and counts the version up; `due_at` becomes
     /// [`Subscription::next_due`]. False: somebody was faster.
@@ -392,14 +411,17 @@ pub trait Subscriptions: Send {
     /// Writes the items as they are now: what they cost, how many there are, and what of them is billed.
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError>;
-    /// Those that are due, earliest first, locked for this unit of work; another one skips them.
+    /// Those that are due, earliest first, locked for this unit of work; another one skips them. A row that cannot be read is
+    /// parked and left out.
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
+    /// Those that have not ended and hold a stake that nobody has looked at since `before`: it is looked at now.
+    async fn claim_staked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
     /// When the next one of a clock is due.
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
     /// The one an item belongs to.
     async fn of_item(&mut self, item: &SubscriptionItemId) -> Result<Option<Subscription>, StorageError>;
-    /// One that is about to be changed: whoever else changes it waits for this unit of work.
-    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
+    /// As by [`Subscriptions::lock`], but several may hold it so at once.
+    async fn hold(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
     /// Those of a customer that have not ended.
     async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError>;
 }

@@ -40,26 +40,13 @@ pub struct UsageRecord {
     pub created_at: Timestamp,
 }
 
-/// What records of one span amount to, in the order of their times. A sum that is set anew counts on from there.
-#[must_use]
-pub fn total_usage(records: &[UsageRecord], aggregate: Aggregate) -> u64 {
-    let sum = |total: u64, record: &UsageRecord| match record.action {
-        UsageAction::Increment => total.saturating_add(record.quantity),
-        UsageAction::Set => record.quantity,
-    };
-    match aggregate {
-        Aggregate::Sum => records.iter().fold(0, sum),
-        Aggregate::Last => records.last().map_or(0, |record| record.quantity),
-        Aggregate::Max => records.iter().map(|record| record.quantity).max().unwrap_or(0),
-    }
-}
-
 #[async_trait]
 pub trait UsageRecords: Send {
     /// Writes a record. False when the item has one with this identifier, which stays as it is.
     async fn insert(&mut self, record: &UsageRecord) -> Result<bool, StorageError>;
     async fn find(&mut self, item: &SubscriptionItemId, identifier: &str) -> Result<Option<UsageRecord>, StorageError>;
-    /// What an item was used from `from` (included) to `to` (excluded).
+    /// What an item was used from `from` (included) to `to` (excluded), in the order of the records' times. A sum that is set anew
+    /// counts on from there.
     async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError>;
     /// Newest first.
     async fn of_item(&mut self, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, StorageError>;

@@ -49,32 +49,45 @@ pub fn reckon(
     let due = Due { now: Amount::sum(amounts.iter().copied())?, renew };
     let (minimum, threshold) = terms.amounts(currency.decimals)?;
     let stake = if recurs && by_wallet && !terms.no_stake { stake(threshold, minimum, renew) } else { Amount::ZERO };
-    Ok(Order { parts: parts(&cart, &amounts)?, amounts, due, stake, threshold, trial_end })
+    Ok(Order { parts: parts(sold, &amounts)?, amounts, due, stake, threshold, trial_end })
 }
 
 fn cart_item<'a>(item: &LineItem, price: &'a Price) -> CartItem<'a> {
     CartItem { price, quantity: item.quantity, custom_amount: item.custom_amount }
 }
 
-fn parts(cart: &[CartItem<'_>], amounts: &[Amount]) -> Result<Vec<Part>, CartError> {
-    let mut parts: Vec<Part> = Vec::new();
-    for (place, item) in cart.iter().enumerate() {
-        let Some(recurring) = &item.price.recurring else { continue };
+fn parts(sold: &[(Price, Product)], amounts: &[Amount]) -> Result<Vec<Part>, CartError> {
+    let part = |Rhythm { cycle, items }: Rhythm| {
+        let now = Amount::sum(items.iter().map(|place| amounts[*place]))?;
+        Ok(Part { cycle, items, now })
+    };
+    rhythms(sold).into_iter().map(part).collect()
+}
+
+/// What a [`Part`] is before anything is reckoned.
+#[derive(Debug)]
+pub(super) struct Rhythm {
+    pub cycle: Option<Cycle>,
+    pub items: Vec<usize>,
+}
+
+/// How items split into subscriptions: at least one.
+pub(super) fn rhythms(sold: &[(Price, Product)]) -> Vec<Rhythm> {
+    let mut parts: Vec<Rhythm> = Vec::new();
+    for (place, (price, _)) in sold.iter().enumerate() {
+        let Some(recurring) = &price.recurring else { continue };
         match parts.iter_mut().find(|part| part.cycle == Some(recurring.cycle)) {
             Some(part) => part.items.push(place),
-            None => parts.push(Part { cycle: Some(recurring.cycle), items: vec![place], now: Amount::ZERO }),
+            None => parts.push(Rhythm { cycle: Some(recurring.cycle), items: vec![place] }),
         }
     }
     if parts.is_empty() {
-        parts.push(Part { cycle: None, items: Vec::new(), now: Amount::ZERO });
+        parts.push(Rhythm { cycle: None, items: Vec::new() });
     }
-    let once = cart.iter().enumerate().filter(|(_, item)| !item.price.is_recurring()).map(|(place, _)| place);
+    let once = sold.iter().enumerate().filter(|(_, (price, _))| !price.is_recurring()).map(|(place, _)| place);
     parts[0].items.extend(once);
     parts[0].items.sort_unstable();
-    for part in &mut parts {
-        part.now = Amount::sum(part.items.iter().map(|place| amounts[*place]))?;
-    }
-    Ok(parts)
+    parts
 }
 
 #[cfg(test)]

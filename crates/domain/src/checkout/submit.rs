@@ -470,8 +470,14 @@ async fn find_method(
     Ok((method, currency))
 }
 
-/// Prices and products of the items, in their order.
+/// Prices and products of the items, in their order; all of them on sale.
 pub(super) async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
+    let sold = load_sold(unit, session).await?;
+    if sold.iter().all(|(price, product)| price.active && product.active) { Ok(sold) } else { Err(SubmitError::Misconfigured) }
+}
+
+/// The same, whether they are on sale still or not.
+pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let mut prices = unit.prices().find_all(&ids).await?;
     prices.sort_by_key(|price| ids.iter().position(|id| *id == price.id));
@@ -482,7 +488,7 @@ pub(super) async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> 
     let products = unit.products().find_all(&ids).await?;
     let with_product = |price: Price| {
         let product = products.iter().find(|product| product.id == price.product_id)?.clone();
-        (price.active && product.active).then_some((price, product))
+        Some((price, product))
     };
     prices.into_iter().map(with_product).collect::<Option<_>>().ok_or(SubmitError::Misconfigured)
 }

@@ -1,8 +1,9 @@
 //! The subscriptions that a completed session begins, and their first invoices.
 
+use super::order::{Rhythm, rhythms};
 use super::settle::SettleError;
-use super::submit::load_items;
-use super::{LineItem, Part, Session, SessionMode, reckon};
+use super::submit::load_sold;
+use super::{LineItem, Part, Session, SessionMode};
 use crate::billing::{
     self, BillingReason, Calculation, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
     SubscriptionStatus, Threshold, period, time_of,
@@ -26,13 +27,13 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
     let drafts = unit.invoices().find_all(&intent.invoices).await?;
     let method = unit.methods().find(method).await?.ok_or(SettleError::Orphan)?;
     let currency = unit.methods().find_currency(&session.currency_id).await?.ok_or(SettleError::Orphan)?;
-    let sold = load_items(unit, session).await.map_err(|_| SettleError::Orphan)?;
-    let by_wallet = !method.kind.is_card();
-    let order = reckon((session.kind, &session.terms), &session.items, &sold, &currency, by_wallet, now);
-    let order = order.map_err(|_| SettleError::Orphan)?;
+    // What was bought was reckoned at submit, and is paid: neither a price in this currency nor an active product is needed any more.
+    let sold = load_sold(unit, session).await.map_err(|_| SettleError::Orphan)?;
+    let (_, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettleError::Orphan)?;
     // A trial was promised at submit: it is not taken back because the day that it ends has come meanwhile.
-    let trial_end = session.trial_end.map(|promised| order.trial_end.unwrap_or_else(|| promised.max(now.plus(Duration::from_secs(1)))));
-    for (place, (id, part)) in session.subscription_ids.iter().zip(&order.parts).enumerate() {
+    let anew = session.terms.trial.end_at(now, &currency.id);
+    let trial_end = session.trial_end.map(|promised| anew.unwrap_or_else(|| promised.max(now.plus(Duration::from_secs(1)))));
+    for (place, (id, part)) in session.subscription_ids.iter().zip(&rhythms(&sold)).enumerate() {
         let draft = drafts.iter().find(|draft| intent.invoices.get(place) == Some(&draft.id)).ok_or(SettleError::Orphan)?;
         let cycle = part.cycle.ok_or(SettleError::Orphan)?;
         let (span, index, anchor) = first_period(&cycle, trial_end, now)?;
@@ -65,8 +66,8 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             past_due_since: None,
             paused_at: None,
             days_until_cancel: session.terms.days_until_cancel.unwrap_or(ctx.policy.days_until_cancel),
-            billing_threshold: (!order.threshold.is_zero())
-                .then_some(Threshold { amount: order.threshold, resets_anchor: session.terms.resets_anchor }),
+            billing_threshold: (!threshold.is_zero())
+                .then_some(Threshold { amount: threshold, resets_anchor: session.terms.resets_anchor }),
             stake,
             latest_invoice_id: Some(draft.id.clone()),
             clock_id: clock_id.clone(),
@@ -107,7 +108,7 @@ fn first_period(cycle: &Cycle, trial_end: Option<Timestamp>, now: Timestamp) -> 
     }
 }
 
-fn recurring_items(ctx: &Context, session: &Session, part: &Part, sold: &[(Price, Product)], now: Timestamp) -> Vec<SubscriptionItem> {
+fn recurring_items(ctx: &Context, session: &Session, part: &Rhythm, sold: &[(Price, Product)], now: Timestamp) -> Vec<SubscriptionItem> {
     let recurring = part.items.iter().filter(|place| sold[**place].0.is_recurring());
     recurring
         .map(|place| SubscriptionItem {

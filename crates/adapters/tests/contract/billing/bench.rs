@@ -2,14 +2,14 @@
 
 use crate::catalogue::{price, product};
 use crate::ledger::bench::{Bench, UNIT};
-use crate::till::{customer, id, store};
+use crate::till::{customer, id, invoice, store};
 use async_trait::async_trait;
-use souk_adapters::persistence::{Database, SqlCustomers, SqlPrices, SqlProducts};
+use souk_adapters::persistence::{Database, Sql, SqlCustomers, SqlPrices, SqlProducts};
 use souk_adapters::testing::{SeededRandom, TestDatabase};
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    self, BillingPolicy, Invoice, InvoiceFilter, InvoiceStatus, Period, Scope, Stake, StakeStatus, Subscription, SubscriptionItem,
-    SubscriptionStatus, period,
+    self, BillingPolicy, BillingReason, Invoice, InvoiceFilter, InvoiceStatus, Period, Scope, Stake, StakeStatus, Subscription,
+    SubscriptionItem, SubscriptionStatus, period,
 };
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
@@ -20,6 +20,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+pub const HOUR: Duration = Duration::from_secs(3_600);
+
+pub const HOURLY: Recurring =
+    Recurring { cycle: Cycle { interval: Interval::Hour, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed };
 
 pub const MONTHLY: Recurring =
     Recurring { cycle: Cycle { interval: Interval::Month, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed };
@@ -166,6 +171,59 @@ impl Billing {
         let round = billing::retry_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("retries");
         billing::charge(&self.ctx, &round.attempts).await.expect("charges");
         round.attempts.len()
+    }
+
+    /// Waits until something else is kept waiting by a lock of PostgreSQL's, so many at once, or `done` says so. On SQLite whoever
+    /// writes waits from the beginning.
+    pub async fn until_kept_waiting(&self, count: u64, done: impl Fn() -> bool) {
+        let select = Sql {
+            sqlite: "SELECT 1000 AS n",
+            postgres: "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        };
+        let mut session = self.database.read().await.expect("reads");
+        loop {
+            let waiting: u64 = session.query_each(select).one().await.expect("counts").get("n").expect("a number");
+            if waiting >= count || done() {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Runs a statement that no port has.
+    pub async fn write(&self, sql: &'static str) {
+        let mut session = self.database.begin().await.expect("begins");
+        session.query(sql).execute().await.expect("writes");
+        session.commit().await.expect("commits");
+    }
+
+    /// An invoice that was refused.
+    pub fn debt(&self, name: &str, of: &Subscription, number: u64, total: Amount) -> Invoice {
+        let period = Period { start: self.start.minus(DAY * (number as u32)), end: self.start };
+        Invoice {
+            id: id(name),
+            mode: Mode::Test,
+            number: Some(number),
+            status: InvoiceStatus::Uncollectible,
+            reason: BillingReason::SubscriptionCycle,
+            currency_id: of.currency_id.clone(),
+            method_id: of.method_id.clone(),
+            session_id: None,
+            subscription_id: Some(of.id.clone()),
+            period: Some(period),
+            intent_id: None,
+            total,
+            finalized_at: Some(self.start),
+            created_at: self.start,
+            updated_at: self.start,
+            ..invoice(name)
+        }
+    }
+
+    pub async fn insert_invoice(&self, invoice: &Invoice) {
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        unit.invoices().insert_final(invoice, &[]).await.expect("inserts");
+        unit.commit().await.expect("commits");
     }
 
     /// The same, before anything is sent.

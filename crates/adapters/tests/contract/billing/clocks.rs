@@ -3,7 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::till::id;
 use souk_adapters::on_both;
-use souk_domain::billing::{self, AdvanceError, InvoiceStatus, Scope, Subscription, SubscriptionStatus, TestClock};
+use souk_domain::billing::{self, AdvanceError, InvoiceStatus, Scope, Subscription, SubscriptionStatus, TestClock, Tick};
 use souk_domain::shared::{ClockId, Timestamp};
 use std::time::Duration;
 
@@ -90,5 +90,34 @@ on_both! {
         assert!(matches!(aim(billing.start.plus(Duration::from_secs(3 * 366 * 86_400))).await, Err(AdvanceError::BadTarget)));
         aim(billing.start.plus(DAY)).await.expect("aims");
         assert!(matches!(aim(billing.start.plus(DAY * 2)).await, Err(AdvanceError::UnderWay)));
+    }
+
+    async fn a_clock_takes_along_what_is_paused_and_what_is_owed_without_a_schedule(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let one = billing.subscription("sub_1", &price, DAY * 29);
+        billing.insert(&one).await;
+        billing::pause(&billing.ctx, &one.id).await.expect("pauses");
+        billing.insert_invoice(&billing.debt("in_1", &one, 1, souk_domain::shared::Amount::new(9))).await;
+        let made = billing::create_clock(&billing.ctx, souk_domain::shared::Mode::Test, &one.customer_id, "A year").await.expect("makes");
+        assert_eq!(billing.find("sub_1").await.clock_id.as_ref(), Some(&made.id));
+        assert_eq!(billing.invoices().await[0].clock_id.as_ref(), Some(&made.id));
+        billing::resume(&billing.ctx, &one.id).await.expect("goes on");
+        billing.wait(DAY * 9);
+        assert_eq!(billing.round().await, 0, "it lives by its own time");
+    }
+
+    async fn whoever_took_too_long_with_a_clock_writes_nothing_any_more(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let clock = clock(&billing).await;
+        billing::aim_clock(&billing.ctx, &clock, billing.start.plus(DAY)).await.expect("aims");
+        let (one, other) = (billing.start.plus(Duration::from_secs(1)), billing.start.plus(Duration::from_secs(90)));
+        let tick = Tick { now: billing.start.plus(DAY), story: &[], arrived: true };
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        assert!(unit.clocks().claim(&clock, billing.start, one).await.expect("claims"));
+        assert!(unit.clocks().claim(&clock, one, other).await.expect("claims"), "the first has been silent for long");
+        assert!(!unit.clocks().tick(&clock, &tick, one, other).await.expect("answers"));
+        assert!(unit.clocks().tick(&clock, &tick, other, other).await.expect("answers"));
+        unit.commit().await.expect("commits");
     }
 }

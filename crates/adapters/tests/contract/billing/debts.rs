@@ -2,9 +2,10 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
+use crate::till::{id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{CancelReason, InvoiceStatus, STAKE_WAITING, SubscriptionStatus};
-use souk_domain::payment::{Mandate, MandateStatus};
+use souk_domain::payment::{Attempt, AttemptStatus, Mandate, MandateStatus};
 use souk_domain::shared::Amount;
 
 on_both! {
@@ -38,7 +39,7 @@ on_both! {
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let mandate = unit.mandates().find(&crate::till::id("man_1")).await.expect("reads").expect("stands");
+        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         unit.mandates().put(&Mandate { status: MandateStatus::Ended, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.round().await;
@@ -82,5 +83,60 @@ on_both! {
         billing.wait(STAKE_WAITING);
         billing.round().await;
         assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 0), 300), "the rest goes back");
+    }
+
+    async fn a_day_of_the_schedule_on_which_nothing_can_be_charged_is_not_the_last(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        billing.round().await;
+        let debt = billing.invoices().await[0].clone();
+        // The customer's own transfer is on its way on day 1, and is refused.
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let own = Attempt {
+            method_id: debt.method_id.clone(),
+            currency_id: debt.currency_id.clone(),
+            session_id: None,
+            check_at: billing.start.plus(DAY * 9),
+            ..wallet_attempt("att_own", "pi_own", "0x0")
+        };
+        unit.attempts().insert(&own, std::slice::from_ref(&debt.id)).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        billing.wait(DAY);
+        assert_eq!(billing.retry().await, 0);
+        assert_eq!(billing.invoices().await[0].retry_at, Some(billing.start.plus(DAY * 3)));
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().finish(&own.id, AttemptStatus::Refused, None, billing.ctx.now()).await.expect("finishes");
+        // On day 3 there is no permission; on day 5 there is one again.
+        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        unit.mandates().put(&Mandate { status: MandateStatus::Ended, ..mandate.clone() }).await.expect("writes");
+        unit.commit().await.expect("commits");
+        billing.wait(DAY * 2);
+        assert_eq!(billing.retry().await, 0);
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.mandates().put(&mandate).await.expect("writes");
+        unit.commit().await.expect("commits");
+        billing.networks.faucet().await;
+        billing.wait(DAY * 2);
+        assert_eq!(billing.retry().await, 1);
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
+    }
+
+    async fn a_hundred_debts_of_one_subscription_do_not_hide_those_of_another(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let (one, other) = (billing.subscription("sub_1", &price, DAY), billing.subscription("sub_2", &price, DAY));
+        billing.insert(&one).await;
+        billing.insert(&other).await;
+        for number in 1..=100 {
+            billing.insert_invoice(&billing.debt(&format!("in_1{number:03}"), &one, number, Amount::new(9))).await;
+        }
+        billing.insert_invoice(&billing.debt("in_2", &other, 101, Amount::new(9))).await;
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        assert_eq!(unit.invoices().overdue_of(&one.id).await.expect("reads").len(), 100);
+        let owed: Vec<_> = unit.invoices().overdue_of(&other.id).await.expect("reads").into_iter().map(|debt| debt.id).collect();
+        assert_eq!(owed, [id("in_2")]);
+        let owed = souk_domain::billing::overdue_of(unit.as_mut(), &id("cus_1"), Some(&other.id)).await.expect("reads");
+        assert_eq!(owed.invoices.len(), 1);
     }
 }

@@ -1,8 +1,13 @@
 //! Subscriptions end when that was asked for, and deposits go back.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use crate::ledger::stakes::revoke;
+use crate::till::all_at_once;
 use souk_adapters::on_both;
-use souk_domain::billing::{BillingReason, InvoiceStatus, STAKE_WAITING, StakeStatus, Subscription, SubscriptionStatus};
+use souk_domain::billing::{
+    self, BillingReason, CancelReason, InvoiceStatus, STAKE_WAITING, StakeStatus, Subscription, SubscriptionStatus,
+};
+use souk_domain::payment::Outcome;
 
 on_both! {
     async fn an_end_that_was_asked_for_comes_instead_of_the_renewal(db: &TestDatabase) {
@@ -32,5 +37,50 @@ on_both! {
         let invoices = billing.invoices().await;
         assert_eq!((invoices[0].reason, invoices[0].status), (BillingReason::ReturnStake, InvoiceStatus::Paid));
         assert_eq!((billing.income().await, billing.round().await), (0, 0));
+    }
+
+    async fn a_stake_that_its_owner_revokes_ends_the_subscription_with_its_period(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.stake(&one, 50).await);
+        billing.insert(&one).await;
+        assert!(matches!(billing.networks.stake("sub_2", 50, 10).await, Outcome::Settled(_)));
+        billing.insert(&Subscription { stake: one.stake.clone(), ..billing.subscription("sub_2", &price, DAY) }).await;
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 2);
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Held);
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", 50)).await.0, "OK");
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 0, "each comes up again after five minutes");
+        billing.wait(billing::STAKE_LOOK);
+        let looks = all_at_once(db, 3, |_, _| {
+            let ctx = billing.ctx.clone();
+            async move { billing::follow_stakes(&ctx, 9).await.expect("looks") }
+        });
+        assert_eq!(looks.await.iter().sum::<usize>(), 2);
+        let revoked = billing.find("sub_1").await;
+        assert_eq!((revoked.cancel_at_period_end, revoked.stake.as_ref().expect("a deposit").status), (true, StakeStatus::Revoked));
+        assert_eq!(revoked.cancellation.as_ref().expect("a reason").reason, CancelReason::StakeRevoked);
+        assert!(revoked.is_recoverable(), "a new stake lets it go on");
+        let other = billing.find("sub_2").await;
+        assert_eq!((other.cancel_at_period_end, other.stake.expect("a deposit").status), (false, StakeStatus::Held));
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
+    }
+
+    async fn a_debt_is_taken_from_a_revoked_stake_while_it_is_there(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 700, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY * 30);
+        one.stake = Some(billing.stake(&one, 800).await);
+        billing.insert(&one).await;
+        billing.round().await;
+        billing.wait(DAY * 14);
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", 800)).await.0, "OK");
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+        billing.wait(DAY);
+        billing.round().await;
+        assert_eq!(billing.networks.earned().await, 700);
     }
 }

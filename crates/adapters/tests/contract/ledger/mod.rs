@@ -5,5 +5,5 @@ mod hostile;
 mod mandates;
 mod payments;
 mod recorded;
-mod stakes;
+pub mod stakes;
 mod wire;

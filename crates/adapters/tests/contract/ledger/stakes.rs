@@ -21,7 +21,7 @@ fn taken(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransf
     bench.signed_errand(Errand::Slash { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
 }
 
-fn revoke(bench: &Bench, subject: &str, tokens: u128) -> RevokeStakeTx {
+pub fn revoke(bench: &Bench, subject: &str, tokens: u128) -> RevokeStakeTx {
     let tokens = vec![TokenInput { address: token().to_string(), value: (tokens * UNIT).to_string() }];
     let outputs = vec![TransactionInput { owner: bench.wallet.did().to_string(), tokens, assets: Vec::new() }];
     RevokeStakeTx { address: address(bench, subject), outputs, data: None }

@@ -153,6 +153,19 @@ impl ManageApi {
         show(&app, &id).await
     }
 
+    /// Let the engine go on with a subscription that it had stopped with (`parked`), after its cause was mended.
+    #[oai(path = "/:id/unpark", method = "put")]
+    async fn unpark(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<SubscriptionModel>, Problem> {
+        let id = of_store(&app, writes, &id).await?;
+        billing::unpark(&app.ctx, &id).await?;
+        show(&app, &id).await
+    }
+
     /// Give the stake of an ended subscription back now, before its waiting time is over.
     #[oai(path = "/:id/return-stake", method = "put")]
     async fn return_stake(

@@ -35,7 +35,7 @@ impl From<&ExpandedItem> for ItemModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CancelationDetails")]
 pub struct CancellationModel {
-    /// cancellation_requested, cancellation_by_store or payment_failed.
+    /// cancellation_requested, cancellation_by_store, payment_failed or stake_revoked.
     pub reason: String,
     pub feedback: Option<String>,
     pub comment: String,
@@ -203,6 +203,8 @@ pub struct SubscriptionModel {
     pub billing_thresholds: Option<ThresholdsModel>,
     pub past_due_since: Option<i64>,
     pub paused_at: Option<i64>,
+    /// The engine has stopped with it until the store lets it go on (`unpark`); `souk verify` tells why.
+    pub parked: bool,
     pub latest_invoice_id: Option<String>,
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
@@ -249,6 +251,7 @@ impl SubscriptionModel {
             billing_thresholds: subscription.billing_threshold.map(ThresholdsModel::from),
             past_due_since: seconds(subscription.past_due_since),
             paused_at: seconds(subscription.paused_at),
+            parked: subscription.parked.is_some(),
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
             // A card secures nothing: what lay at the wallet's network before is of another currency, and has gone back.

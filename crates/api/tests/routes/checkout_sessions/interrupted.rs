@@ -7,6 +7,7 @@ use serde_json::json;
 use souk_adapters::on_both;
 use souk_domain::billing::{InvoiceStatus, Scope, StakeStatus, SubscriptionStatus, renew_due};
 use souk_domain::checkout::{SubscriptionTerms, check_due, expire_session};
+use souk_domain::pricing::Price;
 use souk_domain::shared::{Amount, SessionId};
 use std::time::Duration;
 
@@ -52,6 +53,29 @@ on_both! {
         assert_eq!(subscription.status, SubscriptionStatus::Active);
         assert_eq!(app.networks.payments_to(app.app_key.did().as_str()).await.len(), 1);
         assert_eq!(invoices(&app).await.len(), 1);
+        app.finish().await;
+    }
+
+    async fn what_is_no_longer_sold_when_its_payment_settles_was_bought_all_the_same(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.plain(&app).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        alice.submit_for_wallet(&app, &session).await;
+        app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0 })).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
+        alice.give_all(&app, &session, "subscription").await;
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let price = unit.prices().find(&plans.monthly).await.expect("reads").expect("stands");
+        let withdrawn = Price { active: false, currency_id: app.shop.dollar.clone(), currency_options: Vec::new(), ..price };
+        unit.prices().update(&withdrawn).await.expect("writes");
+        unit.commit().await.expect("commits");
+        app.advance(Duration::from_secs(60));
+        check_due(&app.ctx, 10).await.expect("checks");
+        let subscription = begun(&app, &alice, &session).await;
+        assert_eq!((subscription.status, subscription.items.len()), (SubscriptionStatus::Active, 1));
+        assert_eq!(invoices(&app).await, [("subscription_create", InvoiceStatus::Paid, 10 * SKT)]);
         app.finish().await;
     }
 

@@ -1,0 +1,144 @@
+//! Rounds that come late, and subscriptions that stand in the way of the others.
+
+use super::bench::{Billing, DAY, HOUR, HOURLY, MONTHLY};
+use crate::till::id;
+use souk_adapters::on_both;
+use souk_domain::billing::{self, InvoiceStatus, Scope, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus};
+use souk_domain::payment::{Method, MethodSettings};
+use souk_domain::shared::Amount;
+
+/// The method's network cannot be reached by its address, or can be again.
+async fn configure(billing: &Billing, address: &str) {
+    let MethodSettings::Arcblock { chain_id, explorer_host, .. } = billing.networks.method.settings.clone() else {
+        panic!("another method")
+    };
+    let settings = MethodSettings::Arcblock { chain_id, api_host: address.to_owned(), explorer_host };
+    let mut unit = billing.ctx.store.begin().await.expect("begins");
+    unit.methods().update(&Method { settings, ..billing.networks.method.clone() }).await.expect("writes");
+    unit.commit().await.expect("commits");
+}
+
+on_both! {
+    async fn a_late_round_bills_the_periods_before_an_end_that_was_asked_for(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 1, HOURLY).await;
+        let one = billing.subscription("sub_1", &price, HOUR * 0);
+        billing.insert(&Subscription { cancel_at: Some(billing.start.plus(HOUR * 5)), ..one }).await;
+        billing.wait(HOUR * 8);
+        while billing.round().await > 0 {}
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 4], "the first hour was paid before");
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
+        assert_eq!(billing.networks.earned().await, 4);
+    }
+
+    async fn a_late_round_bills_the_periods_before_a_debt_is_given_up(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 1, HOURLY).await;
+        let one = billing.subscription("sub_1", &price, HOUR * 0);
+        let behind = Subscription {
+            status: SubscriptionStatus::PastDue,
+            past_due_since: Some(billing.start.minus(DAY * 15).plus(HOUR * 2)),
+            ..one
+        };
+        billing.insert(&behind).await;
+        billing.insert_invoice(&billing.debt("in_1", &behind, 1, Amount::new(9))).await;
+        billing.write("UPDATE invoice_series SET last_number = 1").await;
+        billing.wait(HOUR * 6);
+        while billing.round().await > 0 {}
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible, InvoiceStatus::Paid]);
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
+    }
+
+    async fn nobody_is_given_up_for_a_debt_that_is_paid(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let one = billing.subscription("sub_1", &price, DAY);
+        let forgotten = Subscription { status: SubscriptionStatus::PastDue, past_due_since: Some(billing.start.minus(DAY * 20)), ..one };
+        billing.insert(&forgotten).await;
+        assert_eq!(billing.round().await, 1);
+        let healed = billing.find("sub_1").await;
+        assert_eq!((healed.status, healed.past_due_since, healed.ended_at), (SubscriptionStatus::Active, None, None));
+        assert_eq!(billing.round().await, 0);
+    }
+
+    async fn one_that_cannot_be_ended_is_parked_and_the_others_are_renewed(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let one = Subscription { cancel_at_period_end: true, ..billing.subscription("sub_1", &price, DAY * 31) };
+        billing.insert(&one).await;
+        // More than all the money there is.
+        for number in 1..=2 {
+            billing.insert_invoice(&billing.debt(&format!("in_{number}"), &one, number, Amount::new(u128::MAX))).await;
+        }
+        billing.write("UPDATE invoice_series SET last_number = 2").await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
+        billing.insert(&billing.subscription("sub_3", &price, DAY * 30)).await;
+        billing.round().await;
+        assert!(billing.find("sub_1").await.parked.is_some());
+        assert_eq!((billing.find("sub_2").await.index, billing.find("sub_3").await.index), (Some(1), Some(1)));
+        assert_eq!(billing.round().await, 0);
+    }
+
+    async fn a_row_that_cannot_be_read_is_parked_and_the_others_are_renewed(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 31)).await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
+        billing.write("UPDATE subscriptions SET status = 'unheard_of' WHERE id = 'sub_1'").await;
+        billing.round().await;
+        assert_eq!(billing.find("sub_2").await.index, Some(1));
+        billing.write("UPDATE subscriptions SET status = 'active' WHERE id = 'sub_1'").await;
+        let parked = billing.find("sub_1").await.parked.expect("a reason");
+        assert!(parked.starts_with("stored subscriptions.status is not valid"), "{parked}");
+    }
+
+    async fn a_method_whose_settings_are_wrong_parks_nobody_and_is_charged_when_they_are_mended(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        configure(&billing, "gopher://nowhere").await;
+        let round = billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.expect("renews");
+        assert!(round.trouble.is_some() && round.attempts.is_empty(), "{round:?}");
+        assert_eq!((billing.find("sub_1").await.parked, billing.statuses().await), (None, vec![InvoiceStatus::Uncollectible]));
+        billing.wait(DAY);
+        let round = billing::retry_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 9).await.expect("goes on");
+        assert!(round.trouble.is_some() && round.attempts.is_empty(), "{round:?}");
+        configure(&billing, "/sandbox/arcblock/api/").await;
+        billing.wait(DAY * 2);
+        assert_eq!(billing.retry().await, 1, "the schedule stands");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
+    }
+
+    async fn one_that_was_parked_goes_on_once_somebody_has_looked(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let gone = SubscriptionItem { id: id("si_1"), price_id: id("price_2"), quantity: 1, billed: None };
+        billing.insert(&Subscription { items: vec![gone], ..billing.subscription("sub_1", &price, DAY * 30) }).await;
+        billing.round().await;
+        assert!(billing.find("sub_1").await.parked.is_some());
+        billing.price("price_2", 3, MONTHLY).await;
+        assert_eq!(billing.round().await, 0);
+        billing::unpark(&billing.ctx, &id("sub_1")).await.expect("goes on");
+        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.find("sub_1").await.parked, billing.networks.earned().await), (None, 3));
+    }
+
+    async fn a_stake_that_cannot_be_moved_keeps_nobody_from_their_turn(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(billing.start), ..billing.subscription("sub_1", &price, DAY) };
+        let stake = billing.stake(&one, 50).await;
+        one.stake = Some(billing::Stake { status: StakeStatus::Waiting, return_at: Some(billing.start), ..stake });
+        billing.insert(&one).await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY)).await;
+        billing.insert(&Subscription { cancel_at_period_end: true, ..billing.subscription("sub_3", &price, DAY * 30) }).await;
+        configure(&billing, "gopher://nowhere").await;
+        billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.expect("goes on");
+        assert!(billing.find("sub_1").await.parked.is_some());
+        assert_eq!(billing.find("sub_3").await.status, SubscriptionStatus::Canceled);
+        configure(&billing, "/sandbox/arcblock/api/").await;
+        billing::unpark(&billing.ctx, &one.id).await.expect("goes on");
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
+    }
+}

@@ -1,0 +1,56 @@
+//! Pausing, and going on as it was.
+
+use super::bench::{Billing, DAY, MONTHLY};
+use souk_adapters::on_both;
+use souk_domain::billing::{self, ManageError, Subscription, SubscriptionStatus};
+use souk_domain::shared::Amount;
+
+on_both! {
+    async fn a_pause_is_no_time_in_which_a_debt_grows_old(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let one = billing.subscription("sub_1", &price, DAY * 20);
+        let behind = Subscription { status: SubscriptionStatus::PastDue, past_due_since: Some(billing.start.minus(DAY * 10)), ..one };
+        billing.insert(&behind).await;
+        billing.insert_invoice(&billing.debt("in_1", &behind, 1, Amount::new(9))).await;
+        billing.write("UPDATE invoice_series SET last_number = 1").await;
+        billing::pause(&billing.ctx, &behind.id).await.expect("pauses");
+        billing.wait(DAY * 40);
+        assert_eq!(billing.round().await, 0);
+        let resumed = billing::resume(&billing.ctx, &behind.id).await.expect("goes on");
+        assert_eq!((resumed.status, resumed.past_due_since), (SubscriptionStatus::PastDue, Some(billing.start.plus(DAY * 30))));
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue, "five days are left to pay it");
+        billing.wait(DAY * 5);
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
+    }
+
+    async fn one_whose_end_has_come_does_not_go_on(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let one = Subscription { cancel_at: Some(billing.start.plus(DAY)), ..billing.subscription("sub_1", &price, DAY * 29) };
+        billing.insert(&one).await;
+        billing::pause(&billing.ctx, &one.id).await.expect("pauses");
+        billing.wait(DAY * 2);
+        let resumed = billing::resume(&billing.ctx, &one.id).await;
+        assert!(matches!(resumed, Err(ManageError::NotRecoverable)), "{resumed:?}");
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
+        assert!(billing.invoices().await.is_empty());
+    }
+
+    async fn a_trial_goes_on_as_one_until_its_end(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let one = billing.trial("sub_1", &price, DAY * 5);
+        billing.insert(&one).await;
+        billing::pause(&billing.ctx, &one.id).await.expect("pauses");
+        billing.wait(DAY);
+        assert_eq!(billing::resume(&billing.ctx, &one.id).await.expect("goes on").status, SubscriptionStatus::Trialing);
+        billing::pause(&billing.ctx, &one.id).await.expect("pauses");
+        billing.wait(DAY * 9);
+        let resumed = billing::resume(&billing.ctx, &one.id).await.expect("goes on");
+        assert_eq!((resumed.status, resumed.index), (SubscriptionStatus::Active, Some(0)), "its first paid period begins");
+    }
+}

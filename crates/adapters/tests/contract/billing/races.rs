@@ -1,0 +1,122 @@
+//! Two units of work beside one another, each at the point where it would harm the other.
+
+use super::bench::{Billing, DAY, HOUR, MONTHLY};
+use crate::ledger::bench::UNIT;
+use crate::till::id;
+use souk_adapters::on_both;
+use souk_domain::billing::{
+    self, BillingError, Credit, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Scope, Subscription,
+    SubscriptionStatus, UsageAction, UsageReport,
+};
+use souk_domain::context::Context;
+use souk_domain::payment::{Outcome, Pursued, Settlement};
+use souk_domain::pricing::{Aggregate, Recurring, Usage};
+use souk_domain::shared::{Amount, AttemptId, Mode};
+use souk_domain::storage::UnitOfWork;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The network says that an attempt has settled.
+async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, billing: &Billing, attempt: &AttemptId) -> Result<(), BillingError> {
+    let attempt = unit.attempts().find(attempt).await?.expect("stands");
+    let settlement = Settlement { reference: attempt.id.to_string(), payer: String::new(), amount: attempt.amount, card: None };
+    let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
+    billing::note(ctx, unit, &pursued, &Outcome::Settled(settlement)).await
+}
+
+on_both! {
+    async fn two_debts_that_are_paid_at_once_leave_nothing_past_due(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 60)).await;
+        billing.round().await;
+        billing.round().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible; 2]);
+        billing.write("UPDATE invoices SET retry_at = finalized_at").await;
+        let round = billing::retry_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.expect("retries");
+        let [one, other] = round.attempts.as_slice() else { panic!("{round:?}") };
+        let mut first = billing.ctx.store.begin().await.expect("begins");
+        settle(&billing.ctx, first.as_mut(), &billing, one).await.expect("is written");
+        let done = AtomicBool::new(false);
+        let second = async {
+            let mut unit = billing.ctx.store.begin().await.expect("begins");
+            settle(&billing.ctx, unit.as_mut(), &billing, other).await.expect("is written");
+            unit.commit().await.expect("commits");
+            done.store(true, Ordering::Relaxed);
+        };
+        let commit = async {
+            billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
+            first.commit().await.expect("commits");
+        };
+        tokio::join!(second, commit);
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 2]);
+        let healed = billing.find("sub_1").await;
+        assert_eq!((healed.status, healed.past_due_since), (SubscriptionStatus::Active, None));
+    }
+
+    async fn a_renewal_and_a_change_of_plan_that_use_the_same_credit_wait_for_one_another(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let larger = billing.price("price_2", 50, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let other = billing.subscription("sub_2", &price, DAY);
+        billing.insert(&other).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let credit = Credit { customer_id: id("cus_1"), currency_id: other.currency_id.clone(), amount: Amount::new(900 * UNIT) };
+        unit.credits().give(&credit).await.expect("gives");
+        unit.commit().await.expect("commits");
+        let choice = PlanChoice { price: larger.id.clone(), quantity: None, item: None };
+        let shown = billing::preview_plan(&billing.ctx, &other.id, &choice).await.expect("is shown");
+        assert!(!shown.applied.is_zero(), "{shown:?}");
+
+        // Somebody takes a number meanwhile: both come as far as they can.
+        let mut busy = billing.ctx.store.begin().await.expect("begins");
+        busy.invoices().take_numbers(Mode::Test, 1).await.expect("takes");
+        let renewal = async {
+            billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.map(|round| round.due)
+        };
+        let change = async {
+            billing.until_kept_waiting(1, || false).await;
+            let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
+            billing::switch_plan(&billing.ctx, &other.id, &order).await
+        };
+        let release = async {
+            billing.until_kept_waiting(2, || false).await;
+            drop(busy);
+        };
+        let (renewed, changed, ()) = tokio::join!(renewal, change, release);
+        assert!(matches!((&renewed, &changed), (Ok(1), Ok(PlanSwitch::Switched))), "{renewed:?} {changed:?}");
+        assert_eq!((billing.find("sub_1").await.index, &billing.find("sub_2").await.items[0].price_id), (Some(1), &larger.id));
+    }
+
+    async fn usage_is_not_taken_for_a_period_that_a_renewal_is_about_to_end(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let metered = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
+        let price = billing.price("price_1", 3, metered).await;
+        let one = billing.subscription("sub_1", &price, DAY * 30);
+        billing.insert(&one).await;
+        let mut round = billing.ctx.store.begin().await.expect("begins");
+        let due = round.subscriptions().lock_due(&Scope::Wall, billing.start, 9).await.expect("locks");
+        let next = Period { start: one.period.end, end: one.period.end.plus(DAY * 30) };
+        let renewed = Subscription { index: Some(1), period: next, ..due[0].clone() };
+        assert!(round.subscriptions().update(&renewed).await.expect("writes"));
+        let report = UsageReport {
+            item: one.items[0].id.clone(),
+            quantity: 4,
+            action: UsageAction::Increment,
+            at: Some(billing.start.minus(HOUR)),
+            identifier: None,
+        };
+        let done = AtomicBool::new(false);
+        let reported = async {
+            let reported = billing::report_usage(&billing.ctx, Mode::Test, &report).await;
+            done.store(true, Ordering::Relaxed);
+            reported
+        };
+        let commit = async {
+            billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
+            round.commit().await.expect("commits");
+        };
+        let (reported, ()) = tokio::join!(reported, commit);
+        assert!(matches!(reported, Err(ManageError::UsageOutOfPeriod)), "{reported:?}");
+    }
+}

@@ -173,7 +173,8 @@ impl Book {
             last_error: None,
             reference: String::new(),
             payer: String::new(),
-            created_at: wall,
+            // Whoever lives by a clock reads its dates.
+            created_at: if invoice.clock_id.is_some() { invoice.created_at } else { wall },
             updated_at: wall,
         };
         let attempt = Attempt {

@@ -233,6 +233,7 @@ pub trait Intents: Send {
         error: Option<&Refusal>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
+    /// Those of something, newest first: a trial's payment of nothing is none.
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError>;
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError>;
 }

@@ -35,7 +35,7 @@ pub(super) async fn issue(
         if !unit.credits().take(&credit).await? {
             return Err(ManageError::Contended);
         }
-        bill.lines.push(flat(ctx, &bill.id, "Applied credit", Calculation::Applied { amount: credit.amount }, now));
+        bill.lines.push(flat(ctx, &bill.id, super::line::APPLIED_CREDIT, Calculation::Applied { amount: credit.amount }, now));
         bill.total = bill.total.minus(credit.amount)?;
     }
     let written = book.invoice(bill.id, subscription, bill.reason, bill.period, bill.total, now);

@@ -3,7 +3,7 @@
 use super::book::{Book, Charge};
 use super::notice::announce_debt;
 use super::renew::{nonces, publish_charges};
-use super::{BillingError, Change, ClockEvent, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
+use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
 use crate::context::Context;
 use crate::payment::Refusal;
 use crate::shared::{ClockId, StorageError, SubscriptionId, Timestamp};
@@ -87,7 +87,7 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
         let Some(Charge { intent, attempt }) = book.charge(ctx, subscription, &invoice, nonce)? else { continue };
         unit.intents().put(&intent).await?;
         unit.attempts().insert(&attempt, &intent.invoices).await?;
-        round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.id.to_string() });
+        round.story.push(ClockEvent { at: now, what: Happening::Retried, subject: invoice.id.to_string() });
         round.attempts.push(attempt.id);
     }
     if *scope == Scope::Wall {

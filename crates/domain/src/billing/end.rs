@@ -3,8 +3,8 @@
 use super::book::{Book, Charge};
 use super::renew::{lines, nonces};
 use super::{
-    BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Invoice, InvoiceItem, InvoiceStatus,
-    Notice, STAKE_WAITING, StakeStatus, Subscription, announce,
+    BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
+    InvoiceStatus, Notice, STAKE_WAITING, StakeStatus, Subscription, announce,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -58,7 +58,7 @@ pub(super) async fn write(
         return Err(BillingError::Contended);
     }
     announce(ctx, unit, &Notice::Canceled(subscription.id.clone()), ctx.now()).await?;
-    Ok(Ended { attempts, event: ClockEvent { at: now, what: "canceled".to_owned(), subject: subscription.id.to_string() } })
+    Ok(Ended { attempts, event: ClockEvent { at: now, what: Happening::Canceled, subject: subscription.id.to_string() } })
 }
 
 /// What is owed for a subscription and nobody is paying just now: a charge on its way may settle still, and must not be
@@ -186,9 +186,9 @@ pub(crate) async fn stake_invoice(
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let (billing_reason, description) = match reason {
-        Reason::Slash => (BillingReason::SlashStake, "Slash stake"),
-        Reason::Stake => (BillingReason::Stake, "Stake for subscription"),
-        _ => (BillingReason::ReturnStake, "Return Subscription staking"),
+        Reason::Slash => (BillingReason::SlashStake, super::line::SLASHED_STAKE),
+        Reason::Stake => (BillingReason::Stake, super::line::STAKE),
+        _ => (BillingReason::ReturnStake, super::line::RETURNED_STAKE),
     };
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;

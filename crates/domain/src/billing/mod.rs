@@ -16,6 +16,7 @@ mod errors;
 mod give_back;
 mod invoice;
 mod letter;
+mod line;
 mod manage;
 mod manage_clock;
 mod notice;

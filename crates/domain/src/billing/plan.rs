@@ -2,6 +2,7 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
+use super::line::{APPLIED_CREDIT, KEPT_CREDIT, prorated};
 use super::manage::{load, nonce, save};
 use super::renew::{lines, publish_charges, usage_of};
 use super::{
@@ -207,15 +208,15 @@ async fn preview(
             true => product.name.clone(),
             false => name_of(unit, &line.price_id).await?,
         };
-        let (description, start) = match line.what {
-            Prorated::Credit => (format!("Unused time on {name}"), at),
-            Prorated::Charge => (format!("Remaining time on {name}"), at.max(change.period.start)),
+        let start = match line.what {
+            Prorated::Credit => at,
+            Prorated::Charge => at.max(change.period.start),
         };
         items.push(InvoiceItem {
             id: InvoiceItemId::new(at, ctx.random.as_ref()),
             invoice_id: invoice.clone(),
             price_id: Some(line.price_id.clone()),
-            description,
+            description: prorated(line.what, &name),
             quantity: line.quantity,
             unit_amount: line.whole,
             amount: line.amount,
@@ -229,11 +230,11 @@ async fn preview(
         Net::Credit(kept) => (Amount::ZERO, kept),
     };
     if !credited.is_zero() {
-        items.push(flat(ctx, invoice, "Kept as credit for the next invoices", Calculation::Flat { amount: credited }, at));
+        items.push(flat(ctx, invoice, KEPT_CREDIT, Calculation::Flat { amount: credited }, at));
     }
     let applied = held.min(due);
     if !applied.is_zero() {
-        items.push(flat(ctx, invoice, "Applied credit", Calculation::Applied { amount: applied }, at));
+        items.push(flat(ctx, invoice, APPLIED_CREDIT, Calculation::Applied { amount: applied }, at));
     }
     let left = held.minus(applied)?.plus(credited)?;
     let next = next_amount(ctx, book, after)?;

@@ -1,10 +1,11 @@
 //! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
 
 use super::book::{Book, Charge, MODES};
+use super::line::APPLIED_CREDIT;
 use super::plan::flat;
 use super::{
-    BillingError, BillingReason, Calculation, Change, ClockEvent, Credit, Due, Invoice, InvoiceItem, Period, Scope, Subscription, end,
-    period,
+    BillingError, BillingReason, Calculation, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Period, Scope,
+    Subscription, end, period,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -76,7 +77,7 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
                 round.story.push(ended.event);
             }
             Due::ReturnStake => {
-                let event = ClockEvent { at: now, what: "stake_returned".to_owned(), subject: subscription.id.to_string() };
+                let event = ClockEvent { at: now, what: Happening::StakeReturned, subject: subscription.id.to_string() };
                 round.attempts.extend(end::return_stake(ctx, unit.as_mut(), &book, subscription, nonce, now).await?);
                 round.story.push(event);
             }
@@ -158,7 +159,7 @@ fn renewal(
     let status = before.status.after(Change::PeriodBegins).map_err(|error| error.to_string())?;
     let credit = book.use_credit(&before, total);
     if !credit.amount.is_zero() {
-        items.push(flat(ctx, &id, "Applied credit", Calculation::Applied { amount: credit.amount }, begun));
+        items.push(flat(ctx, &id, APPLIED_CREDIT, Calculation::Applied { amount: credit.amount }, begun));
     }
     let total = total.minus(credit.amount).map_err(|error| error.to_string())?;
     let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
@@ -226,8 +227,8 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
             return Err(BillingError::Contended);
         }
         let at = invoice.created_at;
-        let what = if subscription.index == Some(0) { "trial_ended" } else { "renewed" };
-        round.story.push(ClockEvent { at, what: what.to_owned(), subject: subscription.id.to_string() });
+        let what = if subscription.index == Some(0) { Happening::TrialEnded } else { Happening::Renewed };
+        round.story.push(ClockEvent { at, what, subject: subscription.id.to_string() });
         if let Some(charge) = &charge {
             invoice.intent_id = Some(charge.intent.id.clone());
         }

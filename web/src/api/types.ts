@@ -1,3 +1,5 @@
+import type { components } from './schema';
+
 /** Text in both languages of the store. */
 export interface Text {
   en: string;
@@ -184,6 +186,9 @@ export interface InvoiceSubscription {
 
 export interface InvoiceLine {
   description: string | null;
+  /** It lessens what is due. */
+  credit?: boolean;
+  formula?: { kind?: string };
   quantity: number;
   /** Base units. */
   amount: string;
@@ -201,7 +206,9 @@ export interface Invoice {
   description: string | null;
   /** Base units, as all amounts below. */
   total: string;
+  /** Before the customer's credit, and that credit; with the lines only. */
   subtotal?: string;
+  applied_credit?: string;
   tax?: string;
   amount_due?: string;
   amount_paid?: string;
@@ -224,6 +231,8 @@ export interface Invoice {
 export interface InvoiceDetail extends Invoice {
   customer: Customer | null;
   lines: InvoiceLine[];
+  /** What it was paid with. */
+  paymentIntent?: { id: string; amount_received: string; amount_refunded: string } | null;
   checkoutSession?: { id: string } | null;
   customer_name?: string | null;
   customer_email?: string | null;
@@ -389,6 +398,7 @@ export interface TestClock {
   status: 'ready' | 'advancing';
   /** Where an advance is going. */
   target: number | null;
-  story: { at: number; what: string; subject: string | null }[];
+  /** What can happen is the server's list, and the console has words for all of it. */
+  story: { at: number; what: components['schemas']['TestClockHappening']; subject: string | null }[];
   created_at: string;
 }

@@ -50,6 +50,7 @@ CREATE TABLE subscriptions (
     paused_at            TIMESTAMPTZ,
     days_until_cancel    BIGINT           NOT NULL,
     billing_threshold    NUMERIC(78,0),
+    resets_anchor        BOOLEAN          NOT NULL,
     stake                JSONB,
     latest_invoice_id    TEXT,
     clock_id             TEXT             REFERENCES test_clocks (id),
@@ -71,6 +72,7 @@ CREATE TABLE subscription_items (
     position        BIGINT           NOT NULL,
     price_id        TEXT             NOT NULL,
     quantity        BIGINT           NOT NULL,
+    billed          JSONB, -- {"from", "until", "amount"}: usage of the period that is on invoices already
     UNIQUE (subscription_id, position)
 );
 
@@ -94,6 +96,14 @@ CREATE TABLE mandate_promises (
     PRIMARY KEY (mandate_id, subscription_id)
 );
 CREATE INDEX mandate_promises_of_subscription ON mandate_promises (subscription_id);
+
+-- Invoices that a mandate pays once, when it is given.
+CREATE TABLE mandate_debts (
+    mandate_id TEXT NOT NULL REFERENCES mandates (id),
+    invoice_id TEXT NOT NULL REFERENCES invoices (id),
+    PRIMARY KEY (mandate_id, invoice_id)
+);
+CREATE INDEX mandate_debts_of_invoice ON mandate_debts (invoice_id);
 
 -- What is left of changes of plan, for the next invoices.
 CREATE TABLE credits (

@@ -50,6 +50,7 @@ CREATE TABLE subscriptions (
     paused_at            INTEGER,
     days_until_cancel    INTEGER NOT NULL,
     billing_threshold    TEXT,
+    resets_anchor        INTEGER NOT NULL,
     stake                TEXT,
     latest_invoice_id    TEXT,
     clock_id             TEXT    REFERENCES test_clocks (id),
@@ -71,6 +72,7 @@ CREATE TABLE subscription_items (
     position        INTEGER NOT NULL,
     price_id        TEXT    NOT NULL,
     quantity        INTEGER NOT NULL,
+    billed          TEXT, -- {"from", "until", "amount"}: usage of the period that is on invoices already
     UNIQUE (subscription_id, position)
 ) STRICT;
 
@@ -94,6 +96,14 @@ CREATE TABLE mandate_promises (
     PRIMARY KEY (mandate_id, subscription_id)
 ) STRICT;
 CREATE INDEX mandate_promises_of_subscription ON mandate_promises (subscription_id);
+
+-- Invoices that a mandate pays once, when it is given.
+CREATE TABLE mandate_debts (
+    mandate_id TEXT NOT NULL REFERENCES mandates (id),
+    invoice_id TEXT NOT NULL REFERENCES invoices (id),
+    PRIMARY KEY (mandate_id, invoice_id)
+) STRICT;
+CREATE INDEX mandate_debts_of_invoice ON mandate_debts (invoice_id);
 
 -- What is left of changes of plan, for the next invoices.
 CREATE TABLE credits (

@@ -14,19 +14,19 @@ const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
 
 const CLAIM_DUE: Sql = Sql {
-    sqlite: "UPDATE attempts SET check_at = $2 WHERE id IN
+    sqlite: "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
                  (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3)
              RETURNING id",
     postgres: "WITH due AS MATERIALIZED
                    (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3
                     FOR UPDATE SKIP LOCKED)
-               UPDATE attempts SET check_at = $2 FROM due WHERE attempts.id = due.id RETURNING attempts.id",
+               UPDATE attempts SET check_at = $2, sent_at = COALESCE(attempts.sent_at, $1) FROM due WHERE attempts.id = due.id RETURNING attempts.id",
 };
 
 const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
 const COVERED: Sql = sql_each!("SELECT invoice_id FROM attempt_invoices WHERE open AND invoice_id IN " (listed "$1"));
 const CLAIM_FIRST: Sql = sql_each!(
-    "UPDATE attempts SET sent_at = $2 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
+    "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
 );
 
 pub struct SqlAttempts<'s> {
@@ -45,10 +45,13 @@ impl Attempts for SqlAttempts<'_> {
                 return Err(StorageError::Duplicate(format!("attempts: an open one of {invoice}")));
             }
         }
+        // What is covered here was read before: whoever had it covered until now may have settled it.
         let insert =
             "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes, hash,
                           provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+                      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21
+                      WHERE NOT EXISTS (SELECT 1 FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
+                                        WHERE c.attempt_id = $1 AND c.open AND i.status IN ('paid', 'void'))
                       ON CONFLICT DO NOTHING";
         let columns = Columns::of(&attempt.kind);
         let secret = seal(self.secrets, &attempt.id, columns.client_secret)?;
@@ -59,7 +62,9 @@ impl Attempts for SqlAttempts<'_> {
         let query = query.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card);
         let query = query.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
         match query.bind(attempt.created_at).bind(attempt.updated_at).execute().await? {
-            0 => Err(StorageError::Duplicate("attempts: an open one of the purpose, or the transaction".to_owned())),
+            0 => {
+                Err(StorageError::Duplicate("attempts: an open one of the purpose, the transaction, or what it pays is settled".to_owned()))
+            }
             _ => Ok(()),
         }
     }
@@ -95,13 +100,19 @@ impl Attempts for SqlAttempts<'_> {
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
+    async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError> {
+        let select = "SELECT invoice_id FROM attempt_invoices WHERE attempt_id = $1 ORDER BY invoice_id";
+        let rows = self.session.query(select).bind(id).all().await?;
+        rows.iter().map(|row| row.get("invoice_id")).collect()
+    }
+
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
         let rows = self.session.query_each(COVERED).bind(keys(invoices)).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
-    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
-        let rows = self.session.query_each(CLAIM_FIRST).bind(keys(ids)).bind(now).all().await?;
+    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
+        let rows = self.session.query_each(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 
@@ -113,6 +124,17 @@ impl Attempts for SqlAttempts<'_> {
         Ok(())
     }
 
+    async fn refuse(&mut self, attempt: &Attempt, error: &Refusal, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE attempts SET status = 'refused', last_error = $2, updated_at = $3
+                      WHERE id = $1 AND status IN ('open', 'unknown') AND check_at = $4";
+        let query = self.session.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
+        let refused = query.execute().await? == 1;
+        if refused {
+            self.uncover(&attempt.id).await?;
+        }
+        Ok(refused)
+    }
+
     async fn finish(
         &mut self,
         id: &AttemptId,
@@ -121,12 +143,11 @@ impl Attempts for SqlAttempts<'_> {
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4 WHERE id = $1 AND status IN ('open', 'unknown')";
-        if self.session.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 0 {
-            return Ok(false);
+        let ended = self.session.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1;
+        if ended {
+            self.uncover(id).await?;
         }
-        let uncover = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
-        self.session.query(uncover).bind(id).bind(false).execute().await?;
-        Ok(true)
+        Ok(ended)
     }
 
     async fn postpone(
@@ -150,6 +171,14 @@ impl Attempts for SqlAttempts<'_> {
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError> {
         let rows = self.session.query_each(CLAIM_DUE).bind(now).bind(again_at).bind(limit).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
+    }
+}
+
+impl SqlAttempts<'_> {
+    /// What an ended attempt was for may have another one.
+    async fn uncover(&mut self, id: &AttemptId) -> Result<(), StorageError> {
+        let uncover = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
+        self.session.query(uncover).bind(id).bind(false).execute().await.map(drop)
     }
 }
 

@@ -49,11 +49,14 @@ pub enum Happening {
     /// A subscription fell behind.
     PastDue,
     Canceled,
+    /// A deposit waits for the time of its return.
+    StakeWaits,
+    StakeSlashed,
     StakeReturned,
 }
 
 impl Happening {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Renewed,
         Self::TrialEnded,
         Self::Paid,
@@ -61,6 +64,8 @@ impl Happening {
         Self::Retried,
         Self::PastDue,
         Self::Canceled,
+        Self::StakeWaits,
+        Self::StakeSlashed,
         Self::StakeReturned,
     ];
 
@@ -74,6 +79,8 @@ impl Happening {
             Self::Retried => "retried",
             Self::PastDue => "past_due",
             Self::Canceled => "canceled",
+            Self::StakeWaits => "stake_waits",
+            Self::StakeSlashed => "stake_slashed",
             Self::StakeReturned => "stake_returned",
         }
     }

@@ -8,6 +8,8 @@ const REMAINING_TIME: &str = "Remaining time on ";
 pub(super) const APPLIED_CREDIT: &str = "Applied credit";
 pub(super) const KEPT_CREDIT: &str = "Kept as credit for the next invoices";
 pub(super) const STAKE: &str = "Stake for subscription";
+pub(super) const STAKED_AGAIN: &str = "Re-stake to resume subscription";
+pub(super) const STAKED_ELSEWHERE: &str = "Stake for subscription payment change";
 pub(super) const SLASHED_STAKE: &str = "Slash stake";
 pub(super) const RETURNED_STAKE: &str = "Return Subscription staking";
 
@@ -35,6 +37,8 @@ impl InvoiceItem {
             Calculation::Flat { .. } => match said {
                 KEPT_CREDIT => "留作后续账单的抵扣余额",
                 STAKE => "订阅质押",
+                STAKED_ELSEWHERE => "更换付款方式的质押",
+                STAKED_AGAIN => "恢复订阅的质押",
                 SLASHED_STAKE => "罚没质押",
                 RETURNED_STAKE => "质押退还",
                 other => other,
@@ -83,6 +87,8 @@ mod tests {
             (line(APPLIED_CREDIT, Calculation::Applied { amount: Amount::ZERO }), "抵扣余额"),
             (line(KEPT_CREDIT, flat()), "留作后续账单的抵扣余额"),
             (line(STAKE, flat()), "订阅质押"),
+            (line(STAKED_ELSEWHERE, flat()), "更换付款方式的质押"),
+            (line(STAKED_AGAIN, flat()), "恢复订阅的质押"),
             (line(SLASHED_STAKE, flat()), "罚没质押"),
             (line(RETURNED_STAKE, flat()), "质押退还"),
             (line("Stake for subscription", Calculation::PerUnit { unit: Amount::ZERO, quantity: 1 }), "Stake for subscription"),

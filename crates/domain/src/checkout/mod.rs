@@ -25,13 +25,13 @@ pub use consent::{AskedMandate, AskedStake, Wanted, ask_for_mandate, ask_for_sta
 pub use cross_sell::{add_cross_sell, offered_cross_sell, remove_cross_sell};
 pub use expand::{Expanded, expand};
 pub use expire::{ExpireError, expire_due, expire_session};
-pub use fast::{FastPay, fast_pay, pay_fast};
+pub use fast::{FastMeans, FastOffer, FastPay, fast_pay, pay_fast};
 pub use link::*;
 pub use manage_link::*;
 pub use order::{Order, Part, reckon};
 pub use proceed::proceed;
 pub use session::*;
-pub use settle::{SettleError, check_due, nudge, nudge_mandates, settle};
+pub use settle::{SettleError, check_due, nudge, nudge_mandates, nudge_payment, settle};
 pub use start::{NewSession, StartError, Visitor, create_session, start};
 pub use submit::{Submission, SubmitError, Submitted, submit};
 pub use terms::*;

@@ -2,6 +2,7 @@
 
 use super::{Session, settle::settle_first};
 use crate::access::{Did, Wallet};
+use crate::billing::BillingError;
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Intent, Method, PreparedTransfer, Purpose, RailError, TransferAsk,
@@ -48,7 +49,27 @@ pub enum TransferError {
     #[error(transparent)]
     Rail(#[from] RailError),
     #[error(transparent)]
-    Storage(#[from] StorageError),
+    Storage(StorageError),
+}
+
+impl From<StorageError> for TransferError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Changed,
+            error => Self::Storage(error),
+        }
+    }
+}
+
+impl From<BillingError> for TransferError {
+    fn from(error: BillingError) -> Self {
+        match error {
+            BillingError::Amount(error) => Self::Amount(error),
+            BillingError::Rail(error) => Self::Rail(error),
+            BillingError::Storage(error) => Self::Storage(error),
+            _ => Self::Changed,
+        }
+    }
 }
 
 /// A submitted session that its payer may pay.

@@ -196,7 +196,7 @@ pub struct Attempt {
     pub checks: u32,
     /// When the janitor asks next.
     pub check_at: Timestamp,
-    /// When it was first sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
+    /// From when on it may have been sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
     pub sent_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -240,8 +240,8 @@ pub trait Intents: Send {
 
 #[async_trait]
 pub trait Attempts: Send {
-    /// [`StorageError::Duplicate`] when the purpose, or one of the invoices it covers, has an open attempt already, or a
-    /// wallet's transaction was used before. The unit of work must be dropped then.
+    /// [`StorageError::Duplicate`] when the purpose, or one of the invoices it covers, has an open attempt already, when one of them
+    /// was paid or became void since it was read, or when a wallet's transaction was used before. The unit of work must be dropped then.
     async fn insert(&mut self, attempt: &Attempt, covers: &[InvoiceId]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
@@ -249,14 +249,20 @@ pub trait Attempts: Send {
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
     /// Those among `ids` that are open.
     async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
+    /// The invoices that an attempt pays, oldest first.
+    async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
-    /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller.
-    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
+    /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller, and
+    /// left alone by [`Attempts::claim_due`] until `check_at`.
+    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Whether any attempt of the method is open.
     async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.
     async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
+    /// To refused, unless somebody else has taken it in hand since `attempt` was read (its `check_at` has moved): what they send may
+    /// go through, and they find out. True for exactly one caller.
+    async fn refuse(&mut self, attempt: &Attempt, error: &Refusal, now: Timestamp) -> Result<bool, StorageError>;
     /// From an open status to a final one. True for exactly one caller.
     async fn finish(
         &mut self,
@@ -277,7 +283,8 @@ pub trait Attempts: Send {
     ) -> Result<bool, StorageError>;
     /// Takes the turn of a page to ask, if nobody has touched the attempt since `since`. True for one of several at once.
     async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
-    /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now.
+    /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now. Whoever takes them may
+    /// send them: `sent_at` says so.
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
 }
 

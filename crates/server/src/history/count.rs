@@ -23,6 +23,8 @@ pub struct Counted {
     pub checks: Vec<Check>,
     pub transfers: usize,
     pub charges: usize,
+    /// Attempts that were carried out more than once.
+    pub doubled: usize,
 }
 
 /// Asks both networks of the sandbox, and walks through all attempts.
@@ -46,9 +48,10 @@ pub async fn count(parts: &Parts, networks: &str) -> Result<Counted, Failure> {
         add(&mut charges, &charge["attempt"], &charge["amount"])?;
     }
     let counted = (transfers.len(), charges.len());
+    let doubled = transfers.values().chain(charges.values()).filter(|moved| moved.times > 1).count();
     let mut session = parts.database.snapshot().await?;
     let checks = vec![attempts(&mut session, transfers, charges).await?, holdings(parts, &mut session).await?];
-    Ok(Counted { checks, transfers: counted.0, charges: counted.1 })
+    Ok(Counted { checks, transfers: counted.0, charges: counted.1, doubled })
 }
 
 fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: &Value) -> Result<(), Failure> {

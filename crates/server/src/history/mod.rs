@@ -18,8 +18,9 @@ use crate::compose::{Failure, Pace, Parts, compose_at};
 use crate::config::{Common, HistoryArgs};
 use crate::sandbox;
 use crate::verify::{checked, text};
+use count::Counted;
 use lives::Lives;
-use poem::listener::{Acceptor, Listener, TcpListener};
+use poem::listener::{Acceptor, Listener, TcpAcceptor, TcpListener};
 use poem::{Route, Server};
 use scratch::Scratch;
 use souk_adapters::queue::QueueConfig;
@@ -27,36 +28,82 @@ use souk_adapters::system::SystemRandom;
 use souk_adapters::verify::Check;
 use souk_domain::shared::Random;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use time::Ahead;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+/// How long a network may take to answer what the dead have asked.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
+
 /// The networks, in this process.
 struct Networks {
-    address: String,
-    parts: Parts,
+    routes: Arc<Route>,
+    parts: Arc<Parts>,
     clock: Arc<Ahead>,
+    /// Where this process itself reaches them.
+    address: String,
     stop: CancellationToken,
+}
+
+/// The networks' door during one life. It closes when the life is over, before any time passes: no call that was made before a
+/// jump is answered after it.
+struct Door {
+    address: String,
+    closing: CancellationToken,
+    serving: JoinHandle<std::io::Result<()>>,
 }
 
 impl Networks {
     async fn open(common: &Common) -> Result<Self, Failure> {
-        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await?;
-        let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).ok_or("no address")?;
-        let address = format!("http://{bound}");
+        let (acceptor, address) = listen().await?;
         let own = Url::parse(&address)?;
         let clock = Arc::new(Ahead::default());
         let pace = Pace { clock: Arc::clone(&clock) as _, queue: QueueConfig::default() };
         let parts = compose_at(common, own.clone(), own.clone(), pace).await?;
-        sandbox::install_methods(&parts).await?;
+        // Before there are methods: then the processor has nobody to send its events to.
         let opened = sandbox::open(&parts, &own, true).await?;
+        sandbox::install_methods(&parts).await?;
         let stop = CancellationToken::new();
         let (processor, until) = (opened.processor, stop.clone());
         tokio::spawn(async move { processor.run(until).await });
-        let routes = Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards);
-        tokio::spawn(stop.clone().run_until_cancelled_owned(Server::new_with_acceptor(acceptor).run(routes)));
-        Ok(Self { address, parts, clock, stop })
+        let routes = Arc::new(Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards));
+        let server = Server::new_with_acceptor(acceptor).run(Arc::clone(&routes));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(server));
+        Ok(Self { routes, parts: Arc::new(parts), clock, address, stop })
+    }
+
+    async fn door(&self) -> Result<Door, Failure> {
+        let (acceptor, address) = listen().await?;
+        let closing = CancellationToken::new();
+        let server = Server::new_with_acceptor(acceptor);
+        let until = closing.clone().cancelled_owned();
+        let serving = tokio::spawn(server.run_with_graceful_shutdown(Arc::clone(&self.routes), until, Some(LAST_ANSWERS)));
+        Ok(Door { address, closing, serving })
+    }
+
+    /// What was ordered to go wrong and has not yet does not.
+    async fn end_bad_days(&self) -> Result<(), Failure> {
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        for network in ["arcblock", "stripe"] {
+            http.delete(format!("{}/sandbox/{network}/faults", self.address)).send().await?.error_for_status()?;
+        }
+        Ok(())
+    }
+}
+
+async fn listen() -> Result<(TcpAcceptor, String), Failure> {
+    let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await?;
+    let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).ok_or("no address")?;
+    Ok((acceptor, format!("http://{bound}")))
+}
+
+impl Door {
+    /// Returns when the last call has been answered.
+    async fn close(self) -> Result<(), Failure> {
+        self.closing.cancel();
+        Ok(self.serving.await??)
     }
 }
 
@@ -67,28 +114,44 @@ pub async fn run(common: &Common, count: u32, args: &HistoryArgs) -> Result<(), 
     eprintln!("{} histories, {} kills each, --seed {seed}, in {}", count, args.kills, scratch.told());
     let begun = Instant::now();
     let networks = Networks::open(&scratch.common).await?;
-    let mut lives = Lives::new(&scratch, &networks, count, args, seed);
+    let mut lives = Lives::new(&scratch, &networks, count, args, seed).await?;
     lives.until_all_have_ended().await?;
     lives.until_nothing_is_open().await?;
     let (kills, steps) = (lives.kills, lives.steps);
-    let breaches = told(&networks, &lives.troubles).await?;
+    let figures = told(&networks, &lives.troubles).await?;
     networks.stop.cancel();
     println!(
-        "{} histories, {steps} steps, {kills} kills{} in {} s; seed {seed}",
-        count,
-        if args.wipe_queue { ", the queue wiped at random," } else { "" },
+        "{count} histories of {steps} steps, each killed {} times at least, by {kills} kills{}: {} invoices, {} transfers and {} card charges \
+         at the networks, {} of them doubled, {} breaches; {} s, --seed {seed}",
+        args.kills,
+        if args.wipe_queue { ", the queue wiped at random" } else { "" },
+        figures.invoices,
+        figures.transfers,
+        figures.charges,
+        figures.doubled,
+        figures.breaches,
         begun.elapsed().as_secs()
     );
     networks.parts.database.close().await;
-    if breaches > 0 {
-        return Err(format!("there are {breaches} breaches; the store is left in {}", scratch.told()).into());
+    if figures.breaches > 0 {
+        return Err(format!("there are {} breaches; the store is left in {}", figures.breaches, scratch.told()).into());
     }
     drop(networks);
     scratch.remove().await
 }
 
-/// Prints all checks; answers how many breaches there are. In a history nothing may be parked or go wrong either.
-async fn told(networks: &Networks, troubles: &[String]) -> Result<usize, Failure> {
+/// What a run comes to.
+struct Figures {
+    invoices: u64,
+    transfers: usize,
+    charges: usize,
+    /// Attempts that a network carried out more than once.
+    doubled: usize,
+    breaches: usize,
+}
+
+/// Prints all checks. In a history nothing may be parked or go wrong either.
+async fn told(networks: &Networks, troubles: &[String]) -> Result<Figures, Failure> {
     let mut parked = 0;
     let mut tell = |check: Check| {
         parked += check.notes.iter().filter(|note| note.ends_with("is parked")).count();
@@ -103,6 +166,7 @@ async fn told(networks: &Networks, troubles: &[String]) -> Result<usize, Failure
     for trouble in troubles {
         println!("    trouble: {trouble}");
     }
-    println!("{} transfers and {} card charges at the networks", counted.transfers, counted.charges);
-    Ok(breaches + parked + troubles.len())
+    let row = networks.parts.database.read().await?.query("SELECT count(*) AS n FROM invoices").one().await?;
+    let Counted { transfers, charges, doubled, .. } = counted;
+    Ok(Figures { invoices: row.get("n")?, transfers, charges, doubled, breaches: breaches + parked + troubles.len() })
 }

@@ -48,7 +48,9 @@ export function Lines({ invoice, money }: LinesProps) {
               <Reckoning line={line} />
             </td>
             <td className="figures">{line.quantity}</td>
-            <td className="money">{line.credit ? minus(money(line.amount)) : money(line.amount)}</td>
+            <td className="money">
+              {line.credit && toUnits(line.amount) > 0n ? minus(money(line.amount)) : money(line.amount)}
+            </td>
           </tr>
         ))}
       </tbody>

@@ -43,14 +43,14 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
         payment_method: method.id,
         payment_currency: currency.id,
       }),
-    onSuccess: ({ stripeContext, connect }, { currency }) => {
+    onSuccess: ({ stripeContext, connect }) => {
       if (stripeContext) return stripeContext.status === 'succeeded' ? onDone() : setCard(stripeContext);
       if (!connect) return onDone();
       setConnecting(true);
       openConnect({
         action: connect.action,
         title: t('payment.connectTitle'),
-        extraParams: { currencyId: currency.id, ...connect.extraParams },
+        extraParams: connect.extraParams,
         onSuccess: () => onDone(),
         onClose: () => setConnecting(false),
       });

@@ -41,6 +41,8 @@ pub enum HappeningModel {
     Retried,
     PastDue,
     Canceled,
+    StakeWaits,
+    StakeSlashed,
     StakeReturned,
 }
 
@@ -54,6 +56,8 @@ impl From<Happening> for HappeningModel {
             Happening::Retried => Self::Retried,
             Happening::PastDue => Self::PastDue,
             Happening::Canceled => Self::Canceled,
+            Happening::StakeWaits => Self::StakeWaits,
+            Happening::StakeSlashed => Self::StakeSlashed,
             Happening::StakeReturned => Self::StakeReturned,
         }
     }

@@ -73,6 +73,26 @@ test('payments say their state, and a failed one why', async ({ page }) => {
   );
 });
 
+test('a payment that arrives from elsewhere is told, and the lists are asked again', async ({ page }) => {
+  const seen = await serve(page, { signedIn: true, billing: {} });
+  await page.goto('/customer');
+  await expect(page.getByRole('heading', { level: 1, name: 'My account' })).toBeVisible();
+  await expect.poll(() => Boolean(seen.tell)).toBe(true);
+  const asked = () => seen.calls.filter(({ path }) => path === '/invoices').length;
+  await expect.poll(asked).toBeGreaterThan(0);
+  await page.waitForLoadState('networkidle');
+  const before = asked();
+  seen.tell?.('invoice.paid', { customer_id: 'cus_other', id: 'in_x' });
+  seen.tell?.('invoice.paid', { customer_id: 'cus_1', id: 'in_due1' });
+  const news = page.locator('.k-toast');
+  await expect(news).toHaveText('Paid. Thank you.');
+  // Nothing lies over it.
+  await news.click({ trial: true });
+  await expect(page.getByRole('status').filter({ hasText: 'Paid. Thank you.' })).toHaveCount(1);
+  await expect.poll(asked).toBeGreaterThan(before);
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/paid-${test.info().project.name}.png` });
+});
+
 test('an empty portal says so and leads to the store', async ({ page }) => {
   await serve(page, { signedIn: true, empty: true });
   await page.goto('/customer');

@@ -228,6 +228,22 @@ test.describe('changing the plan', () => {
     await expect(page.getByRole('checkbox')).not.toBeChecked();
   });
 
+  test('that is refused says so and keeps the consent', async ({ page }) => {
+    await begin(page, detail('sub_active'));
+    await page.route(/\/change-plan\?/, (route) =>
+      route.request().method() === 'PUT'
+        ? route.fulfill({ status: 400, json: { error: 'A payment is under way' } })
+        : route.fallback(),
+    );
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await dialog(page).getByRole('button', { name: 'See what it costs' }).click();
+    await dialog(page).getByRole('checkbox').check();
+    await dialog(page).getByRole('button', { name: 'Change plan' }).click();
+    await expect(dialog(page).getByRole('alert')).toContainText('Failed to upgrade your subscription');
+    await expect(dialog(page).getByRole('alert')).toContainText('A payment is under way');
+    await expect(dialog(page).getByRole('checkbox')).toBeChecked();
+  });
+
   test('says where there is nothing to change to', async ({ page }) => {
     await begin(page, detail('sub_active'), { plans: [] });
     await page.getByRole('button', { name: 'Change plan' }).click();
@@ -244,6 +260,15 @@ test.describe('changing the payment method', () => {
     await expect(page.getByText('Future invoices are paid with the new method.')).toBeVisible({ timeout: 8000 });
     const query = last(seen, /did\/change-payment\/token/)?.query;
     expect([query?.get('subscriptionId'), query?.get('currencyId')]).toEqual(['sub_active', 'pc_skt']);
+  });
+
+  test('offers the methods of its own mode, whatever the browser is in', async ({ page }) => {
+    const seen = await begin(page, detail('sub_live'), {
+      subscriptions: [subscription({ id: 'sub_live', livemode: true })],
+    });
+    await page.getByRole('button', { name: 'Change payment method' }).click();
+    await expect(dialog(page).getByRole('radio')).toHaveCount(1);
+    expect(last(seen, /GET \/settings/)?.query.get('livemode')).toBe('true');
   });
 
   test('to a card asks for the card', async ({ page }) => {
@@ -364,6 +389,20 @@ test.describe('the link of a mail', () => {
     await expect(page.getByRole('heading', { level: 1, name: 'This link has expired' })).toBeVisible();
     await page.getByRole('main').getByRole('button', { name: 'Connect' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
+  });
+
+  test('does not open all that is past due, and says so', async ({ page }) => {
+    await begin(page, '/customer/invoice/past-due?authToken=anything', {}, { signedIn: false });
+    await expect(page.getByRole('heading', { level: 1, name: 'This link has expired' })).toBeVisible();
+    await expectAccessible(page);
+  });
+});
+
+test.describe('for those who run the store', () => {
+  test("somebody else's subscription has their invoices", async ({ page }) => {
+    const seen = await begin(page, detail('sub_trial'), {}, { role: 'owner' });
+    await expect(page.getByRole('region', { name: 'Invoices' })).toContainText('SOUK-0021');
+    expect(last(seen, /GET \/invoices/)?.query.get('customer_id')).toBe('cus_1');
   });
 });
 

@@ -3109,6 +3109,119 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/customers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The customers of the store, newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CustomerList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/customers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One customer, named by id or DID. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Customer"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/customers/{id}/overdue/invoices": {
         parameters: {
             query?: never;
@@ -3171,10 +3284,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The signed-in customer's own payments, newest first. */
+        /** Payments, newest first: a customer's own; those of the store for a key, or of a customer whom the store names by id or DID. */
         get: {
             parameters: {
                 query?: {
+                    customer_id?: string;
                     page?: number;
                     pageSize?: number;
                 };
@@ -3246,6 +3360,61 @@ export interface paths {
                     };
                     content: {
                         "application/json; charset=utf-8": components["schemas"]["PaymentIntentList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payment-intents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One payment. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PaymentIntent"];
                     };
                 };
                 /** @description The call is refused */
@@ -4566,11 +4735,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Refunds, newest first: a customer's own, or those of the store. */
+        /** Refunds, newest first: a customer's own, or those of the store; of one invoice. */
         get: {
             parameters: {
                 query?: {
                     customer_id?: string;
+                    invoice_id?: string;
                     page?: number;
                     pageSize?: number;
                     starting_after?: string;
@@ -4720,11 +4890,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The last records of an item, newest first. */
+        /** The records of an item, newest first by when it was used. */
         get: {
             parameters: {
                 query: {
                     subscription_item_id: string;
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
                 };
                 header?: never;
                 path?: never;
@@ -4874,7 +5047,11 @@ export interface paths {
         /** The test clocks, newest first. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                    starting_after?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -5544,6 +5721,12 @@ export interface components {
             created_at: string;
             updated_at: string;
         };
+        /** CustomerList */
+        CustomerList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Customer"][];
+        };
         /** CustomerReference */
         CustomerReference: {
             id: string;
@@ -5648,7 +5831,9 @@ export interface components {
              * @description When it is tried again by itself, in unix seconds.
              */
             next_payment_attempt?: number;
-            subtotal: string;
+            /** @description What the lines come to before the customer's credit is taken off, and that credit; only with the lines. */
+            subtotal?: string;
+            applied_credit?: string;
             total: string;
             amount_due: string;
             amount_paid: string;
@@ -6307,6 +6492,8 @@ export interface components {
         RefundInput: {
             /** @description The payment, where the address does not name it. */
             payment_intent_id?: string;
+            /** @description Which invoice it is for, where the payment paid for several. */
+            invoice_id?: string;
             /**
              * Format: decimal
              * @description A human decimal; absent: all that is left of the payment.
@@ -6671,10 +6858,15 @@ export interface components {
         TestClockEvent: {
             /** Format: int64 */
             at: number;
-            what: string;
+            what: components["schemas"]["TestClockHappening"];
             /** @description The subscription or invoice it happened to. */
             subject: string;
         };
+        /**
+         * @description What happened.
+         * @enum {string}
+         */
+        TestClockHappening: "renewed" | "trial_ended" | "paid" | "payment_refused" | "retried" | "past_due" | "canceled" | "stake_returned";
         /** TestClockInput */
         TestClockInput: {
             /** @description A customer's id or DID. */

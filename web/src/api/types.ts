@@ -199,11 +199,12 @@ export interface InvoiceSubscription {
 
 export interface InvoiceLine {
   description: string | null;
+  /** It lessens what is due. */
+  credit?: boolean;
+  formula?: { kind?: string };
   quantity: number;
   /** Base units. */
   amount: string;
-  /** It lessens what is due. */
-  credit?: boolean;
   period?: Span | null;
   /** How the amount came about, from the inputs that are kept with the line. */
   formula_text?: Text | null;
@@ -218,7 +219,9 @@ export interface Invoice {
   description: string | null;
   /** Base units, as all amounts below. */
   total: string;
+  /** Before the customer's credit, and that credit; with the lines only. */
   subtotal?: string;
+  applied_credit?: string;
   tax?: string;
   amount_due?: string;
   amount_paid?: string;
@@ -241,6 +244,8 @@ export interface Invoice {
 export interface InvoiceDetail extends Invoice {
   customer: Customer | null;
   lines: InvoiceLine[];
+  /** What it was paid with. */
+  paymentIntent?: { id: string; amount_received: string; amount_refunded: string } | null;
   checkoutSession?: { id: string } | null;
   customer_name?: string | null;
   customer_email?: string | null;

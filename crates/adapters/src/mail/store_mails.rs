@@ -55,7 +55,7 @@ impl StoreMails {
         let item = |item: &InvoiceItem| {
             let amount = money(item.amount, &expanded.currency);
             let amount = if item.calculation.is_credit() { format!("−{amount}") } else { amount };
-            ReceiptItem { title: item.description.clone(), quantity: item.quantity, amount }
+            ReceiptItem { title: item.title(order.language), quantity: item.quantity, amount }
         };
         let download = |(title, path): &(String, String)| Download { title: title.clone(), url: desk.address(path) };
         let subscription = invoice.subscription_id.as_ref().map(|id| ReceiptSubscription {

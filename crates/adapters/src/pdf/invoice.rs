@@ -190,11 +190,9 @@ impl Paper<'_> {
     fn totals(&mut self, invoice: &InvoicePaper) {
         self.make_room(130.0);
         let left = RIGHT - 244.0;
-        let mut rows = vec![
-            (self.words.subtotal, BODY, &invoice.subtotal),
-            (self.words.total, Style { size: 13.0, ..STRONG }, &invoice.total),
-            (self.words.paid, BODY, &invoice.paid),
-        ];
+        let mut rows = vec![(self.words.subtotal, BODY, &invoice.subtotal)];
+        rows.extend(invoice.applied_credit.as_ref().map(|credit| (self.words.applied_credit, BODY, credit)));
+        rows.extend([(self.words.total, Style { size: 13.0, ..STRONG }, &invoice.total), (self.words.paid, BODY, &invoice.paid)]);
         if let Some(due) = &invoice.due {
             rows.push((self.words.due, STRONG, due));
         }

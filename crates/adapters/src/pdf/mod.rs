@@ -24,7 +24,10 @@ pub struct InvoicePaper {
     /// When it was paid; `None` while it is not.
     pub paid_on: Option<String>,
     pub lines: Vec<PaperLine>,
+    /// Before the customer's credit.
     pub subtotal: String,
+    /// With its minus; `None`: none was taken off.
+    pub applied_credit: Option<String>,
     pub total: String,
     pub paid: String,
     /// What is still to pay; `None` when nothing is.

@@ -1,7 +1,7 @@
 //! Invoices of the domain, drawn and mailed.
 
 use super::{InvoiceFonts, InvoicePaper, PaperLine, PaperPayment, PaperStatus, Party, invoice_pdf, written_time};
-use souk_domain::billing::{ExpandedInvoice, InvoicePrinter, InvoiceStatus, PrintError};
+use souk_domain::billing::{Calculation, ExpandedInvoice, InvoiceItem, InvoicePrinter, InvoiceStatus, PrintError};
 use souk_domain::customer::Address;
 use souk_domain::payment::{Currency, MethodSettings};
 use souk_domain::shared::{Amount, Language};
@@ -27,16 +27,23 @@ pub fn money(amount: Amount, currency: &Currency) -> String {
     format!("{} {}", amount.to_decimal(currency.decimals), currency.symbol)
 }
 
+/// Stands before what is taken off. The bundled font knows the dash, and not the minus of mathematics.
+const MINUS: char = '–';
+
 impl PdfPrinter {
     fn paper(&self, expanded: &ExpandedInvoice, language: Language) -> InvoicePaper {
         let ExpandedInvoice { invoice, items, currency, .. } = expanded;
-        let line = |item: &souk_domain::billing::InvoiceItem| PaperLine {
-            description: item.description.clone(),
+        let less = |amount: Amount| format!("{MINUS}{}", money(amount, currency));
+        let line = |item: &InvoiceItem| PaperLine {
+            description: item.title(language),
             detail: None,
             quantity: item.quantity.to_string(),
             unit_price: money(item.unit_amount, currency),
-            amount: money(item.amount, currency),
+            amount: if item.calculation.is_credit() { less(item.amount) } else { money(item.amount, currency) },
         };
+        // The customer's own credit is told below the subtotal, not among what was billed.
+        let (applied, billed): (Vec<_>, Vec<_>) = items.iter().partition(|item| matches!(item.calculation, Calculation::Applied { .. }));
+        let credit = expanded.applied_credit().filter(|_| !applied.is_empty());
         let due = invoice.total.minus(invoice.amount_paid).unwrap_or_default();
         let mut details = vec![invoice.bill_to.email.clone(), invoice.bill_to.phone.clone()];
         details.extend(invoice.bill_to.address.as_ref().map(address_lines).unwrap_or_default());
@@ -54,8 +61,9 @@ impl PdfPrinter {
                 InvoiceStatus::Void => PaperStatus::Void,
             },
             paid_on: invoice.paid_at.map(|at| written_time(at, language)),
-            lines: items.iter().map(line).collect(),
-            subtotal: money(invoice.total, currency),
+            lines: billed.into_iter().map(line).collect(),
+            subtotal: money(expanded.subtotal().unwrap_or(invoice.total), currency),
+            applied_credit: credit.map(less),
             total: money(invoice.total, currency),
             paid: money(invoice.amount_paid, currency),
             due: (!due.is_zero()).then(|| money(due, currency)),

@@ -25,6 +25,7 @@ fn paper() -> InvoicePaper {
             amount: "5 SKT".to_owned(),
         }],
         subtotal: "5 SKT".to_owned(),
+        applied_credit: None,
         total: "5 SKT".to_owned(),
         paid: "5 SKT".to_owned(),
         due: None,

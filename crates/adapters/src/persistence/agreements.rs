@@ -6,7 +6,7 @@ use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    BilledUsage, Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Prorated, Stake, StakeStatus, TrialTerms,
+    BilledUsage, Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Happening, Prorated, Stake, StakeStatus, TrialTerms,
 };
 use souk_domain::checkout::{Deposit, SubscriptionTerms};
 use souk_domain::payment::{CardHolder, Grant, SavedCard};
@@ -267,14 +267,15 @@ pub(super) struct ClockEventForm {
 impl Formed for Vec<ClockEvent> {
     type Form = Vec<ClockEventForm>;
     fn form(self) -> Vec<ClockEventForm> {
-        self.into_iter().map(|event| ClockEventForm { at: event.at.micros(), what: event.what, subject: event.subject }).collect()
+        self.into_iter()
+            .map(|event| ClockEventForm { at: event.at.micros(), what: event.what.name().to_owned(), subject: event.subject })
+            .collect()
     }
     fn of(form: Vec<ClockEventForm>) -> Option<Self> {
-        Some(
-            form.into_iter()
-                .map(|form| ClockEvent { at: Timestamp::from_micros(form.at), what: form.what, subject: form.subject })
-                .collect(),
-        )
+        let event = |form: ClockEventForm| {
+            Some(ClockEvent { at: Timestamp::from_micros(form.at), what: Happening::from_name(&form.what)?, subject: form.subject })
+        };
+        form.into_iter().map(event).collect()
     }
 }
 

@@ -1,14 +1,16 @@
 //! Customers: one per user and mode.
 
 use super::columns::keys;
-use super::listing::sql_each;
+use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::customer::{Customer, Customers};
-use souk_domain::shared::{CustomerId, Mode, StorageError};
+use souk_domain::shared::{CustomerId, Listed, Mode, Page, StorageError};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM customers WHERE id IN " (listed "$1") " ORDER BY id");
+
+const LIST: Listing = listing!("customers", "livemode = $4");
 
 pub struct SqlCustomers<'s>(pub &'s mut Session);
 
@@ -27,6 +29,10 @@ impl Customers for SqlCustomers<'_> {
     async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError> {
         let row = self.0.query("SELECT * FROM customers WHERE did = $1 AND livemode = $2").bind(did).bind(mode).optional().await?;
         row.as_ref().map(customer).transpose()
+    }
+
+    async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError> {
+        list(self.0, &LIST, page, |query| query.bind(mode), customer).await
     }
 
     async fn upsert(&mut self, new: &Customer) -> Result<Customer, StorageError> {

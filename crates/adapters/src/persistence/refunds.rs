@@ -3,10 +3,10 @@
 use super::listing::{Listing, list, listing};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::payment::{Refund, RefundStatus, Refunds};
-use souk_domain::shared::{CustomerId, Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp};
+use souk_domain::payment::{Refund, RefundFilter, RefundStatus, Refunds};
+use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp};
 
-const LIST: Listing = listing!("refunds", "livemode = $4 AND ($5 IS NULL OR customer_id = $5)");
+const LIST: Listing = listing!("refunds", "livemode = $4 AND ($5 IS NULL OR customer_id = $5) AND ($6 IS NULL OR invoice_id = $6)");
 
 /// Amounts are texts of 39 digits on SQLite: its own arithmetic would make floats of them, so the sum comes from here,
 /// and the row must still hold what it was made of.
@@ -67,8 +67,8 @@ impl Refunds for SqlRefunds<'_> {
         rows.iter().map(refund).collect()
     }
 
-    async fn list(&mut self, mode: Mode, customer: Option<&CustomerId>, page: &Page) -> Result<Listed<Refund>, StorageError> {
-        list(self.0, &LIST, page, |query| query.bind(mode).bind(customer), refund).await
+    async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError> {
+        list(self.0, &LIST, page, |query| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id), refund).await
     }
 }
 

@@ -1,12 +1,16 @@
 //! Customers' own clocks.
 
+use super::listing::{Listing, list, listing};
 use super::{Row, Session};
 use async_trait::async_trait;
 use souk_domain::billing::{CLOCK_STORY_MAX, TestClock, TestClocks, Tick};
-use souk_domain::shared::{ClockId, CustomerId, Mode, StorageError, Timestamp};
+use souk_domain::shared::{ClockId, CustomerId, Listed, Page, StorageError, Timestamp};
 
 /// Before every time at which a clock can have been touched.
 const NEVER: Timestamp = Timestamp::from_seconds(0);
+
+/// All are customers of test mode.
+const LIST: Listing = listing!("test_clocks", "TRUE");
 
 pub struct SqlTestClocks<'s>(pub &'s mut Session);
 
@@ -42,11 +46,8 @@ impl TestClocks for SqlTestClocks<'_> {
         row.as_ref().map(clock).transpose()
     }
 
-    async fn list(&mut self, mode: Mode, limit: u32) -> Result<Vec<TestClock>, StorageError> {
-        let select = "SELECT test_clocks.* FROM test_clocks JOIN customers ON customers.id = test_clocks.customer_id
-                      WHERE customers.livemode = $1 ORDER BY test_clocks.id DESC LIMIT $2";
-        let rows = self.0.query(select).bind(mode).bind(limit).all().await?;
-        rows.iter().map(clock).collect()
+    async fn list(&mut self, page: &Page) -> Result<Listed<TestClock>, StorageError> {
+        list(self.0, &LIST, page, |query| query, clock).await
     }
 
     async fn aim(&mut self, id: &ClockId, target: Timestamp) -> Result<bool, StorageError> {

@@ -4,7 +4,7 @@ use super::{Row, Session};
 use async_trait::async_trait;
 use souk_domain::billing::{UsageAction, UsageRecord, UsageRecords};
 use souk_domain::pricing::Aggregate;
-use souk_domain::shared::{StorageError, SubscriptionItemId, Timestamp};
+use souk_domain::shared::{Listed, Page, StorageError, SubscriptionItemId, Timestamp};
 
 /// Quantities are read in two halves: the sum of many whole ones does not fit into the integers that databases have.
 const HALF: u64 = 1 << 20;
@@ -49,10 +49,12 @@ impl UsageRecords for SqlUsageRecords<'_> {
         Ok(high.saturating_mul(HALF).saturating_add(low))
     }
 
-    async fn of_item(&mut self, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, StorageError> {
-        let select = "SELECT * FROM usage_records WHERE item_id = $1 ORDER BY used_at DESC, id DESC LIMIT $2";
-        let rows = self.0.query(select).bind(item).bind(limit).all().await?;
-        rows.iter().map(record).collect()
+    async fn of_item(&mut self, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, StorageError> {
+        let count = "SELECT count(*) AS n FROM usage_records WHERE item_id = $1";
+        let count = self.0.query(count).bind(item).one().await?.get("n")?;
+        let select = "SELECT * FROM usage_records WHERE item_id = $1 ORDER BY used_at DESC, id DESC LIMIT $2 OFFSET $3";
+        let rows = self.0.query(select).bind(item).bind(page.size).bind(page.offset()).all().await?;
+        Ok(Listed { count, list: rows.iter().map(record).collect::<Result<_, _>>()? })
     }
 }
 

@@ -40,7 +40,9 @@ use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Language, Random, Text};
 use souk_workers::jobs::Jobs;
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -285,6 +287,18 @@ pub fn wallet(name: &str) -> TestWallet {
         *place = byte;
     }
     TestWallet::from_seed(&seed)
+}
+
+/// The text of a PDF as poppler extracts it.
+pub fn pdf_text(pdf: &[u8]) -> String {
+    let mut child = Command::new("pdftotext")
+        .args(["-layout", "-", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("pdftotext runs (Debian: apt-get install poppler-utils)");
+    child.stdin.take().expect("has an input").write_all(pdf).expect("takes the file");
+    String::from_utf8(child.wait_with_output().expect("ends").stdout).expect("is UTF-8")
 }
 
 /// As the store under test makes the links of its mails.

@@ -1,7 +1,8 @@
 //! `Authorization: Bearer souk_…`
 
-use crate::app::{Answer, TestApp};
+use crate::app::{Answer, Terms, TestApp, WEEK};
 use poem::http::Method;
+use souk_adapters::on_both;
 use souk_api::auth::{NewKey, create_key};
 use souk_domain::access::{ApiKey, Scope};
 use souk_domain::shared::Mode;
@@ -101,5 +102,70 @@ async fn a_keys_secret_is_not_in_the_database() {
     assert_eq!(listed[0].last_used_at, Some(app.ctx.now()));
     assert!(!format!("{listed:?}").contains(&secret));
     drop(unit);
+    app.finish().await;
+}
+
+on_both! {
+    async fn each_scope_opens_its_own_resource_and_no_other(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.subscribe("alice", Terms::default()).await;
+        app.live_on(WEEK).await;
+        let subscription = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
+        let item = subscription["items"][0]["id"].as_str().expect("an item").to_owned();
+        let payment = alice.buyer.browser.get("/api/payment-intents").await.ok()["list"][0]["id"].as_str().expect("an id").to_owned();
+        let did = alice.buyer.wallet.did();
+        let opened = [
+            ("subscriptions", format!("/api/subscriptions/{}", alice.id)),
+            ("refunds", "/api/refunds".to_owned()),
+            ("test_clocks", "/api/test-clocks".to_owned()),
+            ("customers", "/api/customers".to_owned()),
+            ("customers", format!("/api/customers/{}", alice.customer)),
+            ("customers", format!("/api/customers/{did}")),
+            ("customers", format!("/api/customers/{did}/overdue/invoices")),
+            ("invoices", format!("/api/invoices?customer_id={did}")),
+            ("payment_intents", "/api/payment-intents".to_owned()),
+            ("payment_intents", format!("/api/payment-intents?customer_id={did}")),
+            ("payment_intents", format!("/api/payment-intents/{payment}")),
+        ];
+        let get = async |path: &str, secret: &str| {
+            app.browser().call(Method::GET, path).header("authorization", format!("Bearer {secret}")).send().await
+        };
+        let other = key(&app, Mode::Test, "products:write").await.1;
+        for (scope, path) in &opened {
+            let (own, live) = (key(&app, Mode::Test, &format!("{scope}:read")).await.1, key(&app, Mode::Live, "*").await.1);
+            let seen = get(path, &own).await.ok();
+            assert!(seen["count"].is_null() || seen["list"].is_array(), "{path}: {seen}");
+            get(path, &other).await.refused(403);
+            let beyond = get(path, &live).await;
+            assert!(beyond.status != 200 || beyond.json()["count"] == 0, "{path}: a key of live mode sees test mode");
+        }
+        let counts = ["/api/customers", "/api/payment-intents"];
+        for path in counts {
+            assert_eq!(get(path, &key(&app, Mode::Test, "*").await.1).await.ok()["count"], 1, "{path}");
+        }
+        let usage = format!("/api/usage-records?subscription_item_id={item}");
+        get(&usage, &key(&app, Mode::Test, "usage_records:read").await.1).await.refused(400);
+        get(&usage, &other).await.refused(403);
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn customers_and_payments_of_others_do_not_exist_for_a_customer() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let bob = app.sign_in("bob").await;
+    app.live_on(WEEK).await;
+    let payment = alice.buyer.browser.get("/api/payment-intents").await.ok()["list"][0].clone();
+    let path = format!("/api/payment-intents/{}", payment["id"].as_str().expect("an id"));
+    assert_eq!(alice.buyer.browser.get(&path).await.ok()["amount_received"], payment["amount_received"]);
+    bob.browser.get(&path).await.refused(404);
+    app.browser().get(&path).await.refused(401);
+    let named = format!("/api/payment-intents?customer_id={}", alice.buyer.wallet.did());
+    assert_eq!(bob.browser.get(&named).await.ok()["count"], 0);
+    assert_eq!(alice.buyer.browser.get(&named).await.ok()["count"], 1);
+    bob.browser.get(&format!("/api/customers/{}", alice.buyer.wallet.did())).await.refused(404);
+    bob.browser.get("/api/customers").await.refused(403);
+    assert_eq!(alice.buyer.browser.get(&format!("/api/customers/{}", alice.customer)).await.ok()["id"], alice.customer.as_str());
     app.finish().await;
 }

@@ -29,6 +29,11 @@ async fn an_invoice_is_the_customers_own_and_does_not_exist_for_another() {
 
     let owner = app.owner().await;
     assert_eq!(owner.browser.get("/api/invoices?customer_id=all").await.ok()["count"], 1);
+    for (named, count) in [(alice.wallet.did().as_str(), 1), (own["list"][0]["customer_id"].as_str().expect("an id"), 1), ("cus_nobody", 0)]
+    {
+        let path = format!("/api/invoices?customer_id={named}");
+        assert_eq!(owner.browser.get(&path).await.ok()["count"], count, "{named}");
+    }
     assert_eq!(owner.browser.get(&path).await.ok()["customer_email"], "alice@example.com");
     app.finish().await;
 }

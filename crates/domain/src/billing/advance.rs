@@ -1,11 +1,11 @@
 //! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
 
 use super::notice::passed;
-use super::{BillingError, ClockEvent, Notice, Scope, Subscription, TestClock, Tick, announce, charge, renew_due, retry_due};
+use super::{BillingError, ClockEvent, Happening, Notice, Scope, Subscription, Tick, announce, charge, renew_due, retry_due};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::Grant;
-use crate::shared::{ClockId, EventId, StorageError, Timestamp};
+use crate::payment::{Attempt, AttemptStatus, Grant, Purpose};
+use crate::shared::{AttemptId, ClockId, EventId, StorageError, Timestamp};
 use std::time::Duration;
 
 /// The furthest that a clock is advanced in one go.
@@ -97,22 +97,14 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         }
         let retried = retry_due(ctx, &scope, now, BATCH).await?;
         charge(ctx, &retried.attempts).await?;
-        let story = [retried.story, refused(ctx, &clock, now).await?].concat();
+        let attempts: Vec<_> = renewed.attempts.into_iter().chain(retried.attempts).collect();
+        let story = [retried.story, outcomes(ctx, &attempts, &live, now).await?].concat();
         if !tick(ctx, id, &[], Tick { now, story: &story, arrived }, &mut touched).await? {
             return Ok(true);
         }
     }
     // Left for the next who looks for clocks in nobody's hand.
     Ok(false)
-}
-
-/// The invoices whose collection was refused at this moment of the clock, as far as it does not tell of them yet.
-async fn refused(ctx: &Context, clock: &TestClock, now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
-    let mut unit = ctx.store.read().await?;
-    let overdue = unit.invoices().overdue(&clock.customer_id).await?;
-    let of_now = overdue.into_iter().filter(|invoice| invoice.updated_at == now && invoice.clock_id.as_ref() == Some(&clock.id));
-    let events = of_now.map(|invoice| ClockEvent { at: now, what: "payment_refused".to_owned(), subject: invoice.id.to_string() });
-    Ok(events.filter(|event| !clock.story.contains(event)).collect())
 }
 
 /// The clock stands at its new time, and the mails whose moments it passed are asked for: once, because they are written with it.
@@ -129,6 +121,26 @@ async fn tick(ctx: &Context, id: &ClockId, passed: &[Notice], tick: Tick<'_>, to
     unit.commit().await?;
     *touched = wall;
     Ok(true)
+}
+
+/// What became of the charges of a step, and which of these subscriptions, as they were before it, fell behind.
+async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription], now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
+    let mut story = Vec::new();
+    let mut unit = ctx.store.read().await?;
+    for id in attempts {
+        let Some(Attempt { purpose: Purpose::Payment(intent), status, .. }) = unit.attempts().find(id).await? else { continue };
+        let what = match status {
+            AttemptStatus::Settled => Happening::Paid,
+            AttemptStatus::Refused => Happening::PaymentRefused,
+            AttemptStatus::Open | AttemptStatus::Unknown => continue,
+        };
+        let Some(intent) = unit.intents().find(&intent).await? else { continue };
+        story.extend(intent.invoices.iter().map(|invoice| ClockEvent { at: now, what, subject: invoice.to_string() }));
+    }
+    let ids: Vec<_> = before.iter().filter(|one| one.past_due_since.is_none()).map(|one| one.id.clone()).collect();
+    let behind = unit.subscriptions().find_all(&ids).await?.into_iter().filter(|one| one.past_due_since.is_some());
+    story.extend(behind.map(|one| ClockEvent { at: now, what: Happening::PastDue, subject: one.id.to_string() }));
+    Ok(story)
 }
 
 /// The wallets by which the customer's subscriptions are charged: their network follows the clock.

@@ -1,6 +1,6 @@
 //! Test clocks: a test-mode customer's own time, which an owner or admin advances.
 
-use crate::shared::{ClockId, CustomerId, Mode, StorageError, Timestamp};
+use crate::shared::{ClockId, CustomerId, Listed, Page, StorageError, Timestamp};
 use async_trait::async_trait;
 
 /// Whose time a round of the engine goes by.
@@ -32,10 +32,63 @@ pub const CLOCK_STORY_MAX: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockEvent {
     pub at: Timestamp,
-    /// `renewed`, `trial_ended`, `payment_refused`, `retried`, `canceled`, `stake_waits`, `stake_slashed`, `stake_returned`.
-    pub what: String,
+    pub what: Happening,
     /// The subscription or invoice it happened to.
     pub subject: String,
+}
+
+/// What can happen on the way of a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Happening {
+    Renewed,
+    TrialEnded,
+    /// An invoice was paid; the first time, or when it was tried again.
+    Paid,
+    PaymentRefused,
+    Retried,
+    /// A subscription fell behind.
+    PastDue,
+    Canceled,
+    /// A deposit waits for the time of its return.
+    StakeWaits,
+    StakeSlashed,
+    StakeReturned,
+}
+
+impl Happening {
+    pub const ALL: [Self; 10] = [
+        Self::Renewed,
+        Self::TrialEnded,
+        Self::Paid,
+        Self::PaymentRefused,
+        Self::Retried,
+        Self::PastDue,
+        Self::Canceled,
+        Self::StakeWaits,
+        Self::StakeSlashed,
+        Self::StakeReturned,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Renewed => "renewed",
+            Self::TrialEnded => "trial_ended",
+            Self::Paid => "paid",
+            Self::PaymentRefused => "payment_refused",
+            Self::Retried => "retried",
+            Self::PastDue => "past_due",
+            Self::Canceled => "canceled",
+            Self::StakeWaits => "stake_waits",
+            Self::StakeSlashed => "stake_slashed",
+            Self::StakeReturned => "stake_returned",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|happening| happening.name() == name)
+    }
 }
 
 /// One step of a clock.
@@ -54,7 +107,7 @@ pub trait TestClocks: Send {
     async fn adopt(&mut self, clock: &TestClock) -> Result<(), StorageError>;
     async fn find(&mut self, id: &ClockId) -> Result<Option<TestClock>, StorageError>;
     async fn of_customer(&mut self, customer: &CustomerId) -> Result<Option<TestClock>, StorageError>;
-    async fn list(&mut self, mode: Mode, limit: u32) -> Result<Vec<TestClock>, StorageError>;
+    async fn list(&mut self, page: &Page) -> Result<Listed<TestClock>, StorageError>;
     /// Sets the target of a clock that stands. False when it is being advanced already.
     async fn aim(&mut self, id: &ClockId, target: Timestamp) -> Result<bool, StorageError>;
     /// Takes a clock that is under way in hand, unless somebody has touched it since `before`. True for one of several at once.

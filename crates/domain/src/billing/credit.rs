@@ -1,6 +1,7 @@
 //! What the store owes a customer after a change of plan, and takes off their next invoices or purchases. Each movement is booked:
 //! what is given was income, and becomes income again when it is taken.
 
+use super::line::APPLIED_CREDIT;
 use super::plan::flat;
 use super::{BillingError, Calculation, InvoiceItem};
 use crate::context::Context;
@@ -73,5 +74,5 @@ async fn book(ctx: &Context, unit: &mut dyn UnitOfWork, credit: &Credit, what: C
 
 /// The line that takes credit off an invoice.
 pub(crate) fn applied_line(ctx: &Context, invoice: &InvoiceId, amount: Amount, at: Timestamp) -> InvoiceItem {
-    flat(ctx, invoice, "Applied credit", Calculation::Applied { amount }, at)
+    flat(ctx, invoice, APPLIED_CREDIT, Calculation::Applied { amount }, at)
 }

@@ -3,7 +3,7 @@
 use super::book::{Book, Charge};
 use super::notice::announce_debt;
 use super::renew::{nonces, publish_charges};
-use super::{BillingError, Change, ClockEvent, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
+use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
 use crate::context::Context;
 use crate::payment::{RailError, Refusal};
 use crate::shared::{AttemptId, ClockId, InvoiceId, StorageError, SubscriptionId, Timestamp};
@@ -65,7 +65,7 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     }
     let tried = try_again(ctx, unit.as_mut(), due).await?;
     for (invoice, attempt) in tried.charges {
-        round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.to_string() });
+        round.story.push(ClockEvent { at: now, what: Happening::Retried, subject: invoice.to_string() });
         round.attempts.push(attempt);
     }
     for invoice in tried.left {

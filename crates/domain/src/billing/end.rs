@@ -5,8 +5,8 @@ use super::book::Book;
 use super::plan::flat;
 use super::renew::{Lines, lines, nonces};
 use super::{
-    BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Invoice, InvoiceItem, InvoiceStatus,
-    Notice, Period, STAKE_WAITING, StakeStatus, Subscription, SubscriptionItem, announce,
+    BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
+    InvoiceStatus, Notice, Period, STAKE_WAITING, StakeStatus, Subscription, SubscriptionItem, announce, line,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -67,7 +67,7 @@ pub(super) async fn write(
         return Err(BillingError::Contended);
     }
     announce(ctx, unit, &Notice::Canceled(subscription.id.clone()), ctx.now()).await?;
-    Ok(Ended { attempts, event: ClockEvent { at: now, what: "canceled".to_owned(), subject: subscription.id.to_string() } })
+    Ok(Ended { attempts, event: ClockEvent { at: now, what: Happening::Canceled, subject: subscription.id.to_string() } })
 }
 
 /// What is owed for a subscription.
@@ -148,16 +148,16 @@ pub(super) async fn return_stake(
     let owed = owed_for(unit, &subscription).await?;
     let sum = owed.sum()?;
     subscription.updated_at = now;
-    let told = |what: &str| ClockEvent { at: now, what: what.to_owned(), subject: subscription.id.to_string() };
-    let mut ended = Ended { attempts: Vec::new(), event: told("stake_waits") };
+    let told = |what| ClockEvent { at: now, what, subject: subscription.id.to_string() };
+    let mut ended = Ended { attempts: Vec::new(), event: told(Happening::StakeWaits) };
     let Some(mut stake) = subscription.stake.clone() else { return Ok(ended) };
     if owed.is_moving {
         stake.return_at = Some(now.plus(STAKE_PATIENCE));
     } else {
         let (reason, amount) = if sum.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, sum.min(stake.amount)) };
         (stake.status, ended.event) = match reason {
-            Reason::Slash => (StakeStatus::Slashing, told("stake_slashed")),
-            _ => (StakeStatus::Returning, told("stake_returned")),
+            Reason::Slash => (StakeStatus::Slashing, told(Happening::StakeSlashed)),
+            _ => (StakeStatus::Returning, told(Happening::StakeReturned)),
         };
         ended.attempts.extend(move_stake(ctx, unit, book, &subscription, reason, amount, nonce).await?);
     }
@@ -279,8 +279,8 @@ pub(super) async fn restake_invoice(
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let told = match resumes {
-        true => (BillingReason::SubscriptionRecover, "Re-stake to resume subscription"),
-        false => (BillingReason::Stake, "Stake for subscription payment change"),
+        true => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
+        false => (BillingReason::Stake, line::STAKED_ELSEWHERE),
     };
     deposit_invoice(ctx, unit, subscription, told, amount, now).await
 }
@@ -295,9 +295,9 @@ pub(crate) async fn stake_invoice(
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let told = match reason {
-        Reason::Slash => (BillingReason::SlashStake, "Slash stake"),
-        Reason::Stake => (BillingReason::Stake, "Stake for subscription"),
-        _ => (BillingReason::ReturnStake, "Return Subscription staking"),
+        Reason::Slash => (BillingReason::SlashStake, line::SLASHED_STAKE),
+        Reason::Stake => (BillingReason::Stake, line::STAKE),
+        _ => (BillingReason::ReturnStake, line::RETURNED_STAKE),
     };
     deposit_invoice(ctx, unit, subscription, told, amount, now).await
 }

@@ -12,7 +12,7 @@ use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
     next_check,
 };
-use crate::shared::{Amount, AttemptId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
+use crate::shared::{Amount, AttemptId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
 /// What is to be given back of a payment.
@@ -20,6 +20,8 @@ use crate::storage::UnitOfWork;
 pub struct RefundOrder {
     /// `None`: all that is left of it.
     pub amount: Option<Amount>,
+    /// What it is for, when the payment paid for several.
+    pub invoice: Option<InvoiceId>,
     pub reason: String,
     pub description: String,
 }
@@ -28,12 +30,17 @@ pub struct RefundOrder {
 pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, order: &RefundOrder) -> Result<Refund, ManageError> {
     let order = RefundOrder {
         amount: order.amount,
+        invoice: order.invoice.clone(),
         reason: check_text("reason", &order.reason, COMMENT_MAX)?,
         description: check_text("description", &order.description, COMMENT_MAX)?,
     };
     let mut unit = ctx.store.begin().await?;
     let intent = unit.intents().find(id).await?.filter(|intent| intent.mode == mode).ok_or(ManageError::NotFound)?;
-    let (refund, attempt) = write(ctx, unit.as_mut(), &intent, None, &order).await?;
+    let invoice = match &order.invoice {
+        Some(id) => Some(unit.invoices().find(id).await?.filter(|_| intent.invoices.contains(id)).ok_or(ManageError::NotFound)?),
+        None => None,
+    };
+    let (refund, attempt) = write(ctx, unit.as_mut(), &intent, invoice.as_ref(), &order).await?;
     publish_charges(ctx, unit.as_mut(), &[attempt]).await?;
     unit.commit().await?;
     Ok(refund)
@@ -147,6 +154,7 @@ pub(super) async fn at_the_end(
         let amount = wanted.map_or(left, |wanted| wanted.min(left));
         if !amount.is_zero() {
             let order = RefundOrder {
+                invoice: None,
                 amount: Some(amount),
                 reason: "requested_by_admin".to_owned(),
                 description: format!("Refund of {}", invoice.number_text().unwrap_or_default()),

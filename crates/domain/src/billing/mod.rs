@@ -18,6 +18,7 @@ mod follow_stakes;
 mod give_back;
 mod invoice;
 mod letter;
+mod line;
 mod manage;
 mod manage_clock;
 mod notice;

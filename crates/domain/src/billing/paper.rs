@@ -1,9 +1,9 @@
 //! Invoices on paper and by mail.
 
-use super::{Invoice, InvoiceItem, Subscription};
+use super::{Calculation, Invoice, InvoiceItem, Subscription};
 use crate::customer::Customer;
 use crate::payment::{Currency, Intent, Method};
-use crate::shared::{InvoiceId, Language, StorageError, Timestamp};
+use crate::shared::{Amount, InvoiceId, Language, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
@@ -17,6 +17,21 @@ pub struct ExpandedInvoice {
     pub method: Method,
     pub intent: Option<Intent>,
     pub subscription: Option<Subscription>,
+}
+
+impl ExpandedInvoice {
+    /// How much of the customer's credit was taken off. `None`: more than there can be.
+    #[must_use]
+    pub fn applied_credit(&self) -> Option<Amount> {
+        let applied = self.items.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. }));
+        Amount::sum(applied.map(|line| line.amount)).ok()
+    }
+
+    /// What the lines come to before the customer's credit is taken off.
+    #[must_use]
+    pub fn subtotal(&self) -> Option<Amount> {
+        self.invoice.total.plus(self.applied_credit()?).ok()
+    }
 }
 
 /// Reads an invoice and what it refers to. `None`: no such invoice.

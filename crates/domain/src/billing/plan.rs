@@ -3,6 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::credit::applied_line;
+use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
 use super::paid::kept_lines;
 use super::plan_permission::permits;
@@ -350,7 +351,7 @@ async fn preview(
         let mut item = prorated_item(ctx, unit, line, invoice, span, at).await?;
         if line.what == Prorated::Charge && line.price_id == price.id {
             // The product is another one perhaps, and at hand.
-            item.description = format!("Remaining time on {}", product.name);
+            item.description = prorated(line.what, &product.name);
         }
         items.push(item);
     }
@@ -392,15 +393,11 @@ pub(super) async fn prorated_item(
     at: Timestamp,
 ) -> Result<InvoiceItem, ManageError> {
     let name = name_of(unit, &line.price_id).await?;
-    let description = match line.what {
-        Prorated::Credit => format!("Unused time on {name}"),
-        Prorated::Charge => format!("Remaining time on {name}"),
-    };
     Ok(InvoiceItem {
         id: InvoiceItemId::new(at, ctx.random.as_ref()),
         invoice_id: invoice.clone(),
         price_id: Some(line.price_id.clone()),
-        description,
+        description: prorated(line.what, &name),
         quantity: line.quantity,
         unit_amount: line.whole,
         amount: line.amount,
@@ -411,7 +408,7 @@ pub(super) async fn prorated_item(
 
 /// What a bill gives back and nobody is asked for, so that its lines sum to nothing. `None`: there is nothing of it.
 pub(super) fn kept_line(ctx: &Context, invoice: &InvoiceId, kept: Amount, at: Timestamp) -> Option<InvoiceItem> {
-    let line = || flat(ctx, invoice, "Kept as credit for the next invoices", Calculation::Flat { amount: kept }, at);
+    let line = || flat(ctx, invoice, KEPT_CREDIT, Calculation::Flat { amount: kept }, at);
     (!kept.is_zero()).then(line)
 }
 

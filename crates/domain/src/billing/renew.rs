@@ -3,8 +3,8 @@
 use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::{
-    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Invoice, InvoiceItem, Period, Scope,
-    Subscription, end, period,
+    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Period,
+    Scope, Subscription, end, period,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -326,8 +326,8 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
     }
     for Renewal { mut subscription, mut invoice, items, refusal, charge, has_new_items, .. } in renewals {
         let at = invoice.created_at;
-        let what = if subscription.index == Some(0) { "trial_ended" } else { "renewed" };
-        round.story.push(ClockEvent { at, what: what.to_owned(), subject: subscription.id.to_string() });
+        let what = if subscription.index == Some(0) { Happening::TrialEnded } else { Happening::Renewed };
+        round.story.push(ClockEvent { at, what, subject: subscription.id.to_string() });
         if let Some(charge) = &charge {
             invoice.intent_id = Some(charge.intent.id.clone());
         }

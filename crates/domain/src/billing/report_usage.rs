@@ -5,7 +5,7 @@ use super::threshold::bill_when_reached;
 use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, time_of};
 use crate::context::Context;
 use crate::pricing::{Aggregate, Usage};
-use crate::shared::{Mode, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
+use crate::shared::{Listed, Mode, Page, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
 use crate::storage::UnitOfWork;
 
 /// The most units of one record.
@@ -93,10 +93,10 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
 }
 
 /// The records of an item, newest first.
-pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, ManageError> {
+pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, ManageError> {
     let mut unit = ctx.store.read().await?;
     metered(unit.as_mut(), mode, item).await?;
-    Ok(unit.usage().of_item(item, limit).await?)
+    Ok(unit.usage().of_item(item, page).await?)
 }
 
 /// What an item was used in the current period and in those before it, newest first, at most [`SUMMARY_MAX`].

@@ -1,7 +1,7 @@
 //! What metered items were used.
 
 use crate::pricing::Aggregate;
-use crate::shared::{StorageError, SubscriptionItemId, Timestamp, UsageRecordId};
+use crate::shared::{Listed, Page, StorageError, SubscriptionItemId, Timestamp, UsageRecordId};
 use async_trait::async_trait;
 
 /// How a record counts.
@@ -48,6 +48,6 @@ pub trait UsageRecords: Send {
     /// What an item was used from `from` (included) to `to` (excluded), in the order of the records' times. A sum that is set anew
     /// counts on from there.
     async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError>;
-    /// Newest first.
-    async fn of_item(&mut self, item: &SubscriptionItemId, limit: u32) -> Result<Vec<UsageRecord>, StorageError>;
+    /// Newest first, by when it was used. Paged by number alone.
+    async fn of_item(&mut self, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, StorageError>;
 }

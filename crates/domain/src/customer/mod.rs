@@ -9,7 +9,7 @@ pub use postal::{POSTAL_PATTERNS, postal_code_fits};
 pub use profile::{ProfileError, update_profile};
 
 use crate::access::Did;
-use crate::shared::{CustomerId, Language, Mode, StorageError, Timestamp};
+use crate::shared::{CustomerId, Language, Listed, Mode, Page, StorageError, Timestamp};
 use async_trait::async_trait;
 
 /// Somebody who buys, in one mode. One per user and mode.
@@ -32,6 +32,8 @@ pub trait Customers: Send {
     async fn find(&mut self, id: &CustomerId) -> Result<Option<Customer>, StorageError>;
     async fn find_all(&mut self, ids: &[CustomerId]) -> Result<Vec<Customer>, StorageError>;
     async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError>;
+    /// Newest first.
+    async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError>;
     /// Inserts, or updates the contact of the customer with the same user and mode. Answers the customer as it stands now.
     async fn upsert(&mut self, customer: &Customer) -> Result<Customer, StorageError>;
 }

@@ -73,6 +73,13 @@ pub struct Refund {
     pub updated_at: Timestamp,
 }
 
+/// Which refunds are listed; `None`: of any.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RefundFilter {
+    pub customer_id: Option<CustomerId>,
+    pub invoice_id: Option<InvoiceId>,
+}
+
 #[async_trait]
 pub trait Refunds: Send {
     /// Writes a pending refund and takes its amount out of what the payment can still give back, by one conditional update
@@ -82,5 +89,5 @@ pub trait Refunds: Send {
     async fn finish(&mut self, id: &RefundId, status: RefundStatus, reference: &str, now: Timestamp) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
     async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<Refund>, StorageError>;
-    async fn list(&mut self, mode: Mode, customer: Option<&CustomerId>, page: &Page) -> Result<Listed<Refund>, StorageError>;
+    async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;
 }

@@ -251,7 +251,7 @@ async fn refund(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(
     let Some(intent) = &invoice.intent_id else { return Ok(()) };
     let share = Amount::new(invoice.total.base_units() / u128::from(1 + dice.below(3)));
     let amount = (!share.is_zero()).then_some(share);
-    let order = RefundOrder { amount, reason: "requested_by_customer".to_owned(), description: String::new() };
+    let order = RefundOrder { amount, invoice: None, reason: "requested_by_customer".to_owned(), description: String::new() };
     allowed(billing::refund_payment(ctx, Mode::Test, intent, &order).await)
 }
 

@@ -58,7 +58,7 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
   return (
     <Dialog title={options.title ?? t('title')} closeLabel={t('action.close')} onClose={() => onEnd(null)}>
       <div className="connect" data-state={state.name}>
-        <Body state={state} onRetry={retry} />
+        <Body state={state} failedTitle={options.failedTitle} onRetry={retry} />
       </div>
     </Dialog>
   );
@@ -75,7 +75,13 @@ function reason(
   return /declined/i.test(state.message) ? t('declined') : state.message;
 }
 
-function Body({ state, onRetry }: { state: ConnectState; onRetry: () => void }) {
+interface BodyProps {
+  state: ConnectState;
+  failedTitle: string | undefined;
+  onRetry: () => void;
+}
+
+function Body({ state, failedTitle, onRetry }: BodyProps) {
   switch (state.name) {
     case 'loading':
       return (
@@ -104,7 +110,7 @@ function Body({ state, onRetry }: { state: ConnectState; onRetry: () => void }) 
     default:
       return (
         <>
-          <Alert tone="danger" urgent title={t(`${state.name}.title`)}>
+          <Alert tone="danger" urgent title={(state.name === 'error' && failedTitle) || t(`${state.name}.title`)}>
             <p>{reason(state)}</p>
           </Alert>
           <Button look="primary" wide onClick={onRetry} autoFocus>

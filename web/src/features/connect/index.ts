@@ -8,6 +8,8 @@ export interface ConnectOptions {
   prefix?: string;
   extraParams?: Record<string, string>;
   title?: string;
+  /** What to call it when the wallet or the store refuses. */
+  failedTitle?: string;
   /** The wallet has finished; on `login` the session cookie is set by then. */
   onSuccess: (result: { did?: string }) => void;
   /** What went wrong, each time it does; the dialog shows it and offers another try. */

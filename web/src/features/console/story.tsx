@@ -1,16 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import type { TestClock } from '@/api/types';
-import en from '@/i18n/en/console.json';
 import { momentText } from '@/lib/format';
 import styles from './test-clocks.module.css';
-import { type Key, type Texts, useTexts } from './texts';
+import { useTexts } from './texts';
 
 type Event = TestClock['story'][number];
 
 /** What happened on the clock's way, the latest first. */
 export function Story({ story }: { story: Event[] }) {
-  const texts = useTexts();
-  const { t, language } = texts;
+  const { t, language } = useTexts();
   if (story.length === 0) return <p className={styles.quiet}>{t('clocks.noStory')}</p>;
   const latestFirst = story.map((event, place) => ({ event, place })).reverse();
   return (
@@ -18,18 +16,12 @@ export function Story({ story }: { story: Event[] }) {
       {latestFirst.map(({ event, place }) => (
         <li key={place}>
           <time dateTime={new Date(event.at * 1000).toISOString()}>{momentText(event.at * 1000, language)}</time>
-          <span>{whatText(event.what, texts)}</span>
+          <span>{t(`story.${event.what}`)}</span>
           <Subject subject={event.subject} />
         </li>
       ))}
     </ol>
   );
-}
-
-/** An event by its name on the wire, in words; one that is not known yet is shown as it is called. */
-export function whatText(what: string, { t }: Pick<Texts, 't'>): string {
-  const key = `story.${what}`;
-  return key in en ? t(key as Key) : what;
 }
 
 function Subject({ subject }: { subject: string | null }) {

@@ -13,8 +13,6 @@ export interface Texts {
   language: Locale;
 }
 
-export type Key = Parameters<Texts['t']>[0];
-
 const textsIn = (language: Locale): Texts => ({
   t: (key, values) => textFor(catalogues, language, key, values),
   language,

@@ -10,13 +10,19 @@ interface LinesProps {
   money: (amount: string | undefined) => string;
 }
 
+const minus = (amount: string) => `−${amount}`;
+
+/** The customer's own credit stands among the sums. */
+const billed = ({ lines }: InvoiceDetail) => lines.filter(({ formula }) => formula?.kind !== 'applied_credit');
+
 /** What was billed, each amount with how it came about, and the sums. */
 export function Lines({ invoice, money }: LinesProps) {
   const { t } = useTexts();
   const named = useNames();
-  const { subtotal, tax } = invoice;
+  const { subtotal, applied_credit: credit, tax } = invoice;
   const sums: [string, string][] = [];
   if (subtotal && subtotal !== invoice.total) sums.push([t('invoice.subtotal'), money(subtotal)]);
+  if (toUnits(credit) > 0n) sums.push([t('invoice.appliedCredit'), minus(money(credit))]);
   if (toUnits(tax) > 0n) sums.push([t('invoice.tax'), money(tax)]);
   sums.push([t('invoice.total'), money(invoice.total)]);
   if (invoice.status === 'paid') sums.push([t('invoice.amountPaid'), money(invoice.amount_paid ?? invoice.total)]);
@@ -34,7 +40,7 @@ export function Lines({ invoice, money }: LinesProps) {
         </tr>
       </thead>
       <tbody>
-        {invoice.lines.map((line, place) => (
+        {billed(invoice).map((line, place) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines of a written invoice never move.
           <tr key={place}>
             <td>
@@ -43,7 +49,7 @@ export function Lines({ invoice, money }: LinesProps) {
             </td>
             <td className="figures">{line.quantity}</td>
             <td className="money">
-              {line.credit && line.amount !== '0' ? `−${money(line.amount)}` : money(line.amount)}
+              {line.credit && toUnits(line.amount) > 0n ? minus(money(line.amount)) : money(line.amount)}
             </td>
           </tr>
         ))}

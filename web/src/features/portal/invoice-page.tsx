@@ -8,20 +8,20 @@ import { ApiError, errorText } from '@/api/error';
 import type { InvoiceDetail } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
-import { useUser } from '@/app/queries';
 import { Alert } from '@/kit/alert';
 import { formatMoney } from '@/lib/amount';
-import { dayText, momentText } from '@/lib/format';
+import { momentText } from '@/lib/format';
 import { ExpiredLink } from './expired-link';
 import { Lines } from './invoice-lines';
 import styles from './invoice-page.module.css';
 import { Parties } from './invoice-parties';
 import { isPayable, reasonText } from './invoice-text';
+import { PaidNews } from './paid-news';
 import { type CollectAction, isPaidByWallet, PayInvoice } from './pay';
-import { invoiceQuery, refundsQuery } from './queries';
-import { InvoiceBadge, RefundBadge } from './status';
+import { invoiceQuery } from './queries';
+import { GiveBack, Refunds } from './refunds';
+import { InvoiceBadge } from './status';
 import { useTexts } from './texts';
-import { usePaidInvoices } from './use-paid-invoices';
 
 interface InvoicePageProps {
   id: string;
@@ -61,9 +61,9 @@ function Paper({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAc
   const { t, language } = texts;
   const money = (amount: string | undefined) => formatMoney(amount ?? '0', invoice.paymentCurrency, language);
   const total = money(invoice.total);
-  usePaidInvoices(invoice.customer_id);
   return (
     <article className={styles.paper}>
+      <PaidNews customerId={invoice.customer_id} />
       <header className={styles.head}>
         <div>
           <h1>{t('invoice.title', { number: invoice.number ?? t('invoice.draft.number') })}</h1>
@@ -88,6 +88,7 @@ function Paper({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAc
             {t(`invoice.pdf.${locale}`)}
           </Button>
         ))}
+        <GiveBack invoice={invoice} />
       </footer>
     </article>
   );
@@ -113,38 +114,5 @@ function Due({ invoice, action }: { invoice: InvoiceDetail; action?: CollectActi
         </p>
       </Alert>
     </div>
-  );
-}
-
-function Refunds({ invoice, money }: { invoice: InvoiceDetail; money: (amount: string | undefined) => string }) {
-  const { t, language } = useTexts();
-  const { data, error, refetch } = useQuery({ ...refundsQuery(invoice.id), enabled: Boolean(useUser()) });
-  if (error && !data) {
-    // An invoice that was never paid has nothing that could be paid back.
-    if (invoice.status !== 'paid') return null;
-    return <Failed title={t('invoice.refunds.error')} text={errorText(error)} onRetry={() => void refetch()} />;
-  }
-  if (!data?.list.length) return null;
-  return (
-    <section aria-labelledby="refunds">
-      <h2 id="refunds" className={styles.sub}>
-        {t('invoice.refunds')}
-      </h2>
-      <ul className={styles.refunds}>
-        {data.list.map((refund) => (
-          <li key={refund.id}>
-            <span className="money">{money(refund.amount)}</span>
-            <span>
-              {t(`refund.type.${refund.type}`)}
-              {refund.description ? <span className={styles.note}>{refund.description}</span> : null}
-            </span>
-            <RefundBadge status={refund.status} />
-            <time dateTime={refund.created_at} className={styles.note}>
-              {dayText(refund.created_at, language)}
-            </time>
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }

@@ -6,10 +6,12 @@ import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
 import { dayText } from '@/lib/format';
+import { ExpiredLink } from './expired-link';
 import { descriptionText, invoiceAmount } from './invoice-text';
 import { useNames } from './names';
 import { OverdueDebts } from './overdue-debts';
 import { leadText } from './overdue-dialog';
+import { PaidNews } from './paid-news';
 import styles from './past-due-page.module.css';
 import { ownReferer } from './referer';
 import { useTexts } from './texts';
@@ -20,6 +22,8 @@ export function PastDuePage({ referer }: { referer?: string }) {
   const { t } = useTexts();
   const user = useUser();
   usePageTitle(t('overdue.title'));
+  // The link of a mail opens one invoice or one subscription, and not all that somebody owes.
+  if (user === null) return <ExpiredLink />;
   const back = ownReferer(referer, window.location.origin);
   return (
     <div className={styles.page}>
@@ -81,6 +85,7 @@ function Debts({ customerId, back }: { customerId: string; back: string | undefi
   }
   return (
     <>
+      <PaidNews customerId={data.customer?.id} />
       <div>
         <h1>{t('overdue.title')}</h1>
         <p className={styles.lead}>{leadText(data, debts, texts)}</p>

@@ -32,6 +32,7 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
     openConnect({
       action: 'collect',
       title: t('pay.invoice', { number }),
+      failedTitle: t(`pay.failed.${action}`),
       extraParams: { invoiceId: invoice.id, action },
       onSuccess: () => {
         announce(t('pay.done'));

@@ -24,7 +24,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
   const texts = useTexts();
   const { t } = texts;
   const user = useUser();
-  const { data: settings, error, refetch } = useQuery(settingsQuery);
+  const { data: settings, error, refetch } = useQuery(settingsQuery(subscription.livemode));
   const [chosen, setChosen] = useState('');
   const [connecting, setConnecting] = useState(false);
   const [card, setCard] = useState<PaymentChange['stripeContext']>(null);

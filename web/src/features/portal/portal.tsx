@@ -1,11 +1,14 @@
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { usePageTitle } from '@/app/page';
 import { usePhone } from '@/lib/use-phone';
 import { InvoiceFeed } from './invoice-feed';
 import { InvoiceTable } from './invoice-table';
+import { PaidNews } from './paid-news';
 import { Payments } from './payments';
 import styles from './portal.module.css';
 import { Purchases } from './purchases';
+import { meQuery } from './queries';
 import { Subscriptions } from './subscriptions';
 import { Summary } from './summary';
 import { useTexts } from './texts';
@@ -24,6 +27,7 @@ export function Portal({ page, pageSize, details }: PortalProps) {
   usePageTitle(t('portal.title'));
   return (
     <div className={styles.portal}>
+      <PaidNews customerId={useQuery(meQuery).data?.id} />
       <h1>{t('portal.title')}</h1>
       <Summary />
       <section aria-labelledby="subscriptions">

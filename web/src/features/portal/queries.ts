@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
 import type {
+  Customer,
   Entitlement,
   Invoice,
   InvoiceDetail,
@@ -31,16 +32,19 @@ export const entitlementsQuery = queryOptions({
 /** All invoices of the customer, or those of one subscription with its stakes. */
 export interface InvoiceScope {
   subscriptionId?: string;
+  /** Whose they are, where they may be somebody else's. */
+  customerId?: string;
 }
 
 export type InvoicePage = Page<Invoice> & { subscription?: InvoiceSubscription | null };
 
-const invoicePage = (page: number, pageSize: number, { subscriptionId }: InvoiceScope) =>
+const invoicePage = (page: number, pageSize: number, { subscriptionId, customerId }: InvoiceScope) =>
   api.get<InvoicePage>('/api/invoices', {
     page,
     pageSize,
     status: SHOWN_STATUSES,
     ignore_zero: true,
+    customer_id: customerId,
     ...(subscriptionId && {
       subscription_id: subscriptionId,
       include_staking: true,
@@ -135,9 +139,17 @@ export const planPreviewQuery = (id: string, priceId: string) =>
     gcTime: 0,
   });
 
-export const settingsQuery = queryOptions({
-  queryKey: ['settings'],
-  queryFn: () => api.get<Settings>('/api/settings'),
+/** The methods of a mode: a subscription keeps to its own, whatever the browser is in. */
+export const settingsQuery = (livemode: boolean) =>
+  queryOptions({
+    queryKey: ['settings', livemode],
+    queryFn: () => api.get<Settings>('/api/settings', { livemode }),
+  });
+
+/** Who is signed in, as a customer; without an id before they have bought anything. */
+export const meQuery = queryOptions({
+  queryKey: ['customer', 'id'],
+  queryFn: () => api.get<Customer>('/api/customers/me', { skipSummary: 1, fallback: 1 }),
 });
 
 export const refundsQuery = (invoiceId: string) =>

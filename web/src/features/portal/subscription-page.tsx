@@ -8,7 +8,6 @@ import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
 import { Alert } from '@/kit/alert';
-import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { momentText } from '@/lib/format';
 import { usePhone } from '@/lib/use-phone';
@@ -18,6 +17,7 @@ import { InvoiceFeed } from './invoice-feed';
 import { InvoiceTable } from './invoice-table';
 import { nextText } from './next-text';
 import { OverdueDialog } from './overdue-dialog';
+import { PaidNews } from './paid-news';
 import { PaymentDialog } from './payment-dialog';
 import { PlanDialog } from './plan-dialog';
 import { planText, subscriptionName } from './price-text';
@@ -30,7 +30,6 @@ import styles from './subscription-page.module.css';
 import { actionsOf, type SubscriptionAction } from './subscription-rules';
 import { type Key, useTexts } from './texts';
 import { TimeLine } from './time-line';
-import { usePaidInvoices } from './use-paid-invoices';
 
 interface SubscriptionPageProps {
   id: string;
@@ -71,11 +70,12 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
   const { t } = texts;
   const phone = usePhone();
   const [done, setDone] = useState<Key | null>(null);
-  usePaidInvoices(subscription.customer_id, () => announce(t('pay.done')));
-  const scope = { subscriptionId: subscription.id };
+  // Whoever runs the store sees what belongs to somebody else.
+  const scope = { subscriptionId: subscription.id, customerId: subscription.customer_id };
   const user = useUser();
   return (
     <>
+      <PaidNews customerId={subscription.customer_id} />
       <header className={styles.head}>
         <div>
           <h1>{subscriptionName(subscription, texts)}</h1>

@@ -32,7 +32,7 @@ export function useOverdue(debtor: Debtor) {
       Object.keys(state.data?.summary ?? {}).some((id) => states[id]?.name === 'success') ? POLL_MS : false,
   });
   const { data } = query;
-  usePaidInvoices(data?.customer?.id ?? data?.invoices[0]?.customer_id, () => announce(t('pay.done')));
+  usePaidInvoices(data?.customer?.id ?? data?.invoices[0]?.customer_id);
   const set = (currencyId: string, state: DebtState) => setStates((now) => ({ ...now, [currencyId]: state }));
 
   const pay = (currencyId: string, { amount, currency }: Debt) => {

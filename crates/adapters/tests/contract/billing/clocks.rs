@@ -3,7 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::till::id;
 use souk_adapters::on_both;
-use souk_domain::billing::{self, AdvanceError, InvoiceStatus, Scope, Subscription, SubscriptionStatus, TestClock, Tick};
+use souk_domain::billing::{self, AdvanceError, Happening, InvoiceStatus, Scope, Subscription, SubscriptionStatus, TestClock, Tick};
 use souk_domain::shared::{ClockId, Timestamp};
 use std::time::Duration;
 
@@ -47,8 +47,9 @@ on_both! {
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let stands = unit.clocks().find(&clock).await.expect("reads").expect("stands");
         assert_eq!((stands.now, stands.target), (year, None));
-        let told: Vec<_> = stands.story.iter().map(|event| event.what.as_str()).collect();
-        assert_eq!((told[0], told[1], told.len()), ("trial_ended", "renewed", 13));
+        let told: Vec<_> = stands.story.iter().map(|event| event.what).collect();
+        assert_eq!(told[..4], [Happening::TrialEnded, Happening::Paid, Happening::Renewed, Happening::Paid]);
+        assert_eq!(told.len(), 26);
     }
 
     async fn the_engine_of_everybody_leaves_those_with_a_clock_alone(db: &TestDatabase) {
@@ -76,10 +77,12 @@ on_both! {
         let invoice = &billing.invoices().await[0];
         assert_eq!((invoice.status, invoice.refusals), (InvoiceStatus::Uncollectible, 7));
         let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands");
-        let told: Vec<_> = found.story.iter().map(|event| event.what.as_str()).collect();
-        assert_eq!(told[..4], ["renewed", "payment_refused", "retried", "payment_refused"]);
-        assert_eq!((told.iter().filter(|what| **what == "payment_refused").count(), told.last()), (7, Some(&"canceled")));
-        assert!(found.story.iter().all(|event| event.what != "payment_refused" || event.subject == invoice.id.as_str()));
+        let told: Vec<_> = found.story.iter().map(|event| event.what).collect();
+        assert_eq!(told[..3], [Happening::Renewed, Happening::PaymentRefused, Happening::PastDue]);
+        assert_eq!(told[3..5], [Happening::Retried, Happening::PaymentRefused]);
+        let count = |what| told.iter().filter(|told| **told == what).count();
+        assert_eq!((count(Happening::PaymentRefused), count(Happening::PastDue), told.last()), (7, 1, Some(&Happening::Canceled)));
+        assert!(found.story.iter().all(|event| event.what != Happening::PaymentRefused || event.subject == invoice.id.as_str()));
     }
 
     async fn a_clock_goes_forward_by_two_years_at_most_and_once_at_a_time(db: &TestDatabase) {

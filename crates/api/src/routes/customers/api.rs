@@ -1,17 +1,18 @@
 use super::named_customer;
-use crate::auth::{Call, Caller, Reader, SignedIn, resources};
+use crate::auth::{Call, Caller, Reader, Reads, SignedIn, resources};
 use crate::problem::Problem;
+use crate::routes::input::page;
 use crate::routes::payments::{AddressModel, CustomerModel};
 use crate::routes::subscriptions::{OverdueModel, overdue_model};
 use crate::state::App;
 use poem::web::Data;
-use poem_openapi::param::Path;
+use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::access::User;
 use souk_domain::billing::overdue_of;
 use souk_domain::customer::{self, ContactForm};
-use souk_domain::shared::Mode;
+use souk_domain::shared::{CustomerId, Mode};
 use std::sync::Arc;
 
 /// What a person may change about themselves. An absent field stays.
@@ -22,6 +23,13 @@ pub struct ProfileModel {
     pub email: Option<String>,
     pub phone: Option<String>,
     pub address: Option<AddressModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CustomerList")]
+pub struct CustomerListModel {
+    pub count: u64,
+    pub list: Vec<CustomerModel>,
 }
 
 pub struct CustomersApi;
@@ -58,6 +66,36 @@ impl CustomersApi {
         let user = app.ctx.store.read().await?.users().find(&caller.0.user.did).await?;
         let caller = Caller { user: user.unwrap_or(caller.0.user), passports: caller.0.passports };
         me(&app, &caller, call.mode).await
+    }
+
+    /// The customers of the store, newest first.
+    #[oai(path = "/", method = "get")]
+    async fn list(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::Customers>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        limit: Query<Option<u32>>,
+        starting_after: Query<Option<String>>,
+    ) -> Result<Json<CustomerListModel>, Problem> {
+        let page = page::<CustomerId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
+        let found = app.ctx.store.read().await?.customers().list(reads.mode, &page).await?;
+        Ok(Json(CustomerListModel { count: found.count, list: found.list.iter().map(CustomerModel::from).collect() }))
+    }
+
+    /// One customer, named by id or DID.
+    #[oai(path = "/:id", method = "get")]
+    async fn retrieve(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::Customers>,
+        id: Path<String>,
+    ) -> Result<Json<CustomerModel>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let customer = named_customer(&app, unit.as_mut(), reader.mode(), &id).await?;
+        let customer = customer.filter(|customer| reader.may_read(&customer.did, customer.mode)).ok_or_else(Problem::not_found)?;
+        Ok(Json(CustomerModel::from(&customer)))
     }
 
     /// What a customer owes, by currency. The customer is named by id or DID.

@@ -1,6 +1,7 @@
 use super::model::{InvoiceListModel, InvoiceModel};
 use crate::auth::{Call, Opener, Reader, resources};
 use crate::problem::Problem;
+use crate::routes::customers::named_customer;
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::App;
 use poem::web::Data;
@@ -9,7 +10,6 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
 use souk_domain::billing::{ExpandedInvoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
 use souk_domain::checkout;
-use souk_domain::customer::Customer;
 use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Page, SubscriptionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -130,32 +130,33 @@ fn is_true(value: &Query<Option<String>>) -> bool {
 
 async fn whose(app: &App, reader: &Reader<resources::Invoices>, named: Option<&str>) -> Result<Option<Whose>, Problem> {
     let named = named.filter(|named| !named.is_empty());
-    let (caller, mode) = match (reader, named) {
-        (Reader::Person(caller, mode), _) => (caller, *mode),
-        (Reader::Key(..), None | Some("all")) => return Ok(Some(Whose(None))),
-        (Reader::Key(..), Some(named)) => return Ok(Some(Whose(Some(CustomerId::parse(named)?)))),
-    };
     let mut unit = app.ctx.store.read().await?;
-    let own: Option<Customer> = unit.customers().find_by_did(mode, &caller.user.did).await?;
-    match named {
-        // The published client names a customer by id or by DID.
-        Some(named) if named == caller.user.did.as_str() => Ok(own.map(|own| Whose(Some(own.id)))),
-        Some(named) if own.as_ref().is_some_and(|own| own.id.as_str() == named) => Ok(own.map(|own| Whose(Some(own.id)))),
-        Some("all") if caller.runs_the_store() => Ok(Some(Whose(None))),
-        Some(named) if caller.runs_the_store() => Ok(Some(Whose(Some(CustomerId::parse(named)?)))),
-        Some(_) => Err(Problem::forbidden()),
-        None => Ok(own.map(|own| Whose(Some(own.id)))),
+    match (reader, named) {
+        (Reader::Key(..), None) => Ok(Some(Whose(None))),
+        (reader, Some("all")) if reader.is_store() => Ok(Some(Whose(None))),
+        (Reader::Person(caller, mode), None) => {
+            Ok(unit.customers().find_by_did(*mode, &caller.user.did).await?.map(|own| Whose(Some(own.id))))
+        }
+        (reader, Some(named)) => match named_customer(app, unit.as_mut(), reader.mode(), named).await? {
+            Some(customer) if reader.may_read(&customer.did, customer.mode) => Ok(Some(Whose(Some(customer.id)))),
+            // Who has never bought anything has no invoices; of others nothing is said.
+            None if reader.is_store() || is_their_own(reader, named) => Ok(None),
+            _ => Err(Problem::forbidden()),
+        },
     }
 }
 
-/// The invoice, if it is the reader's, or they read for the store. Anybody else's does not exist for them.
+fn is_their_own(reader: &Reader<resources::Invoices>, named: &str) -> bool {
+    matches!(reader, Reader::Person(caller, _) if caller.user.did.as_str() == named)
+}
+
+/// The invoice, if it is the reader's, or they read for the store, or they hold its own link: that of its subscription opens a
+/// page on which no invoice stands. Anybody else's does not exist for them.
 pub(super) async fn own(app: &App, opener: &Opener<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
     let id = InvoiceId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let invoice = expand_invoice(unit.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
-    let ids = [Some(id.as_str()), invoice.invoice.subscription_id.as_ref().map(SubscriptionId::as_str)];
-    let ids: Vec<_> = ids.into_iter().flatten().collect();
-    match opener.may_open(&ids, &invoice.customer.did, invoice.invoice.mode) {
+    match opener.may_open(&[id.as_str()], &invoice.customer.did, invoice.invoice.mode) {
         true => Ok(invoice),
         false => Err(Problem::not_found()),
     }

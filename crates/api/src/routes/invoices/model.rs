@@ -98,7 +98,9 @@ pub struct InvoiceModel {
     pub attempt_count: u32,
     /// When it is tried again by itself, in unix seconds.
     pub next_payment_attempt: Option<i64>,
-    pub subtotal: String,
+    /// What the lines come to before the customer's credit is taken off, and that credit; only with the lines.
+    pub subtotal: Option<String>,
+    pub applied_credit: Option<String>,
     pub total: String,
     pub amount_due: String,
     pub amount_paid: String,
@@ -151,7 +153,8 @@ impl InvoiceModel {
             period_end: invoice.period.map(|period| period.end.seconds()),
             attempt_count: invoice.refusals,
             next_payment_attempt: invoice.retry_at.map(Timestamp::seconds),
-            subtotal: invoice.total.to_string(),
+            subtotal: None,
+            applied_credit: None,
             total: invoice.total.to_string(),
             amount_due: invoice.total.to_string(),
             amount_paid: invoice.amount_paid.to_string(),
@@ -190,6 +193,8 @@ impl InvoiceModel {
             payment_intent: invoice.intent.as_ref().map(|intent| IntentModel::new(intent, methods, currencies, site)),
             lines: Some(invoice.items.iter().map(|item| LineModel::new(item, &invoice.currency)).collect()),
             subscription: invoice.subscription.as_ref().map(SubscriptionReference::from),
+            subtotal: invoice.subtotal().map(|subtotal| subtotal.to_string()),
+            applied_credit: invoice.applied_credit().map(|credit| credit.to_string()),
             ..Self::new(&invoice.invoice, invoice.intent.as_ref(), methods, currencies, site)
         }
     }

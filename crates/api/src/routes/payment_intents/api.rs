@@ -1,6 +1,7 @@
-use crate::auth::{Call, Reads, SignedIn, Writes, resources};
+use crate::auth::{Reader, Reads, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
+use crate::routes::customers::named_customer;
 use crate::routes::payments::IntentModel;
 use crate::routes::refunds::{RefundInputModel, RefundModel, refund};
 use crate::state::App;
@@ -9,7 +10,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::payment::Intent;
-use souk_domain::shared::{Listed, Mode, Page};
+use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -23,24 +24,38 @@ pub struct PaymentIntentsApi;
 
 #[OpenApi(prefix_path = "/api/payment-intents")]
 impl PaymentIntentsApi {
-    /// The signed-in customer's own payments, newest first.
+    /// Payments, newest first: a customer's own; those of the store for a key, or of a customer whom the store names by id or DID.
     #[oai(path = "/", method = "get")]
-    async fn mine(
+    async fn list(
         &self,
         app: Data<&Arc<App>>,
-        caller: SignedIn,
-        call: Call,
+        reader: Reader<resources::PaymentIntents>,
+        customer_id: Query<Option<String>>,
         page: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<IntentListModel>, Problem> {
+        let page = Page::new(page.0, page_size.0);
+        let mode = reader.mode();
         let mut unit = app.ctx.store.read().await?;
-        let customer = unit.customers().find_by_did(call.mode, &caller.0.user.did).await?;
+        let named = customer_id.0.as_deref().filter(|named| !named.is_empty());
+        let customer = match (&reader, named) {
+            (Reader::Key(..), None) => {
+                let found = unit.intents().list(mode, &page).await?;
+                drop(unit);
+                return listed(&app, mode, found).await;
+            }
+            (Reader::Person(caller, _), None) => unit.customers().find_by_did(mode, &caller.user.did).await?,
+            (reader, Some(named)) => {
+                let found = named_customer(&app, unit.as_mut(), mode, named).await?;
+                found.filter(|customer| customer.mode == mode && reader.may_read(&customer.did, mode))
+            }
+        };
         let found = match customer {
-            Some(customer) => unit.intents().of_customer(&customer.id, &Page::new(page.0, page_size.0)).await?,
+            Some(customer) => unit.intents().of_customer(&customer.id, &page).await?,
             None => Listed { count: 0, list: Vec::new() },
         };
         drop(unit);
-        list(&app, call.mode, found).await
+        listed(&app, mode, found).await
     }
 
     /// All payments of the store, newest first.
@@ -53,7 +68,26 @@ impl PaymentIntentsApi {
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<IntentListModel>, Problem> {
         let found = app.ctx.store.read().await?.intents().list(reads.mode, &Page::new(page.0, page_size.0)).await?;
-        list(&app, reads.mode, found).await
+        listed(&app, reads.mode, found).await
+    }
+
+    /// One payment.
+    #[oai(path = "/:id", method = "get")]
+    async fn retrieve(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::PaymentIntents>,
+        id: Path<String>,
+    ) -> Result<Json<IntentModel>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let intent = unit.intents().find(&PaymentIntentId::parse(&id)?).await?.ok_or_else(Problem::not_found)?;
+        let customer = unit.customers().find(&intent.customer_id).await?.ok_or_else(Problem::not_found)?;
+        if !reader.may_read(&customer.did, intent.mode) {
+            return Err(Problem::not_found());
+        }
+        let methods = unit.methods().list(intent.mode).await?;
+        let currencies = unit.methods().currencies(intent.mode).await?;
+        Ok(Json(IntentModel::new(&intent, &methods, &currencies, &app.site)))
     }
 
     /// Give a payment back, or a part of it.
@@ -69,7 +103,7 @@ impl PaymentIntentsApi {
     }
 }
 
-async fn list(app: &App, mode: Mode, found: Listed<Intent>) -> Result<Json<IntentListModel>, Problem> {
+async fn listed(app: &App, mode: Mode, found: Listed<Intent>) -> Result<Json<IntentListModel>, Problem> {
     let mut unit = app.ctx.store.read().await?;
     let methods = unit.methods().list(mode).await?;
     let currencies = unit.methods().currencies(mode).await?;

@@ -2,13 +2,15 @@ use super::model::{RefundInputModel, RefundModel, refund};
 use crate::auth::{Reader, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
+use crate::routes::customers::named_customer;
 use crate::routes::input::page;
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::shared::{CustomerId, RefundId};
+use souk_domain::payment::RefundFilter;
+use souk_domain::shared::{InvoiceId, RefundId};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -34,30 +36,36 @@ impl RefundsApi {
         Ok(Json(refund(&app, writes.mode, &intent, input.0).await?))
     }
 
-    /// Refunds, newest first: a customer's own, or those of the store.
+    /// Refunds, newest first: a customer's own, or those of the store; of one invoice.
     #[oai(path = "/", method = "get")]
     async fn list(
         &self,
         app: Data<&Arc<App>>,
         reader: Reader<resources::Refunds>,
         customer_id: Query<Option<String>>,
+        invoice_id: Query<Option<String>>,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
         starting_after: Query<Option<String>>,
     ) -> Result<Json<RefundListModel>, Problem> {
         let page = page::<RefundId>(number.0, page_size.0, starting_after.0)?;
         let mut unit = app.ctx.store.read().await?;
-        let named = customer_id.0.filter(|named| !named.is_empty()).map(|named| CustomerId::parse(&named)).transpose()?;
-        let customer = match &reader {
-            _ if reader.is_store() => named,
-            Reader::Person(caller, mode) => match unit.customers().find_by_did(*mode, &caller.user.did).await? {
-                Some(own) if named.as_ref().is_none_or(|named| *named == own.id) => Some(own.id),
-                Some(_) => return Err(Problem::forbidden()),
-                None => return Ok(Json(RefundListModel { count: 0, list: Vec::new() })),
+        let nothing = || Ok(Json(RefundListModel { count: 0, list: Vec::new() }));
+        let invoice_id = invoice_id.0.filter(|named| !named.is_empty()).map(|named| InvoiceId::parse(&named)).transpose()?;
+        let customer_id = match (&reader, customer_id.0.filter(|named| !named.is_empty())) {
+            (reader, None) if reader.is_store() => None,
+            (Reader::Person(caller, mode), None) => match unit.customers().find_by_did(*mode, &caller.user.did).await? {
+                Some(own) => Some(own.id),
+                None => return nothing(),
             },
-            Reader::Key(..) => named,
+            (Reader::Key(..), None) => None,
+            (reader, Some(named)) => match named_customer(&app, unit.as_mut(), reader.mode(), &named).await? {
+                Some(customer) if reader.may_read(&customer.did, customer.mode) => Some(customer.id),
+                Some(_) => return Err(Problem::forbidden()),
+                None => return nothing(),
+            },
         };
-        let found = unit.refunds().list(reader.mode(), customer.as_ref(), &page).await?;
+        let found = unit.refunds().list(reader.mode(), &RefundFilter { customer_id, invoice_id }, &page).await?;
         Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }))
     }
 

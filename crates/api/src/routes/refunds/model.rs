@@ -6,7 +6,7 @@ use crate::state::App;
 use poem_openapi::Object;
 use souk_domain::billing::{self, RefundOrder};
 use souk_domain::payment::Refund;
-use souk_domain::shared::{Amount, Mode, PaymentIntentId};
+use souk_domain::shared::{Amount, InvoiceId, Mode, PaymentIntentId};
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Refund")]
@@ -64,6 +64,8 @@ impl From<&Refund> for RefundModel {
 pub struct RefundInputModel {
     /// The payment, where the address does not name it.
     pub payment_intent_id: Option<String>,
+    /// Which invoice it is for, where the payment paid for several.
+    pub invoice_id: Option<String>,
     /// A human decimal; absent: all that is left of the payment.
     pub amount: Option<Decimal>,
     pub reason: Option<String>,
@@ -79,6 +81,7 @@ pub async fn refund(app: &App, mode: Mode, intent: &str, input: RefundInputModel
     drop(unit);
     let amount = input.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose();
     let order = RefundOrder {
+        invoice: input.invoice_id.map(|id| InvoiceId::parse(&id)).transpose()?,
         amount: amount.map_err(|error| Problem::bad(error.to_string()))?,
         reason: input.reason.unwrap_or_else(|| "requested_by_admin".to_owned()),
         description: input.description.unwrap_or_default(),

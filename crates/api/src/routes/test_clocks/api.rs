@@ -1,15 +1,16 @@
 use crate::auth::{Reads, Writes, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
+use crate::routes::input::page;
 use crate::state::App;
 use poem::http::StatusCode;
 use poem::web::Data;
-use poem_openapi::param::Path;
+use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
-use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, Step, TestClock};
+use poem_openapi::{Enum, Object, OpenApi};
+use souk_domain::billing::{self, Happening, Step, TestClock};
 use souk_domain::customer::Customer;
-use souk_domain::shared::{ClockId, MAX_PAGE_SIZE, Mode, Timestamp};
+use souk_domain::shared::{ClockId, Mode, Timestamp};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -29,11 +30,44 @@ pub struct AdvanceModel {
     pub by: Option<String>,
 }
 
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "TestClockHappening", rename_all = "snake_case")]
+pub enum HappeningModel {
+    Renewed,
+    TrialEnded,
+    Paid,
+    PaymentRefused,
+    Retried,
+    PastDue,
+    Canceled,
+    StakeWaits,
+    StakeSlashed,
+    StakeReturned,
+}
+
+impl From<Happening> for HappeningModel {
+    fn from(happening: Happening) -> Self {
+        match happening {
+            Happening::Renewed => Self::Renewed,
+            Happening::TrialEnded => Self::TrialEnded,
+            Happening::Paid => Self::Paid,
+            Happening::PaymentRefused => Self::PaymentRefused,
+            Happening::Retried => Self::Retried,
+            Happening::PastDue => Self::PastDue,
+            Happening::Canceled => Self::Canceled,
+            Happening::StakeWaits => Self::StakeWaits,
+            Happening::StakeSlashed => Self::StakeSlashed,
+            Happening::StakeReturned => Self::StakeReturned,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "TestClockEvent")]
 pub struct EventModel {
     pub at: i64,
-    pub what: String,
+    pub what: HappeningModel,
     /// The subscription or invoice it happened to.
     pub subject: String,
 }
@@ -66,7 +100,7 @@ pub struct ClockModel {
 impl ClockModel {
     fn new(clock: &TestClock, customer: Option<&Customer>) -> Self {
         let event =
-            |event: &billing::ClockEvent| EventModel { at: event.at.seconds(), what: event.what.clone(), subject: event.subject.clone() };
+            |event: &billing::ClockEvent| EventModel { at: event.at.seconds(), what: event.what.into(), subject: event.subject.clone() };
         Self {
             id: clock.id.to_string(),
             object: "test_clock".to_owned(),
@@ -113,16 +147,24 @@ impl TestClocksApi {
 
     /// The test clocks, newest first.
     #[oai(path = "/", method = "get")]
-    async fn list(&self, app: Data<&Arc<App>>, reads: Reads<resources::TestClocks>) -> Result<Json<ClockListModel>, Problem> {
+    async fn list(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::TestClocks>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        starting_after: Query<Option<String>>,
+    ) -> Result<Json<ClockListModel>, Problem> {
+        let page = page::<ClockId>(number.0, page_size.0, starting_after.0)?;
         if reads.mode.is_live() {
             return Ok(Json(ClockListModel { count: 0, list: Vec::new() }));
         }
         let mut unit = app.ctx.store.read().await?;
-        let clocks = unit.clocks().list(Mode::Test, MAX_PAGE_SIZE).await?;
-        let ids: Vec<_> = clocks.iter().map(|clock| clock.customer_id.clone()).collect();
+        let clocks = unit.clocks().list(&page).await?;
+        let ids: Vec<_> = clocks.list.iter().map(|clock| clock.customer_id.clone()).collect();
         let customers = unit.customers().find_all(&ids).await?;
         let model = |clock: &TestClock| ClockModel::new(clock, customers.iter().find(|customer| customer.id == clock.customer_id));
-        Ok(Json(ClockListModel { count: clocks.len() as u64, list: clocks.iter().map(model).collect() }))
+        Ok(Json(ClockListModel { count: clocks.count, list: clocks.list.iter().map(model).collect() }))
     }
 
     /// One clock, and what happened when.

@@ -6,7 +6,7 @@ use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::billing::{self, UsageAction, UsageRecord, UsageReport};
-use souk_domain::shared::{MAX_PAGE_SIZE, SubscriptionItemId, Timestamp};
+use souk_domain::shared::{Page, SubscriptionItemId, Timestamp};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -103,17 +103,21 @@ impl UsageRecordsApi {
         Ok(Json(UsageRecordModel::from(&record)))
     }
 
-    /// The last records of an item, newest first.
+    /// The records of an item, newest first by when it was used.
     #[oai(path = "/", method = "get")]
     async fn list(
         &self,
         app: Data<&Arc<App>>,
         reads: Reads<resources::UsageRecords>,
         subscription_item_id: Query<String>,
+        page: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        limit: Query<Option<u32>>,
     ) -> Result<Json<UsageListModel>, Problem> {
         let item = SubscriptionItemId::parse(&subscription_item_id)?;
-        let records = billing::usage_records(&app.ctx, reads.mode, &item, MAX_PAGE_SIZE).await?;
-        Ok(Json(UsageListModel { count: records.len() as u64, list: records.iter().map(UsageRecordModel::from).collect() }))
+        let page = Page::new(page.0, page_size.0.or(limit.0));
+        let records = billing::usage_records(&app.ctx, reads.mode, &item, &page).await?;
+        Ok(Json(UsageListModel { count: records.count, list: records.list.iter().map(UsageRecordModel::from).collect() }))
     }
 
     /// What an item was used, by period.

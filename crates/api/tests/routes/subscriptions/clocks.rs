@@ -1,5 +1,6 @@
 use crate::app::{Terms, TestApp, WEEK};
 use serde_json::json;
+use souk_adapters::on_both;
 
 #[tokio::test]
 async fn a_clock_lives_through_what_would_have_happened() {
@@ -22,6 +23,8 @@ async fn a_clock_lives_through_what_would_have_happened() {
     app.drain().await;
     let there = owner.browser.get(&path).await.ok();
     assert_eq!((&there["status"], &there["now"]), (&json!("ready"), &advancing["target"]));
+    assert_eq!(there["story"][1]["what"], "paid");
+    assert!(there["story"][1]["subject"].as_str().is_some_and(|subject| subject.starts_with("in_")), "{there}");
     assert_eq!((&there["story"][0]["what"], &there["story"][0]["subject"]), (&json!("renewed"), &json!(alice.id.as_str())));
     assert_eq!(there["customer"]["did"], alice.buyer.wallet.did().as_str());
     let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
@@ -29,6 +32,42 @@ async fn a_clock_lives_through_what_would_have_happened() {
     owner.browser.post(&format!("{path}/advance"), &json!({ "to": now })).await.refused(400);
     owner.browser.post(&format!("{path}/advance"), &json!({})).await.refused(400);
     assert_eq!(owner.browser.get("/api/test-clocks").await.ok()["count"], 1);
+    app.finish().await;
+}
+
+on_both! {
+    async fn a_clock_is_put_on_a_customer_by_their_did_and_clocks_are_listed_in_pages(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let owner = app.owner().await;
+        for name in ["alice", "bob", "carol"] {
+            let one = app.subscribe(name, Terms::default()).await;
+            let order = json!({ "customer_id": one.buyer.wallet.did().as_str(), "name": name });
+            assert_eq!(owner.browser.post("/api/test-clocks", &order).await.ok()["customer_id"], one.customer.as_str());
+            app.advance(std::time::Duration::from_secs(1));
+        }
+        let nobody = json!({ "customer_id": owner.wallet.did().as_str(), "name": "Nobody" });
+        let refused = owner.browser.post("/api/test-clocks", &nobody).await.refused(404);
+        assert_eq!(refused["error"], "There is no such customer in test mode");
+        let page = owner.browser.get("/api/test-clocks?page=2&pageSize=2").await.ok();
+        assert_eq!((&page["count"], page["list"].as_array().map(Vec::len), &page["list"][0]["name"]), (&json!(3), Some(1), &json!("alice")));
+        assert_eq!(owner.browser.live().get("/api/test-clocks").await.ok()["count"], 0);
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_clock_tells_of_a_charge_that_was_refused() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms { limit: 5, ..Terms::default() }).await;
+    let owner = app.owner().await;
+    let order = json!({ "customer_id": alice.customer.as_str(), "name": "Too little" });
+    let clock = owner.browser.post("/api/test-clocks", &order).await.ok();
+    let path = format!("/api/test-clocks/{}", clock["id"].as_str().expect("an id"));
+    owner.browser.post(&format!("{path}/advance"), &json!({ "by": "next_invoice" })).await.ok();
+    app.drain().await;
+    let there = owner.browser.get(&path).await.ok();
+    let told: Vec<_> = there["story"].as_array().expect("a story").iter().map(|event| &event["what"]).collect();
+    assert_eq!(told, ["renewed", "payment_refused", "past_due"]);
     app.finish().await;
 }
 

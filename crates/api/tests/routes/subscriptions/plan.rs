@@ -1,5 +1,5 @@
 use crate::app::plans::SKT;
-use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, signed_claim};
+use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, pdf_text, signed_claim};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::pricing::Interval;
@@ -52,6 +52,11 @@ async fn a_change_costs_what_its_preview_promised_and_what_is_left_over_pays_the
     assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &up["total"]));
     assert_eq!(invoice["billing_reason"], "subscription_update");
     assert_eq!(invoice["lines"][0]["formula"]["kind"], "prorated");
+    assert_eq!((&invoice["lines"][0]["credit"], &invoice["lines"][1]["credit"]), (&json!(true), &json!(false)));
+    let paper = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
+    assert!(pdf_text(&paper.bytes).contains("–5 SKT"), "what is given back has a minus: {}", pdf_text(&paper.bytes));
+    let paper = alice.buyer.browser.in_chinese().get(invoice["invoice_pdf"].as_str().expect("a path")).await;
+    assert!(pdf_text(&paper.bytes).contains("未使用的时间"), "{}", pdf_text(&paper.bytes));
 
     app.advance(Duration::from_secs(1));
     let down = preview(&alice, &alice.price).await;
@@ -65,6 +70,10 @@ async fn a_change_costs_what_its_preview_promised_and_what_is_left_over_pays_the
     let invoice = latest_invoice(&alice).await;
     assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &down["next_amount"]));
     assert_eq!(invoice["lines"][1]["formula"], json!({ "kind": "applied_credit", "amount": kept.to_string() }));
+    assert_eq!((amount(&invoice["subtotal"]), amount(&invoice["applied_credit"])), (10 * TOKEN, kept));
+    let paper = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
+    let read = pdf_text(&paper.bytes);
+    assert!(read.contains("Applied credit") && read.matches('–').count() == 1, "{read}");
     assert_eq!(app.count("SELECT count(*) AS n FROM credits WHERE CAST(amount AS NUMERIC) > 0").await, 0);
     app.finish().await;
 }

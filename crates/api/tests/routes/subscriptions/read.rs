@@ -55,6 +55,12 @@ async fn the_link_of_a_mail_opens_one_subscription_and_changes_nothing() {
     assert_eq!(stranger.get(&at(alice.id.as_str(), "")).await.ok()["id"], alice.id.as_str());
     assert_eq!(stranger.get(&at(alice.id.as_str(), "/overdue/invoices")).await.status, 200);
     assert_eq!(stranger.get(&at(bob.id.as_str(), "")).await.status, 404);
+    app.live_on(crate::app::WEEK).await;
+    let invoice = alice.buyer.browser.get("/api/invoices").await.ok()["list"][0]["id"].as_str().expect("an id").to_owned();
+    for path in [format!("/api/invoices/{invoice}"), format!("/api/invoices/{invoice}/pdf")] {
+        assert_eq!(alice.buyer.browser.get(&path).await.status, 200);
+        stranger.get(&format!("{path}?authToken={token}")).await.refused(404);
+    }
     assert_eq!(stranger.put(&at(alice.id.as_str(), "/cancel"), &json!({})).await.status, 401);
     assert_eq!(stranger.get(&format!("/api/subscriptions/{}?authToken={token}x", alice.id)).await.status, 401);
     app.advance(std::time::Duration::from_secs(31 * 86_400));

@@ -1,5 +1,6 @@
 use crate::app::{ACCEPTED, TOKEN, Terms, TestApp, WEEK};
 use serde_json::json;
+use souk_adapters::on_both;
 use std::time::Duration;
 
 #[tokio::test]
@@ -27,6 +28,38 @@ async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
     let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await;
     assert_eq!(back.len(), 2);
     app.finish().await;
+}
+
+on_both! {
+    async fn the_refunds_of_an_invoice_are_its_own(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.subscribe("alice", Terms::default()).await;
+        let bob = app.sign_in("bob").await;
+        let owner = app.owner().await;
+        app.live_on(WEEK).await;
+        app.live_on(WEEK).await;
+        let invoices = alice.buyer.browser.get("/api/invoices").await.ok();
+        let id = |place: usize| invoices["list"][place]["id"].as_str().expect("an id").to_owned();
+        let order = json!({ "payment_intent_id": invoices["list"][0]["payment_intent_id"], "invoice_id": id(1), "amount": "1" });
+        owner.browser.post("/api/refunds", &order).await.refused(404);
+        let order = json!({ "payment_intent_id": invoices["list"][0]["payment_intent_id"], "invoice_id": id(0), "amount": "1" });
+        assert_eq!(owner.browser.post("/api/refunds", &order).await.ok()["invoice_id"], id(0));
+        app.drain().await;
+        let count = async |who: &crate::app::Buyer, of: &str| {
+            let path = format!("/api/refunds?invoice_id={of}");
+            who.browser.get(&path).await.ok()["count"].as_u64().expect("a number")
+        };
+        for who in [&alice.buyer, &owner] {
+            assert_eq!((count(who, &id(0)).await, count(who, &id(1)).await, count(who, "").await), (1, 0, 1));
+        }
+        assert_eq!(count(&bob, &id(0)).await, 0);
+        let named = format!("/api/refunds?customer_id={}", alice.buyer.wallet.did());
+        assert_eq!(owner.browser.get(&named).await.ok()["count"], 1);
+        assert_eq!(bob.browser.get("/api/refunds?customer_id=cus_nobody").await.ok()["count"], 0);
+        bob.browser.get(&named).await.refused(403);
+        alice.buyer.browser.get("/api/refunds?invoice_id=nonsense").await.refused(404);
+        app.finish().await;
+    }
 }
 
 #[tokio::test]

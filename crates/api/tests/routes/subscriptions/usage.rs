@@ -77,6 +77,8 @@ async fn usage_counts_once_for_each_identifier_and_is_billed_at_the_end_of_its_p
     let summary = owner.browser.get(&format!("/api/usage-records/summary?subscription_item_id={item}")).await.ok();
     assert_eq!(summary["list"][0]["total_usage"], 3);
     assert_eq!(owner.browser.get(&format!("/api/usage-records?subscription_item_id={item}")).await.ok()["count"], 2);
+    let page = owner.browser.get(&format!("/api/usage-records?subscription_item_id={item}&page=2&pageSize=1")).await.ok();
+    assert_eq!((&page["count"], page["list"].as_array().map(Vec::len)), (&json!(2), Some(1)));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["next_invoice"]["amount"], (30 * TOKEN).to_string());
     app.live_on(WEEK).await;
     let seen = alice.buyer.browser.get(&path).await.ok();

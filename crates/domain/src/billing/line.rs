@@ -1,0 +1,104 @@
+//! What lines say that stand for no product alone. They are kept in English, and told in the reader's language.
+
+use super::{Calculation, InvoiceItem, Prorated};
+use crate::shared::Language;
+
+const UNUSED_TIME: &str = "Unused time on ";
+const REMAINING_TIME: &str = "Remaining time on ";
+pub(super) const APPLIED_CREDIT: &str = "Applied credit";
+pub(super) const KEPT_CREDIT: &str = "Kept as credit for the next invoices";
+pub(super) const STAKE: &str = "Stake for subscription";
+pub(super) const STAKED_AGAIN: &str = "Re-stake to resume subscription";
+pub(super) const STAKED_ELSEWHERE: &str = "Stake for subscription payment change";
+pub(super) const SLASHED_STAKE: &str = "Slash stake";
+pub(super) const RETURNED_STAKE: &str = "Return Subscription staking";
+
+/// What a prorated line says of the product.
+pub(super) fn prorated(what: Prorated, name: &str) -> String {
+    let time = match what {
+        Prorated::Credit => UNUSED_TIME,
+        Prorated::Charge => REMAINING_TIME,
+    };
+    format!("{time}{name}")
+}
+
+impl InvoiceItem {
+    /// What the line is for, in a language. Names of products are as the store wrote them.
+    #[must_use]
+    pub fn title(&self, language: Language) -> String {
+        let said = self.description.as_str();
+        if language == Language::English {
+            return said.to_owned();
+        }
+        match &self.calculation {
+            Calculation::Prorated { what: Prorated::Credit, .. } => told(said, UNUSED_TIME, "未使用的时间"),
+            Calculation::Prorated { what: Prorated::Charge, .. } => told(said, REMAINING_TIME, "剩余的时间"),
+            Calculation::Applied { .. } => "抵扣余额".to_owned(),
+            Calculation::Flat { .. } => match said {
+                KEPT_CREDIT => "留作后续账单的抵扣余额",
+                STAKE => "订阅质押",
+                STAKED_ELSEWHERE => "更换付款方式的质押",
+                STAKED_AGAIN => "恢复订阅的质押",
+                SLASHED_STAKE => "罚没质押",
+                RETURNED_STAKE => "质押退还",
+                other => other,
+            }
+            .to_owned(),
+            Calculation::Taken { .. } => "已由质押支付".to_owned(),
+            Calculation::PerUnit { .. }
+            | Calculation::Tiered { .. }
+            | Calculation::Custom { .. }
+            | Calculation::Rest { .. }
+            | Calculation::Stake { .. } => said.to_owned(),
+        }
+    }
+}
+
+fn told(said: &str, english: &str, chinese: &str) -> String {
+    said.strip_prefix(english).map_or_else(|| said.to_owned(), |name| format!("{name}{chinese}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::{Amount, InvoiceId, InvoiceItemId};
+
+    fn line(description: &str, calculation: Calculation) -> InvoiceItem {
+        InvoiceItem {
+            id: InvoiceItemId::parse("ii_1").expect("an id"),
+            invoice_id: InvoiceId::parse("in_1").expect("an id"),
+            price_id: None,
+            description: description.to_owned(),
+            quantity: 1,
+            unit_amount: Amount::ZERO,
+            amount: Amount::ZERO,
+            period: None,
+            calculation,
+        }
+    }
+
+    fn share(what: Prorated) -> Calculation {
+        Calculation::Prorated { what, whole: Amount::ZERO, seconds: 1, of_seconds: 2, quantity: 1, rounded_up: false }
+    }
+
+    #[test]
+    fn lines_are_told_in_chinese_and_products_keep_their_names() {
+        let flat = || Calculation::Flat { amount: Amount::ZERO };
+        for (line, chinese) in [
+            (line(&prorated(Prorated::Credit, "Kiln"), share(Prorated::Credit)), "Kiln未使用的时间"),
+            (line(&prorated(Prorated::Charge, "Kiln"), share(Prorated::Charge)), "Kiln剩余的时间"),
+            (line(APPLIED_CREDIT, Calculation::Applied { amount: Amount::ZERO }), "抵扣余额"),
+            (line(KEPT_CREDIT, flat()), "留作后续账单的抵扣余额"),
+            (line(STAKE, flat()), "订阅质押"),
+            (line(STAKED_ELSEWHERE, flat()), "更换付款方式的质押"),
+            (line(STAKED_AGAIN, flat()), "恢复订阅的质押"),
+            (line(SLASHED_STAKE, flat()), "罚没质押"),
+            (line(RETURNED_STAKE, flat()), "质押退还"),
+            (line("Taken from the stake", Calculation::Taken { amount: Amount::ZERO }), "已由质押支付"),
+            (line("Stake for subscription", Calculation::PerUnit { unit: Amount::ZERO, quantity: 1 }), "Stake for subscription"),
+        ] {
+            assert_eq!(line.title(Language::English), line.description);
+            assert_eq!(line.title(Language::Chinese), chinese, "{}", line.description);
+        }
+    }
+}

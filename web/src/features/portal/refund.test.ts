@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import type { InvoiceDetail } from '@/api/types';
+import { amountFault, mayRefund, refundable } from './refund';
+
+const invoice = (changes: Partial<InvoiceDetail>) =>
+  ({ status: 'paid', total: '500', amount_paid: '500', ...changes }) as InvoiceDetail;
+const payment = (received: string, refunded: string) => ({
+  paymentIntent: { id: 'pi_1', amount_received: received, amount_refunded: refunded },
+});
+
+it('what is left of a payment can be given back, of an invoice no more than was paid for it', () => {
+  expect(refundable(invoice(payment('500', '0')))).toBe(500n);
+  expect(refundable(invoice(payment('500', '120')))).toBe(380n);
+  expect(refundable(invoice(payment('1500', '120')))).toBe(500n);
+  expect(refundable(invoice(payment('500', '500')))).toBe(0n);
+  expect(refundable(invoice({}))).toBe(0n);
+  expect(refundable(invoice({ status: 'uncollectible', ...payment('500', '0') }))).toBe(0n);
+});
+
+it.each([
+  ['', 'refund.amountWrong'],
+  ['0', 'refund.amountWrong'],
+  ['-1', 'refund.amountWrong'],
+  ['1,5', 'refund.amountWrong'],
+  ['1.234', 'refund.amountWrong'],
+  ['5.01', 'refund.amountMost'],
+  ['5', null],
+  [' 0.01 ', null],
+] as const)('%j of five dollars: %s', (typed, fault) => {
+  expect(amountFault(typed, 2, 500n)).toBe(fault);
+});
+
+it('only those who run the store give money back', () => {
+  const users = [{ role: 'owner' }, { role: 'admin' }, { role: '' }, null] as const;
+  expect(users.map((user) => mayRefund(user))).toEqual([true, true, false, false]);
+});

@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { errorText } from '@/api/error';
+import type { InvoiceDetail } from '@/api/types';
+import { Failed } from '@/app/notice';
+import { useUser } from '@/app/queries';
+import { Button } from '@/kit/button';
+import { dayText } from '@/lib/format';
+import styles from './invoice-page.module.css';
+import { refundsQuery } from './queries';
+import { mayRefund, refundable } from './refund';
+import { RefundDialog } from './refund-dialog';
+import { RefundBadge } from './status';
+import { useTexts } from './texts';
+
+interface RefundsProps {
+  invoice: InvoiceDetail;
+  money: (amount: string | undefined) => string;
+}
+
+/** What was given back of an invoice. */
+export function Refunds({ invoice, money }: RefundsProps) {
+  const { t, language } = useTexts();
+  const { data, error, refetch } = useQuery({ ...refundsQuery(invoice.id), enabled: Boolean(useUser()) });
+  if (error && !data) {
+    // An invoice that was never paid has nothing that could be paid back.
+    if (invoice.status !== 'paid') return null;
+    return <Failed title={t('invoice.refunds.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+  }
+  if (!data?.list.length) return null;
+  return (
+    <section aria-labelledby="refunds">
+      <h2 id="refunds" className={styles.sub}>
+        {t('invoice.refunds')}
+      </h2>
+      <ul className={styles.refunds}>
+        {data.list.map((refund) => (
+          <li key={refund.id}>
+            <span className="money">{money(refund.amount)}</span>
+            <span>
+              {t(`refund.type.${refund.type}`)}
+              {refund.description ? <span className={styles.note}>{refund.description}</span> : null}
+            </span>
+            <RefundBadge status={refund.status} />
+            <time dateTime={refund.created_at} className={styles.note}>
+              {dayText(refund.created_at, language)}
+            </time>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** For those who run the store, as long as something is left to give back. */
+export function GiveBack({ invoice }: { invoice: InvoiceDetail }) {
+  const { t } = useTexts();
+  const user = useUser();
+  const [open, setOpen] = useState(false);
+  if (!mayRefund(user) || refundable(invoice) <= 0n) return null;
+  return (
+    <>
+      <Button look="danger" onClick={() => setOpen(true)}>
+        {t('refund.open')}
+      </Button>
+      {open ? <RefundDialog invoice={invoice} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}

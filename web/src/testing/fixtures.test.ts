@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import * as billing from '../../e2e/fixtures/billing';
+import * as checkout from '../../e2e/fixtures/checkout';
+import * as data from '../../e2e/fixtures/data';
+import { documented, undocumented } from './documented';
+
+const cases: Record<string, unknown[]> = {
+  Store: [data.store],
+  SessionUser: [data.user],
+  Category: data.categories,
+  App: data.apps,
+  AppDetail: data.apps.map(data.detail),
+  Entitlement: data.entitlements,
+  Invoice: [...data.invoices, ...billing.invoicesOf(billing.pastDue), billing.unpaidByCard, billing.planChange],
+  PaymentIntent: data.payments,
+  Settings: [billing.settings],
+  Subscription: billing.billingState().subscriptions,
+  Price: [...billing.plans, checkout.yearly],
+  PlanPreview: [billing.preview],
+  Overdue: [billing.overdueAll, billing.overdueOne, billing.nothingOverdue],
+  Refund: [billing.refund],
+  TestClock: [billing.clock],
+  Checkout: [
+    checkout.checkout(),
+    checkout.completed(),
+    checkout.subscription(),
+    checkout.checkout({}, { line_items: [checkout.customItem()] }),
+  ],
+  Submitted: [checkout.fastSubmit.body, checkout.cardSubmit.body],
+};
+
+it.each(Object.keys(cases))('made-up answers say no more of %s than the server does', (name) => {
+  const schema = documented(name);
+  expect(cases[name]?.flatMap((value, at) => undocumented(value, schema, `${name} ${at}`))).toEqual([]);
+});
+
+it('a field that no answer has, another type and an unknown word are found', () => {
+  expect(undocumented({ at: 'now', subject: 'in_1', note: 'x' }, documented('TestClockEvent'), 'event')).toEqual([
+    'event.at: string instead of integer',
+    'event.note is not in the document',
+  ]);
+});

@@ -261,9 +261,9 @@ async fn ask_for_rest(
         updated_at: now,
         ..settled.clone()
     };
-    let line = |line: InvoiceItem| InvoiceItem { id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()), invoice_id: id.clone(), ..line };
-    let mut lines: Vec<_> = unit.invoices().items(&settled.id).await?.into_iter().map(line).collect();
-    let described = format!("Taken from the stake for {}", settled.number_text().unwrap_or_default());
+    let copied = |line: InvoiceItem| InvoiceItem { id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()), invoice_id: id.clone(), ..line };
+    let mut lines: Vec<_> = unit.invoices().items(&settled.id).await?.into_iter().map(copied).collect();
+    let described = format!("{}{}", line::TAKEN, settled.number_text().unwrap_or_default());
     lines.push(flat(ctx, &id, &described, Calculation::Taken { amount: taken }, now));
     unit.invoices().insert_final(&rest, &lines).await?;
     Ok(())

@@ -5,6 +5,8 @@ use crate::shared::Language;
 
 const UNUSED_TIME: &str = "Unused time on ";
 const REMAINING_TIME: &str = "Remaining time on ";
+/// Before the number of the invoice that the stake paid a part of.
+pub(super) const TAKEN: &str = "Taken from the stake for ";
 pub(super) const APPLIED_CREDIT: &str = "Applied credit";
 pub(super) const KEPT_CREDIT: &str = "Kept as credit for the next invoices";
 pub(super) const STAKE: &str = "Stake for subscription";
@@ -44,7 +46,9 @@ impl InvoiceItem {
                 other => other,
             }
             .to_owned(),
-            Calculation::Taken { .. } => "已由质押支付".to_owned(),
+            Calculation::Taken { .. } => {
+                said.strip_prefix(TAKEN).map_or_else(|| said.to_owned(), |number| format!("从质押中扣除，账单 {number}"))
+            }
             Calculation::PerUnit { .. }
             | Calculation::Tiered { .. }
             | Calculation::Custom { .. }
@@ -88,13 +92,13 @@ mod tests {
             (line(&prorated(Prorated::Credit, "Kiln"), share(Prorated::Credit)), "Kiln未使用的时间"),
             (line(&prorated(Prorated::Charge, "Kiln"), share(Prorated::Charge)), "Kiln剩余的时间"),
             (line(APPLIED_CREDIT, Calculation::Applied { amount: Amount::ZERO }), "抵扣余额"),
+            (line("Taken from the stake for SOUK-1", Calculation::Taken { amount: Amount::ZERO }), "从质押中扣除，账单 SOUK-1"),
             (line(KEPT_CREDIT, flat()), "留作后续账单的抵扣余额"),
             (line(STAKE, flat()), "订阅质押"),
             (line(STAKED_ELSEWHERE, flat()), "更换付款方式的质押"),
             (line(STAKED_AGAIN, flat()), "恢复订阅的质押"),
             (line(SLASHED_STAKE, flat()), "罚没质押"),
             (line(RETURNED_STAKE, flat()), "质押退还"),
-            (line("Taken from the stake", Calculation::Taken { amount: Amount::ZERO }), "已由质押支付"),
             (line("Stake for subscription", Calculation::PerUnit { unit: Amount::ZERO, quantity: 1 }), "Stake for subscription"),
         ] {
             assert_eq!(line.title(Language::English), line.description);

@@ -8,7 +8,7 @@ use souk_domain::billing::{
     self, CancelAt, CancelTerms, InvoiceStatus, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, RefundOrder,
     Requester, StakeChoice, SubscriptionItem, SubscriptionStatus,
 };
-use souk_domain::payment::{Purpose, RefundStatus};
+use souk_domain::payment::{Purpose, RefundFilter, RefundStatus};
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Recurring, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode, Page, SubscriptionId, Timestamp};
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Billing {
     /// What goes back, newest payment first.
     async fn refunds(&self) -> Vec<u128> {
         let mut unit = self.ctx.store.read().await.expect("reads");
-        let listed = unit.refunds().list(Mode::Test, None, &Page::new(None, None)).await.expect("reads").list;
+        let listed = unit.refunds().list(Mode::Test, &RefundFilter::default(), &Page::new(None, None)).await.expect("reads").list;
         let mut listed: Vec<_> = listed.into_iter().filter(|refund| refund.status != RefundStatus::Failed).collect();
         listed.sort_by(|one, other| other.invoice_id.cmp(&one.invoice_id));
         listed.iter().map(|refund| refund.amount.base_units()).collect()
@@ -131,7 +131,7 @@ on_both! {
         billing.wait(DAY * 10);
         assert_eq!(billing.preview("price_2", 1).await.credit, Amount::new(20 * UNIT));
         let intent = billing.invoices().await[0].intent_id.clone().expect("a payment");
-        let order = |amount| RefundOrder { amount: Some(Amount::new(amount)), reason: String::new(), description: String::new() };
+        let order = |amount| RefundOrder { amount: Some(Amount::new(amount)), invoice: None, reason: String::new(), description: String::new() };
         billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15 * UNIT)).await.expect("is ordered");
         assert_eq!(billing.preview("price_2", 1).await.credit, Amount::new(10 * UNIT));
         billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15 * UNIT)).await.expect("is ordered");

@@ -217,6 +217,9 @@ pub struct Common {
     /// Who mails are from.
     #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
     pub mail_from: String,
+    /// How many charges of renewals this process has on their way to each network at once.
+    #[arg(long, env = "SOUK_CHARGE_SLOTS", value_name = "N", default_value = "32", value_parser = parse_slots)]
+    pub charge_slots: usize,
     /// The store's name.
     #[arg(long, env = "SOUK_NAME", default_value = "Souk")]
     pub name: String,
@@ -288,6 +291,10 @@ fn parse_retry_days(text: &str) -> Result<RetryDays, String> {
     days.map(RetryDays).ok_or_else(|| "expected ascending numbers of days, such as 1,3,5,7,10,14".to_owned())
 }
 
+fn parse_slots(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|slots| (1..=1_000).contains(slots)).ok_or_else(|| "expected a number from 1 to 1000".to_owned())
+}
+
 fn parse_database(text: &str) -> Result<String, String> {
     let known = ["postgres://", "postgresql://", "sqlite://"].iter().any(|scheme| text.starts_with(scheme));
     known.then(|| text.to_owned()).ok_or_else(|| "expected postgres://user@host/name, or sqlite://path/to/file".to_owned())
@@ -336,6 +343,7 @@ mod tests {
             ("--trusted-proxy", "proxy", "such as 10.0.0.2"),
             ("--public-url", "store.example", "http:// or https://"),
             ("--secret-key", "abc", "64 hex digits"),
+            ("--charge-slots", "0", "from 1 to 1000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),
             ("--smtp-url", "mail", "smtps://"),
             ("--retry-days", "1,3,3", "ascending numbers of days"),

@@ -603,7 +603,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the signed-in customer has bought, newest first. */
+        /** What the signed-in customer has bought, newest first; of subscriptions, what they give now. */
         get: {
             parameters: {
                 query?: {
@@ -1260,7 +1260,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pay by a permission that the wallet gave earlier. */
+        /** Pay without the wallet: by credit with the store, or by a permission that was given earlier. */
         post: {
             parameters: {
                 query?: never;
@@ -3669,7 +3669,7 @@ export interface paths {
                 };
             };
         };
-        /** Change the description or the metadata. */
+        /** Change the description, the metadata, or from where on usage is billed before the end of its period. */
         put: {
             parameters: {
                 query?: never;
@@ -5031,6 +5031,8 @@ export interface components {
             updated_at: string;
             /** @description Whether the caller may download it. */
             entitled: boolean;
+            /** @description What can be subscribed to with it. */
+            plans: components["schemas"]["AppPlan"][];
             readme: components["schemas"]["Text"];
             screenshots: components["schemas"]["Screenshot"][];
             versions: components["schemas"]["AppVersion"][];
@@ -5048,6 +5050,25 @@ export interface components {
             /** Format: uint64 */
             count: number;
             list: components["schemas"]["App"][];
+        };
+        /**
+         * AppPlan
+         * @description What can be subscribed to with an app, and where.
+         */
+        AppPlan: {
+            payment_link_id: string;
+            name: components["schemas"]["Text"];
+            description: components["schemas"]["Text"];
+            /**
+             * Format: uint32
+             * @description 0: none.
+             */
+            trial_days: number;
+            /** @description What one of it is called. */
+            unit_label?: string;
+            recurring: components["schemas"]["Recurring"];
+            /** @description Of one unit, in each currency. */
+            prices: components["schemas"]["AppPrice"][];
         };
         /** AppPrice */
         AppPrice: {
@@ -5068,6 +5089,16 @@ export interface components {
             size: number;
             /** @description Of the bundle, lower-case hex. */
             sha256: string;
+        };
+        /**
+         * BillingThresholds
+         * @description When usage is billed before the end of its period.
+         */
+        BillingThresholds: {
+            /** @description Base units; 0: at the end of the period only. */
+            amount_gte: string;
+            /** @description A new period begins with the bill. */
+            reset_billing_cycle_anchor?: boolean;
         };
         /**
          * Cancelation
@@ -5361,7 +5392,7 @@ export interface components {
         };
         /** FastPayInfo */
         FastPayInfo: {
-            /** @description delegation. */
+            /** @description credit, which the customer holds with the store, or delegation. */
             type: string;
             /** @description Base units. */
             amount: string;
@@ -5792,6 +5823,7 @@ export interface components {
             price_id: string;
             /** Format: uint64 */
             quantity?: number;
+            item_id?: string;
             /**
              * Format: int64
              * @description The preview's.
@@ -5808,6 +5840,8 @@ export interface components {
              * @description Absent: as many as now.
              */
             quantity?: number;
+            /** @description The item that is changed; absent: the one of the same product. */
+            item_id?: string;
         };
         /** PlanPreview */
         PlanPreview: {
@@ -6223,6 +6257,7 @@ export interface components {
             customer?: components["schemas"]["Customer"];
             balance: components["schemas"]["Sufficient"];
             delegation: components["schemas"]["Sufficient"];
+            creditSufficient: boolean;
             /** @description Present where the order can be paid without the wallet. */
             fastPayInfo?: components["schemas"]["FastPayInfo"] & unknown;
         };
@@ -6263,6 +6298,7 @@ export interface components {
             cancelation_details?: components["schemas"]["CancelationDetails"];
             /** Format: uint32 */
             days_until_cancel: number;
+            billing_thresholds?: components["schemas"]["BillingThresholds"];
             /** Format: int64 */
             past_due_since?: number;
             /** Format: int64 */
@@ -6297,6 +6333,7 @@ export interface components {
             min_stake_amount?: unknown;
             /** @description A number, in human units. */
             billing_threshold_amount?: unknown;
+            reset_billing_cycle_anchor: boolean;
             description?: string;
             /** Format: uint32 */
             days_until_cancel?: number;
@@ -6326,9 +6363,11 @@ export interface components {
             min_stake_amount?: string;
             /**
              * Format: decimal
-             * @description Human units.
+             * @description Human units: usage is billed before the end of a period when it costs this much.
              */
             billing_threshold_amount?: string;
+            /** @description Such a bill begins a new period. */
+            reset_billing_cycle_anchor?: boolean;
             description?: string;
             /** Format: uint32 */
             days_until_cancel?: number;
@@ -6390,6 +6429,7 @@ export interface components {
             description?: string;
             /** @description Replaces all of it. */
             metadata?: unknown;
+            billing_thresholds?: components["schemas"]["BillingThresholds"];
         };
         /** Sufficient */
         Sufficient: {
@@ -6438,6 +6478,7 @@ export interface components {
         };
         /** TestClockInput */
         TestClockInput: {
+            /** @description A customer's id or DID. */
             customer_id: string;
             name: string;
         };

@@ -45,15 +45,13 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
     let identifier = check_text("identifier", identifier, IDENTIFIER_MAX)?;
     let mut unit = ctx.store.begin().await?;
-    let (mut subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
+    let (subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
+    // No bill is written meanwhile, which would miss this; and one of several reports sees that the threshold is reached.
+    let subscription = unit.subscriptions().lock(&subscription.id).await?.ok_or(ManageError::NotFound)?;
     // One that was counted already stays counted, however late it comes again.
     let known = unit.usage().find(&report.item, &identifier).await?;
     if let Some(known) = known {
         return Ok(known);
-    }
-    if subscription.billing_threshold.is_some() {
-        // Reports that are reckoned come one after the other, so that one of them sees that the threshold is reached.
-        subscription = unit.subscriptions().lock(&subscription.id).await?.ok_or(ManageError::NotFound)?;
     }
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     // Whoever reports in whole seconds means the part of the second that is in the period.

@@ -93,7 +93,13 @@ async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker) -> Result<(), Settl
     let mut next = Some((id.clone(), asker));
     while let Some((id, asker)) = next.take() {
         let Some(pursued) = load(ctx, &id).await? else { return Ok(()) };
+        // Whoever waits at a page does not queue behind what is charged while nobody waits.
+        let slot = match asker {
+            Asker::Worker => ctx.networks.slot(&pursued.method.id).await,
+            Asker::First | Asker::Page => None,
+        };
         let outcome = ask(ctx, &pursued, asker).await;
+        drop(slot);
         next = apply(ctx, pursued, outcome, asker).await?.map(|charge| (charge, Asker::First));
     }
     Ok(())
@@ -280,7 +286,7 @@ async fn try_given(
     let settlement = match outcome {
         Outcome::Settled(settlement) if settlement.amount == attempt.amount => settlement,
         Outcome::Refused(refusal) => {
-            if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
+            if unit.attempts().refuse(attempt, refusal, now).await? {
                 if let Purpose::Mandate(mandate) = &attempt.purpose {
                     billing::mandate_refused(ctx, unit.as_mut(), mandate).await?;
                 }
@@ -410,7 +416,7 @@ async fn wait(
 async fn refused(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, refusal: &Refusal) -> Result<(), SettleError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
+    if unit.attempts().refuse(attempt, refusal, now).await? {
         unit.intents().mark(intent, IntentStatus::RequiresAction, Some(refusal), now).await?;
         if let Some(id) = attempt.session_id.as_ref().filter(|_| refusal.is_for_mandate()) {
             // The permission does not suffice any more: the wallet is asked for another one. Where the session has changed

@@ -196,7 +196,7 @@ pub struct Attempt {
     pub checks: u32,
     /// When the janitor asks next.
     pub check_at: Timestamp,
-    /// When it was first sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
+    /// From when on it may have been sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
     pub sent_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -233,6 +233,7 @@ pub trait Intents: Send {
         error: Option<&Refusal>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
+    /// Those of something, newest first: a trial's payment of nothing is none.
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError>;
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError>;
 }
@@ -250,12 +251,16 @@ pub trait Attempts: Send {
     async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
-    /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller.
-    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
+    /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller, and
+    /// left alone by [`Attempts::claim_due`] until `check_at`.
+    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Whether any attempt of the method is open.
     async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.
     async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
+    /// To refused, unless somebody else has taken it in hand since `attempt` was read (its `check_at` has moved): what they send may
+    /// go through, and they find out. True for exactly one caller.
+    async fn refuse(&mut self, attempt: &Attempt, error: &Refusal, now: Timestamp) -> Result<bool, StorageError>;
     /// From an open status to a final one. True for exactly one caller.
     async fn finish(
         &mut self,
@@ -276,7 +281,8 @@ pub trait Attempts: Send {
     ) -> Result<bool, StorageError>;
     /// Takes the turn of a page to ask, if nobody has touched the attempt since `since`. True for one of several at once.
     async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
-    /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now.
+    /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now. Whoever takes them may
+    /// send them: `sent_at` says so.
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
 }
 

@@ -6,3 +6,4 @@ mod credits;
 mod debts;
 mod endings;
 mod renewals;
+mod slots;

@@ -97,6 +97,14 @@ CREATE TABLE mandate_promises (
 ) STRICT;
 CREATE INDEX mandate_promises_of_subscription ON mandate_promises (subscription_id);
 
+-- Invoices that a mandate pays once, when it is given.
+CREATE TABLE mandate_debts (
+    mandate_id TEXT NOT NULL REFERENCES mandates (id),
+    invoice_id TEXT NOT NULL REFERENCES invoices (id),
+    PRIMARY KEY (mandate_id, invoice_id)
+) STRICT;
+CREATE INDEX mandate_debts_of_invoice ON mandate_debts (invoice_id);
+
 -- What is left of changes of plan, for the next invoices.
 CREATE TABLE credits (
     customer_id TEXT NOT NULL REFERENCES customers (id),

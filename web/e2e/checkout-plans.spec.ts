@@ -208,7 +208,7 @@ test.describe('a change of the order', () => {
     await page.getByRole('button', { name: 'Remove' }).click();
     await expect(page.getByTestId('due')).toHaveText('5 SKT');
     expect(seen.changes).toEqual([
-      ['PUT cross-sell', { to: 'price_extra' }],
+      ['PUT cross-sell', { to: 'price_extra', currency_id: 'pc_skt' }],
       ['DELETE cross-sell', null],
     ]);
   });

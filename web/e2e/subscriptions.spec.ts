@@ -196,8 +196,24 @@ test.describe('changing the plan', () => {
       price_id: 'price_year',
       proration_date: preview.proration_date,
       expected_total: preview.total,
+      expected_credited: preview.credited,
     });
     await expect(page.getByText('48 SKT / year').first()).toBeVisible();
+  });
+
+  test('asks the wallet first where it permits less than the plan can cost', async ({ page }) => {
+    await begin(page, detail('sub_active'));
+    await page.route(/\/change-plan(\?|$)/, (route) => {
+      if (route.request().method() !== 'PUT') return route.fallback();
+      const extraParams = { subscriptionId: 'sub_active', currencyId: 'pc_skt', priceId: 'price_year' };
+      return route.fulfill({ json: { connect: { action: 'change-payment', extraParams } } });
+    });
+    await open(page);
+    await page.getByRole('checkbox').check();
+    const asked = page.waitForRequest(/did\/change-payment\/token/);
+    await dialog(page).getByRole('button', { name: 'Change plan' }).click();
+    expect(new URL((await asked).url()).searchParams.get('priceId')).toBe('price_year');
+    await expect(page.getByRole('dialog', { name: 'Permit the new plan' })).toBeVisible();
   });
 
   test('shows new amounts and asks again when they have changed meanwhile', async ({ page }) => {
@@ -370,12 +386,17 @@ test.describe('an invoice', () => {
     await expect(page.getByRole('region', { name: 'Refunds' })).toContainText('Paid back');
   });
 
-  test('of a card leads to where the card is changed', async ({ page }) => {
+  test('of a card is paid with a card that is given now', async ({ page }) => {
     await begin(page, '/customer/invoice/in_due3');
-    await expect(page.getByRole('link', { name: 'Change the card' })).toHaveAttribute(
-      'href',
-      '/customer/subscription/sub_card',
-    );
+    await page.route(/\/api\/invoices\/pay-stripe/, (route) => {
+      const customer = { name: 'Mei Lin', email: 'mei@example.com' };
+      const form = { client_secret: 'seti_1_secret_1', publishable_key: 'pk_sandbox_1', api_host: '/sandbox/stripe' };
+      return route.fulfill({ json: { ...form, customer } });
+    });
+    const asked = page.waitForRequest(/pay-stripe/);
+    await page.getByRole('button', { name: /^Pay .* by card$/ }).click();
+    await expect(page.getByRole('dialog').getByLabel('Card number')).toBeVisible();
+    expect((await asked).postDataJSON()).toEqual({ invoice_ids: ['in_due3'], currency_id: 'pc_usd' });
   });
 });
 

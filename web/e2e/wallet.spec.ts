@@ -116,7 +116,7 @@ for (const kind of ['Ed25519 (usual)', 'Ethereum']) {
     await open(page);
     await page.getByLabel('Kind of key').selectOption({ label: kind });
     await createAccount(page);
-    const permission = 'This store may take at most 5 SKT per payment, without asking again, until you revoke it.';
+    const permission = 'This store may take at most 5 SKT at a time, without asking again, until you revoke it.';
     await expect(page.getByText(permission)).toBeVisible();
     await expect(page.getByText('A deposit of 5 SKT, returned 3 days after the subscription ends.')).toBeVisible();
     await page.getByRole('button', { name: 'Get test tokens' }).click();

@@ -93,6 +93,15 @@ impl Problem {
         Self::new(status, FAILED)
     }
 
+    /// What those who run the store are told: a failure at the network in full.
+    #[must_use]
+    pub fn of_store(error: ManageError) -> Self {
+        match error {
+            ManageError::Rail(error) => error.into(),
+            other => other.into(),
+        }
+    }
+
     /// A submit's refusal. Field messages follow the caller's language.
     #[must_use]
     pub fn of_submit(error: SubmitError, language: Language) -> Self {
@@ -269,6 +278,7 @@ impl From<TransferError> for Problem {
         match error {
             TransferError::Storage(error) => error.into(),
             TransferError::NotFound => Self::not_found(),
+            TransferError::Rail(error) => Self::of_payer(error),
             other => Self::bad(other.to_string()),
         }
     }
@@ -286,7 +296,7 @@ impl From<ManageError> for Problem {
             ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
             ManageError::OverRefund => Self::bad(error.to_string()).code("OVER_REFUND"),
             ManageError::Input(error) => error.into(),
-            ManageError::Rail(error) => error.into(),
+            ManageError::Rail(error) => Self::of_payer(error),
             ManageError::Storage(error) => error.into(),
             ManageError::Ledger(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
@@ -308,7 +318,7 @@ impl From<AdvanceError> for Problem {
         match error {
             AdvanceError::NotFound => Self::not_found(),
             AdvanceError::UnderWay => Self::new(StatusCode::CONFLICT, error.to_string()).code("UNDER_WAY"),
-            AdvanceError::BadTarget => Self::bad(error.to_string()),
+            AdvanceError::BadTarget | AdvanceError::NothingDue => Self::bad(error.to_string()),
             AdvanceError::Storage(error) => error.into(),
         }
     }

@@ -19,7 +19,12 @@ fn resources() -> impl OpenApi {
         ),
         (routes::products::ProductsApi, routes::prices::PricesApi, routes::payment_links::PaymentLinksApi),
         (routes::payment_methods::PaymentMethodsApi, routes::payment_currencies::PaymentCurrenciesApi),
-        (routes::customers::CustomersApi, routes::payment_intents::PaymentIntentsApi, routes::invoices::InvoicesApi),
+        (
+            routes::customers::CustomersApi,
+            routes::payment_intents::PaymentIntentsApi,
+            routes::invoices::InvoicesApi,
+            routes::invoices::DebtsApi,
+        ),
         (routes::subscriptions::SubscriptionsApi, routes::subscriptions::ManageApi),
         (routes::subscriptions::PlansApi, routes::subscriptions::PaymentChangesApi),
         (routes::refunds::RefundsApi, routes::usage_records::UsageRecordsApi, routes::test_clocks::TestClocksApi),

@@ -4,7 +4,7 @@ use crate::history::Standing;
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
-use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL};
+use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, USAGE_CEILING};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -152,13 +152,6 @@ pub struct LifeArgs {
     pub seed: u64,
     #[arg(long)]
     pub kills: u32,
-    /// How many histories there are, and how many have begun.
-    #[arg(long)]
-    pub histories: u32,
-    #[arg(long)]
-    pub begun: u32,
-    #[arg(long)]
-    pub at_once: usize,
     /// Those under way.
     #[arg(long, value_delimiter = ',', value_parser = Standing::parse)]
     pub stories: Vec<Standing>,
@@ -229,12 +222,19 @@ pub struct Common {
     /// Days that a subscription may owe before it is cancelled, unless it says otherwise itself.
     #[arg(long, env = "SOUK_DAYS_UNTIL_CANCEL", default_value_t = DAYS_UNTIL_CANCEL, value_name = "DAYS", value_parser = parse_days)]
     pub days_until_cancel: u32,
+    /// A wallet is asked to permit charges for at most so many units of what is billed by usage, where no threshold says how much.
+    #[arg(long, env = "SOUK_USAGE_CEILING", value_name = "UNITS", default_value_t = USAGE_CEILING, value_parser = clap::value_parser!(u64).range(1..))]
+    pub usage_ceiling: u64,
 }
 
 impl Common {
     #[must_use]
     pub fn policy(&self) -> BillingPolicy {
-        BillingPolicy { retry_days: self.retry_days.0.clone(), days_until_cancel: self.days_until_cancel }
+        BillingPolicy {
+            retry_days: self.retry_days.0.clone(),
+            days_until_cancel: self.days_until_cancel,
+            usage_ceiling: self.usage_ceiling,
+        }
     }
 }
 
@@ -278,6 +278,10 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
+fn parse_slots(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|slots| (1..=1_000).contains(slots)).ok_or_else(|| "expected a number from 1 to 1000".to_owned())
+}
+
 fn parse_days(text: &str) -> Result<u32, String> {
     let days = text.trim().parse::<u32>().ok().filter(|days| (1..=DAYS_UNTIL_CANCEL_MAX).contains(days));
     days.ok_or_else(|| format!("expected a number of days from 1 to {DAYS_UNTIL_CANCEL_MAX}"))
@@ -289,10 +293,6 @@ fn parse_retry_days(text: &str) -> Result<RetryDays, String> {
     }
     let days = text.split(',').map(parse_days).collect::<Result<Vec<_>, _>>().ok().filter(|days| days.is_sorted_by(|a, b| a < b));
     days.map(RetryDays).ok_or_else(|| "expected ascending numbers of days, such as 1,3,5,7,10,14".to_owned())
-}
-
-fn parse_slots(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|slots| (1..=1_000).contains(slots)).ok_or_else(|| "expected a number from 1 to 1000".to_owned())
 }
 
 fn parse_database(text: &str) -> Result<String, String> {
@@ -364,7 +364,7 @@ mod tests {
         };
         assert_eq!(parsed(&[]), BillingPolicy::default());
         let set = parsed(&["--retry-days", "2,4", "--days-until-cancel", "9"]);
-        assert_eq!(set, BillingPolicy { retry_days: vec![2, 4], days_until_cancel: 9 });
+        assert_eq!(set, BillingPolicy { retry_days: vec![2, 4], days_until_cancel: 9, usage_ceiling: USAGE_CEILING });
         assert_eq!(parsed(&["--retry-days", ""]).retry_days, [0_u32; 0]);
     }
 

@@ -1060,10 +1060,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is offered beside the items. `skipError`: where there is nothing, `{error}` with status 200. */
+        /**
+         * What is offered beside the items, in the currency that the buyer has chosen. `skipError`: where there is nothing, `{error}`
+         *     with status 200.
+         */
         get: {
             parameters: {
                 query?: {
+                    currency_id?: string;
                     skipError?: boolean;
                 };
                 header?: never;
@@ -3505,6 +3509,118 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/invoices/pay-stripe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Open a card form for invoices that stand unpaid; open to subscriptions that have ended, too. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["CardDebt"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CardDebtForm"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices/{id}/void": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back what an unpaid invoice asks for. Its number stays. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Invoice"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/subscriptions": {
         parameters: {
             query?: never;
@@ -4215,7 +4331,11 @@ export interface paths {
                 };
             };
         };
-        /** Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another total by now. */
+        /**
+         * Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
+         *     since. Where the wallet permits less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that
+         *     asks for more and makes the change.
+         */
         put: {
             parameters: {
                 query?: never;
@@ -4236,7 +4356,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["Subscription"];
+                        "application/json; charset=utf-8": components["schemas"]["PlanSwitch"];
                     };
                 };
                 /** @description The call is refused */
@@ -5129,6 +5249,28 @@ export interface components {
             feedback?: string;
             comment: string;
         };
+        /**
+         * CardDebt
+         * @description Which unpaid invoices are paid by card: these, or all of a subscription or of a customer in the currency.
+         */
+        CardDebt: {
+            invoice_ids?: string[];
+            subscription_id?: string;
+            /** @description A customer's id or DID. */
+            customer_id?: string;
+            currency_id: string;
+        };
+        /**
+         * CardDebtForm
+         * @description What the card form needs. Once the card is saved (a `setup_intent`), it is charged for the invoices: `invoice.paid` tells of each.
+         */
+        CardDebtForm: {
+            client_secret: string;
+            publishable_key: string;
+            /** @description Where the processor is reached; empty: where its library looks by itself. */
+            api_host: string;
+            customer: components["schemas"]["Customer"];
+        };
         /** Category */
         Category: {
             id: string;
@@ -5271,6 +5413,12 @@ export interface components {
         ConnectParams: {
             subscriptionId: string;
             currencyId: string;
+            /** @description With the three below: the plan that the wallet is asked to permit. It changes once the wallet has. */
+            priceId?: string;
+            quantity?: string;
+            /** @description Unix seconds. */
+            prorationDate?: string;
+            expectedTotal?: string;
         };
         /** ConnectedAccount */
         ConnectedAccount: {
@@ -5287,6 +5435,8 @@ export interface components {
         CrossSellChoice: {
             /** @description The price that is offered. */
             to: string;
+            /** @description The currency that the buyer has chosen. */
+            currency_id?: string;
         };
         /** CurrencyOption */
         CurrencyOption: {
@@ -5831,6 +5981,8 @@ export interface components {
             proration_date: number;
             /** @description The preview's `total`. */
             expected_total: string;
+            /** @description The preview's `credited`; absent: whatever is kept. */
+            expected_credited?: string;
         };
         /** PlanChoice */
         PlanChoice: {
@@ -5842,6 +5994,13 @@ export interface components {
             quantity?: number;
             /** @description The item that is changed; absent: the one of the same product. */
             item_id?: string;
+        };
+        /**
+         * PlanConnect
+         * @description The plan waits for the wallet.
+         */
+        PlanConnect: {
+            connect: components["schemas"]["ConnectOrder"];
         };
         /** PlanPreview */
         PlanPreview: {
@@ -5872,6 +6031,8 @@ export interface components {
             /** @description The formula in words. */
             text: components["schemas"]["Text"] & unknown;
         };
+        /** @description The subscription with its new plan; or what the wallet is to be asked for first. */
+        PlanSwitch: components["schemas"]["Subscription"] | components["schemas"]["PlanConnect"];
         /** Plans */
         Plans: {
             plans: components["schemas"]["Price"][];

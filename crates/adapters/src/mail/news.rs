@@ -346,9 +346,13 @@ impl Pen<'_> {
             }
             (None, ends_at) => {
                 let end = self.time(ends_at.unwrap_or(subscription.period.end));
+                let (resume, resume_zh) = match subscription.is_recoverable() {
+                    true => ("; until then you can resume it.", "，在此之前可以恢复订阅。"),
+                    false => (".", "。"),
+                };
                 self.paragraph(
-                    format!("Your subscription of {title} is canceled. {why} You have access until {end}; until then you can resume it."),
-                    format!("您的 {title} 订阅已取消。{why}您可以使用到 {end}，在此之前可以恢复订阅。"),
+                    format!("Your subscription of {title} is canceled. {why} You have access until {end}{resume}"),
+                    format!("您的 {title} 订阅已取消。{why}您可以使用到 {end}{resume_zh}"),
                 )
             }
         };

@@ -290,6 +290,17 @@ fn an_end_to_come_says_until_when_there_is_access() {
 }
 
 #[test]
+fn an_end_at_a_time_of_the_store_promises_no_way_back() {
+    let cancellation = cancelled(CancelReason::CancellationByStore);
+    let ending = Subscription { cancel_at: Some(at(12)), canceled_at: Some(at(10)), cancellation, ..subscription() };
+    let text = both(&News::Canceled(plan(ending), Vec::new()), MethodKind::Arcblock);
+    assert!(
+        text.contains("You have access until 3 December 2026, 10:00 UTC.") && !text.contains("resume") && !text.contains("恢复"),
+        "{text}"
+    );
+}
+
+#[test]
 fn an_end_for_debt_says_what_is_still_owed() {
     let cancellation = cancelled(CancelReason::PaymentFailed);
     let ended = Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(at(45)), cancellation, ..past_due() };

@@ -289,6 +289,7 @@ pub(super) enum CalculationForm {
     Rest { whole: Box<Self>, billed: String },
     Flat { amount: String },
     Applied { amount: String },
+    Taken { amount: String },
 }
 
 impl Formed for Calculation {
@@ -314,6 +315,7 @@ impl Formed for Calculation {
             Self::Rest { whole, billed } => CalculationForm::Rest { whole: Box::new(whole.form()), billed: billed.to_string() },
             Self::Flat { amount } => CalculationForm::Flat { amount: amount.to_string() },
             Self::Applied { amount } => CalculationForm::Applied { amount: amount.to_string() },
+            Self::Taken { amount } => CalculationForm::Taken { amount: amount.to_string() },
         }
     }
     fn of(form: CalculationForm) -> Option<Self> {
@@ -335,6 +337,7 @@ impl Formed for Calculation {
             }
             CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
             CalculationForm::Applied { amount: taken } => Self::Applied { amount: amount(&taken)? },
+            CalculationForm::Taken { amount: taken } => Self::Taken { amount: amount(&taken)? },
         })
     }
 }

@@ -45,10 +45,13 @@ impl Attempts for SqlAttempts<'_> {
                 return Err(StorageError::Duplicate(format!("attempts: an open one of {invoice}")));
             }
         }
+        // What is covered here was read before: whoever had it covered until now may have settled it.
         let insert =
             "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes, hash,
                           provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+                      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21
+                      WHERE NOT EXISTS (SELECT 1 FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
+                                        WHERE c.attempt_id = $1 AND c.open AND i.status IN ('paid', 'void'))
                       ON CONFLICT DO NOTHING";
         let columns = Columns::of(&attempt.kind);
         let secret = seal(self.secrets, &attempt.id, columns.client_secret)?;
@@ -59,7 +62,9 @@ impl Attempts for SqlAttempts<'_> {
         let query = query.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card);
         let query = query.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
         match query.bind(attempt.created_at).bind(attempt.updated_at).execute().await? {
-            0 => Err(StorageError::Duplicate("attempts: an open one of the purpose, or the transaction".to_owned())),
+            0 => {
+                Err(StorageError::Duplicate("attempts: an open one of the purpose, the transaction, or what it pays is settled".to_owned()))
+            }
             _ => Ok(()),
         }
     }
@@ -93,6 +98,12 @@ impl Attempts for SqlAttempts<'_> {
     async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
         let rows = self.session.query_each(OPEN_AMONG).bind(keys(ids)).all().await?;
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
+    }
+
+    async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError> {
+        let select = "SELECT invoice_id FROM attempt_invoices WHERE attempt_id = $1 ORDER BY invoice_id";
+        let rows = self.session.query(select).bind(id).all().await?;
+        rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {

@@ -4,7 +4,7 @@ use super::columns::{keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Query, Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::billing::{Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, OVERDUE_MAX, Scope};
+use souk_domain::billing::{BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, OVERDUE_MAX, Scope};
 use souk_domain::shared::{
     Amount, ClockId, CustomerId, InvoiceId, Listed, Mode, Page, PaymentIntentId, StorageError, SubscriptionId, Timestamp,
 };
@@ -13,7 +13,7 @@ const LIST: Listing = listing!(
     "invoices",
     "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR customer_id = $6)
      AND ($7 IS NULL OR currency_id = $7) AND total >= $8 AND ($9 IS NULL OR subscription_id = $9)
-     AND ($10 OR reason NOT IN ('stake', 'slash_stake')) AND ($11 OR reason <> 'return_stake')"
+     AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'subscription_recover')) AND ($11 OR reason <> 'return_stake')"
 );
 const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
 const CLAIM_RETRIES: Sql = Sql {
@@ -154,6 +154,17 @@ impl Invoices for SqlInvoices<'_> {
         let select = "SELECT * FROM invoices WHERE customer_id = $1 AND status = 'uncollectible' ORDER BY id LIMIT $2";
         let rows = self.0.query(select).bind(customer).bind(OVERDUE_MAX as u64).all().await?;
         rows.iter().map(invoice).collect()
+    }
+
+    async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError> {
+        let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND status IN ('open', 'uncollectible') ORDER BY id";
+        let rows = self.0.query(select).bind(subscription).all().await?;
+        rows.iter().map(invoice).collect()
+    }
+
+    async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError> {
+        let select = "SELECT MAX(period_start) AS start FROM invoices WHERE subscription_id = $1 AND reason = $2";
+        self.0.query(select).bind(subscription).bind(reason).one().await?.get("start")
     }
 
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {

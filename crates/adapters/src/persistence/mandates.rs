@@ -5,7 +5,7 @@ use super::listing::sql_each;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::payment::{Mandate, Mandates};
-use souk_domain::shared::{CustomerId, MandateId, MethodId, StorageError, SubscriptionId};
+use souk_domain::shared::{CustomerId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
 
@@ -36,6 +36,27 @@ impl Mandates for SqlMandates<'_> {
         let select = "SELECT mandates.id FROM mandates JOIN mandate_promises ON mandate_id = mandates.id
                       WHERE subscription_id = $1 AND status = 'pending' ORDER BY mandates.id";
         let rows = self.0.query(select).bind(subscription).all().await?;
+        rows.iter().map(|row| row.get("id")).collect()
+    }
+
+    async fn owe(&mut self, id: &MandateId, invoices: &[InvoiceId]) -> Result<(), StorageError> {
+        for invoice in invoices {
+            let insert = "INSERT INTO mandate_debts (mandate_id, invoice_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+            self.0.query(insert).bind(id).bind(invoice).execute().await?;
+        }
+        Ok(())
+    }
+
+    async fn owed(&mut self, id: &MandateId) -> Result<Vec<InvoiceId>, StorageError> {
+        let select = "SELECT invoice_id FROM mandate_debts WHERE mandate_id = $1 ORDER BY invoice_id";
+        let rows = self.0.query(select).bind(id).all().await?;
+        rows.iter().map(|row| row.get("invoice_id")).collect()
+    }
+
+    async fn awaited_by(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError> {
+        let select = "SELECT mandates.id FROM mandates JOIN mandate_debts ON mandate_id = mandates.id
+                      WHERE invoice_id = $1 AND status = 'pending' ORDER BY mandates.id";
+        let rows = self.0.query(select).bind(invoice).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 

@@ -1,8 +1,10 @@
 //! Invariants 1 and 4: nothing is charged twice, what was settled is booked, what is open is open once.
 
-use super::check::Checks;
+use super::check::{Check, Checks};
 use super::rule::Rule;
-use souk_domain::shared::StorageError;
+use crate::persistence::Row;
+use souk_domain::shared::{Amount, StorageError};
+use std::collections::BTreeMap;
 
 const RULES: &[Rule] = &[
     Rule {
@@ -53,7 +55,7 @@ const RULES: &[Rule] = &[
         of: "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose <> 'mandate'",
         broken: &[
             (
-                "SELECT MIN(subject) AS id FROM attempts WHERE status = 'settled' AND purpose IN ('payment', 'refund', 'slash', 'return_stake')
+                "SELECT MIN(subject) AS id FROM attempts WHERE status = 'settled' AND purpose IN ('payment', 'refund')
                  GROUP BY subject, purpose HAVING count(*) > 1",
                 "has two settled attempts",
             ),
@@ -66,6 +68,11 @@ const RULES: &[Rule] = &[
                 "SELECT c.invoice_id AS id FROM attempt_invoices c JOIN attempts a ON a.id = c.attempt_id
                      JOIN invoices i ON i.id = c.invoice_id WHERE a.status = 'settled' AND a.purpose = 'payment' AND i.status <> 'paid'",
                 "was charged and is not paid",
+            ),
+            (
+                "SELECT c.invoice_id AS id FROM attempt_invoices c JOIN attempts a ON a.id = c.attempt_id
+                     JOIN invoices i ON i.id = c.invoice_id WHERE a.status = 'settled' AND a.purpose = 'slash' AND i.status <> 'void'",
+                "was taken from a stake and is still asked for",
             ),
         ],
         noted: &[],
@@ -90,6 +97,31 @@ const RULES: &[Rule] = &[
     },
 ];
 
+const STAKES: &str = "SELECT id, subject, purpose, method_id, currency_id, amount FROM attempts
+    WHERE id > $1 AND status = 'settled' AND purpose IN ('stake', 'slash', 'return_stake') ORDER BY id LIMIT $2";
+
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    checks.follow(RULES).await
+    checks.follow(RULES).await?;
+    stakes(checks).await
+}
+
+/// A stake may be taken in parts, and the rest returned; all of it together is what was staked.
+async fn stakes(checks: &mut Checks<'_>) -> Result<(), StorageError> {
+    let mut check = Check::of("no more is taken of a stake or returned than was staked");
+    let mut stakes: BTreeMap<[String; 3], (Amount, Amount)> = BTreeMap::new();
+    let read = |row: &Row| -> Result<(), StorageError> {
+        let (staked, moved) = stakes.entry([row.get("subject")?, row.get("method_id")?, row.get("currency_id")?]).or_default();
+        let sum = if row.get::<String>("purpose")? == "stake" { staked } else { moved };
+        *sum = sum.plus(row.get("amount")?).map_err(|error| StorageError::Driver(Box::new(error)))?;
+        Ok(())
+    };
+    checks.walk(STAKES, "id", read).await?;
+    check.of = stakes.len() as u64;
+    for ([subject, ..], (staked, moved)) in &stakes {
+        if moved > staked {
+            check.breaches.push(format!("{subject} staked {staked}, and {moved} left it"));
+        }
+    }
+    checks.told(check);
+    Ok(())
 }

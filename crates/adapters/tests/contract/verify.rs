@@ -6,7 +6,7 @@ use souk_adapters::persistence::Database;
 use souk_adapters::verify::{Check, verify};
 use souk_domain::billing::{Invoice, InvoiceStatus};
 use souk_domain::ledger::{Entry, Movement, Reason};
-use souk_domain::payment::{Attempt, AttemptStatus, Intent, IntentStatus};
+use souk_domain::payment::{Attempt, AttemptStatus, Intent, IntentStatus, Purpose};
 use souk_domain::shared::{Amount, Mode};
 
 const TOTAL: Amount = Amount::new(1_000);
@@ -72,6 +72,29 @@ on_both! {
         assert_eq!(broken(db).await, []);
         two_sales(db).await;
         assert_eq!(broken(db).await, []);
+    }
+
+    async fn a_stake_may_be_taken_in_parts_but_not_twice(db: &TestDatabase) {
+        open_till(db, &[]).await;
+        let amounts = [("stake", 1_000), ("slash", 400), ("slash", 500), ("return_stake", 100)];
+        let mut unit = begin(db).await;
+        for (number, (purpose, amount)) in amounts.into_iter().enumerate() {
+            let settled = Attempt {
+                purpose: Purpose::of(purpose, "sub_1").expect("a purpose"),
+                session_id: None,
+                amount: Amount::new(amount),
+                status: AttemptStatus::Settled,
+                ..card_attempt(&format!("att_{number}"), "pi_1")
+            };
+            unit.attempts().insert(&settled, &[]).await.expect("inserts");
+        }
+        unit.commit().await.expect("commits");
+        let titles = async || broken(db).await.into_iter().map(|check| check.title).collect::<Vec<_>>();
+        let (twice, too_much) = ("nothing was paid twice", "no more is taken of a stake or returned than was staked");
+        let sound = titles().await;
+        assert!(!sound.contains(&twice) && !sound.contains(&too_much), "{sound:?}");
+        change(db, "UPDATE attempts SET amount = (SELECT amount FROM attempts WHERE id = 'att_2') WHERE id = 'att_3'").await;
+        assert!(titles().await.contains(&too_much));
     }
 
     async fn each_breach_is_found_by_its_name(db: &TestDatabase) {

@@ -205,6 +205,11 @@ impl<R> Opener<R> {
         self.page.as_ref().is_some_and(|page| ids.contains(&page.as_str()))
     }
 
+    /// Whether it is a key, and nobody who could fill in a form.
+    pub const fn is_key(&self) -> bool {
+        matches!(self.reader, Some(Reader::Key(..)))
+    }
+
     /// Whether they may see what belongs to a holder in this mode. The link of any of `ids` opens it.
     pub fn may_open(&self, ids: &[&str], holder: &Did, mode: Mode) -> bool {
         self.has_link(ids) || self.reader.as_ref().is_some_and(|reader| reader.may_read(holder, mode))

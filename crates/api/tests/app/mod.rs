@@ -12,7 +12,7 @@ mod subscriber;
 pub use browser::{Answer, Browser};
 pub use buyer::{Buyer, form};
 pub use connect::{Connect, altered, claim_of, profile_of, signed_claim};
-pub use networks::{ACCEPTED, DECLINED, INSUFFICIENT, Networks, SECOND_STEP};
+pub use networks::{ACCEPTED, DECLINED, DECLINED_LATER, INSUFFICIENT, Networks, SECOND_STEP};
 pub use plans::Plans;
 pub use shop::{Shop, Sold};
 pub use subscriber::{Subscriber, TOKEN, Terms, WEEK};

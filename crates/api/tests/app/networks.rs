@@ -25,6 +25,8 @@ pub const ACCEPTED: &str = "4242424242424242";
 pub const DECLINED: &str = "4000000000000002";
 pub const INSUFFICIENT: &str = "4000000000009995";
 pub const SECOND_STEP: &str = "4000002500003155";
+/// Is kept, and pays nothing afterwards.
+pub const DECLINED_LATER: &str = "4000000000000341";
 
 type Inbox = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 

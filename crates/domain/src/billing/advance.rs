@@ -23,6 +23,8 @@ pub enum AdvanceError {
     NotFound,
     #[error("A clock goes forward, by two years at most")]
     BadTarget,
+    #[error("Nothing comes next: this customer has no running subscription")]
+    NothingDue,
     #[error("This clock is being advanced. Please wait for it.")]
     UnderWay,
     #[error(transparent)]

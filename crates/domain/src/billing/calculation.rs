@@ -46,6 +46,10 @@ pub enum Calculation {
     Applied {
         amount: Amount,
     },
+    /// Paid by a stake already.
+    Taken {
+        amount: Amount,
+    },
 }
 
 impl From<&ProrationLine> for Calculation {
@@ -77,7 +81,7 @@ impl Calculation {
         match self {
             Self::PerUnit { unit, quantity } => unit.times(*quantity),
             Self::Tiered { mode, tiers, quantity } => tiered(*mode, tiers, *quantity),
-            Self::Custom { amount } | Self::Flat { amount } | Self::Applied { amount } => Ok(*amount),
+            Self::Custom { amount } | Self::Flat { amount } | Self::Applied { amount } | Self::Taken { amount } => Ok(*amount),
             Self::Prorated { whole, seconds, of_seconds, rounded_up, .. } => {
                 share(*whole, *seconds, *of_seconds).plus(Amount::new(u128::from(*rounded_up)))
             }
@@ -89,7 +93,7 @@ impl Calculation {
     /// Whether the line lessens what is due.
     #[must_use]
     pub const fn is_credit(&self) -> bool {
-        matches!(self, Self::Prorated { what: Prorated::Credit, .. } | Self::Applied { .. })
+        matches!(self, Self::Prorated { what: Prorated::Credit, .. } | Self::Applied { .. } | Self::Taken { .. })
     }
 
     /// `3 × 1.5 TBA`, `12 of 30 days of 10 TBA`: for whoever pays. `decimals` and `symbol` are the currency's.
@@ -126,6 +130,8 @@ impl Calculation {
             Self::Flat { amount } => money(*amount),
             Self::Applied { amount } if chinese => format!("更改套餐留存的余额：{}", money(*amount)),
             Self::Applied { amount } => format!("Credit from a change of plan: {}", money(*amount)),
+            Self::Taken { amount } if chinese => format!("已从质押中扣除：{}", money(*amount)),
+            Self::Taken { amount } => format!("Taken from the stake: {}", money(*amount)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Subscription, SubscriptionStatus, announce, end,
+    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Stake, Subscription, SubscriptionStatus, announce, end,
     give_back, stake_back, time_of,
 };
 use crate::context::Context;
@@ -108,6 +108,9 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     let mut subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.status.after(Change::End)?;
+    if by == Requester::Customer && subscription.is_ended_by_store() {
+        return Err(ManageError::DecidedByStore);
+    }
     let reason = match by {
         Requester::Customer => CancelReason::CancellationRequested,
         Requester::Store => CancelReason::CancellationByStore,
@@ -156,6 +159,13 @@ pub struct Recovery {
 }
 
 impl Subscription {
+    /// Whether the store has asked for an end that is still to come.
+    #[must_use]
+    pub fn is_ended_by_store(&self) -> bool {
+        let by_store = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::CancellationByStore);
+        by_store && self.ends_at().is_some()
+    }
+
     /// Whether an end that was asked for may be taken back: one at the end of the period, not yet there, not for a debt.
     #[must_use]
     pub fn is_recoverable(&self) -> bool {
@@ -172,7 +182,8 @@ pub async fn recovery(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, Ma
     if !subscription.is_recoverable() {
         return Err(ManageError::NotRecoverable);
     }
-    let Some(stake) = subscription.stake.as_ref().filter(|stake| !stake.amount.is_zero()) else {
+    let asked = |stake: &&Stake| !stake.amount.is_zero() && !stake.status.is_given_back();
+    let Some(stake) = subscription.stake.as_ref().filter(asked) else {
         return Ok(Recovery { subscription, needs_stake: false });
     };
     let amount = stake.amount;

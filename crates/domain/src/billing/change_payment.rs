@@ -2,21 +2,27 @@
 
 use super::book::Book;
 use super::cancel::take_back;
-use super::end::{move_stake, stake_invoice};
+use super::debt::collect_now;
+use super::end::{move_stake, restake_invoice};
 use super::manage::{load, nonce};
+use super::pay_by_card::{CardPromise, save_card};
+use super::plan_permission::with_plan;
 use super::renew::publish_charges;
-use super::{BillingError, ManageError, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionStatus, charge, time_of};
+use super::{
+    BillingError, Ceilings, Invoice, ManageError, PlanOrder, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem,
+    SubscriptionStatus, ceiling, charge, switch_plan, time_of,
+};
 use crate::access::Wallet;
 use crate::checkout::{AskedMandate, AskedStake};
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CardHolder, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose,
-    SetupAsk, SignedTransfer, StakeAsk, next_check,
+    Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose, SignedTransfer,
+    StakeAsk, next_check,
 };
+use crate::pricing::stake;
 use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
-use std::collections::BTreeMap;
 
 /// What a subscription is to be charged by.
 struct Target {
@@ -34,7 +40,7 @@ async fn target(
 ) -> Result<Target, ManageError> {
     let subscription = load(unit, id).await?;
     if subscription.status == SubscriptionStatus::Canceled {
-        return Err(ManageError::NotRecoverable);
+        return Err(ManageError::Ended);
     }
     let found = unit.methods().find_currency(currency).await?;
     let currency = found.filter(|currency| currency.active && currency.mode == subscription.mode);
@@ -45,6 +51,17 @@ async fn target(
     let prices = unit.prices().find_all(&ids).await?;
     if !prices.iter().all(|price| price.rate_in(&currency.id).is_some()) {
         return Err(ManageError::CurrencyNotConfigured);
+    }
+    let holds = subscription.stake.as_ref().is_some_and(|stake| stake.status == StakeStatus::Held);
+    if holds && currency.id != subscription.currency_id {
+        // The stake stays where it is for what it secures.
+        let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
+        let secured = |invoice: &Invoice| {
+            invoice.subscription_id.as_ref() == Some(&subscription.id) && invoice.currency_id == subscription.currency_id
+        };
+        if overdue.iter().any(secured) {
+            return Err(ManageError::OweFirst);
+        }
     }
     Ok(Target { subscription, method: found, currency })
 }
@@ -94,50 +111,36 @@ fn mandate_of(ctx: &Context, target: &Target, grant: Option<Grant>) -> Mandate {
 pub async fn change_to_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, currency: &CurrencyId) -> Result<String, ManageError> {
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
-    let rail = ctx.networks.card(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let customer = unit.customers().find(&target.subscription.customer_id).await?.ok_or(ManageError::NotFound)?;
-    let mandate = mandate_of(ctx, &target, None);
-    let holder = CardHolder { customer: customer.id, name: customer.name, email: customer.email };
-    let kind = AttemptKind::CardSetup { provider_id: String::new(), client_secret: String::new(), holder: holder.clone() };
-    let attempt = attempt_of(ctx, &target, Purpose::Mandate(mandate.id.clone()), Amount::ZERO, kind);
-    unit.mandates().put(&mandate).await?;
-    unit.mandates().promise(&mandate.id, id).await?;
-    unit.attempts().insert(&attempt, &[]).await?;
-    unit.commit().await?;
-    let setup = rail.open_setup(&target.method, &SetupAsk { attempt: attempt.id.clone(), holder }).await?;
-    let mut unit = ctx.store.begin().await?;
-    unit.attempts().name_card(&attempt.id, &setup.provider_id, &setup.client_secret, ctx.now()).await?;
-    unit.commit().await?;
-    Ok(setup.client_secret)
+    save_card(ctx, unit, customer, (&target.method, &target.currency), CardPromise::Subscription(id)).await
 }
 
-/// What the customer's subscriptions with the method cost in a period, by currency, this one in its new currency among them.
-async fn limits(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Vec<(Currency, Amount)>, ManageError> {
-    let live = unit.subscriptions().live_of(&target.subscription.customer_id).await?;
-    let mut most: BTreeMap<CurrencyId, Amount> = BTreeMap::new();
-    for one in &live {
-        let is_this = one.id == target.subscription.id;
-        if !is_this && one.method_id != target.method.id {
-            continue;
+/// What the customer's subscriptions with the method can cost in a period, by currency, this one in its new currency, and with its new
+/// plan, among them; and whether that depends on usage.
+async fn limits(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    target: &Target,
+    plan: Option<&PlanOrder>,
+) -> Result<(Vec<(Currency, Amount)>, bool), ManageError> {
+    let Target { subscription, method, currency } = target;
+    let whose = (&subscription.customer_id, &method.id);
+    let mut most = Ceilings::of_customer(&ctx.policy, unit, whose, Some(&subscription.id)).await?;
+    match plan {
+        Some(order) => most = with_plan(ctx, unit, subscription.clone(), order, most).await?,
+        None => {
+            let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
+            let prices = unit.prices().find_all(&ids).await?;
+            let price_of = |item: &SubscriptionItem| prices.iter().find(|price| price.id == item.price_id);
+            let items = subscription.items.iter().filter_map(|item| Some((price_of(item)?, item.quantity)));
+            // A threshold is an amount of the currency that it was set in.
+            let threshold =
+                subscription.billing_threshold.filter(|_| subscription.currency_id == currency.id).map(|threshold| threshold.amount);
+            most.add(&currency.id, ceiling(&ctx.policy, items, threshold, &currency.id)?)?;
         }
-        let currency = if is_this { &target.currency.id } else { &one.currency_id };
-        let ids: Vec<_> = one.items.iter().map(|item| item.price_id.clone()).collect();
-        let prices = unit.prices().find_all(&ids).await?;
-        let sum = most.entry(currency.clone()).or_default();
-        for item in &one.items {
-            let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(currency));
-            if let Some(rate) = rate {
-                *sum = sum.plus(rate.charge(item.quantity)?)?;
-            }
-        }
-        *sum = (*sum).max(one.billing_threshold.map_or(Amount::ZERO, |threshold| threshold.amount)).max(Amount::new(1));
     }
-    let currencies = unit.methods().currencies(target.subscription.mode).await?;
-    Ok(currencies
-        .into_iter()
-        .filter_map(|currency| Some((most.get(&currency.id).copied()?, currency)))
-        .map(|(most, c)| (c, most))
-        .collect())
+    most.raise(&currency.id, Amount::ZERO);
+    Ok((most.limits(unit, subscription.mode, &method.id).await?, most.by_usage))
 }
 
 fn permission_ask(target: &Target, limits: &[(Currency, Amount)], payer: &Wallet, nonce: u64) -> MandateAsk {
@@ -150,41 +153,49 @@ fn permission_ask(target: &Target, limits: &[(Currency, Amount)], payer: &Wallet
     }
 }
 
-/// Builds the permission by which a wallet is charged from now on. The same nonce builds the same one.
+/// Builds the permission by which a wallet is charged from now on; with `plan`, for another plan. The same nonce builds the same one.
 pub async fn ask_to_change(
     ctx: &Context,
     id: &SubscriptionId,
     currency: &CurrencyId,
+    plan: Option<&PlanOrder>,
     payer: &Wallet,
     nonce: u64,
 ) -> Result<AskedMandate, ManageError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
-    let limits = limits(unit.as_mut(), &target).await?;
+    let (limits, by_usage) = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce))?;
-    Ok(AskedMandate { prepared, method: target.method, limits, description: target.subscription.description })
+    Ok(AskedMandate { prepared, method: target.method, limits, by_usage, description: target.subscription.description })
 }
 
-/// Checks and sends the signed permission. Once the network has it, the subscription is charged by it. Answers the hash.
+/// Checks and sends the signed permission. Once the network has it, the subscription is charged by it, and its plan changes where
+/// that was asked for and agreed to. Answers the hash.
 pub async fn take_change(
     ctx: &Context,
     id: &SubscriptionId,
     currency: &CurrencyId,
+    plan: Option<&PlanOrder>,
     payer: &Wallet,
-    nonce: u64,
-    signed: &str,
+    (nonce, signed): (u64, &str),
 ) -> Result<String, ManageError> {
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
-    let limits = limits(unit.as_mut(), &target).await?;
+    let (limits, _) = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce), signed)?;
     let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
     let mandate = mandate_of(ctx, &target, Some(Grant::Delegation { payer: payer.did.clone(), limits: given }));
     unit.mandates().put(&mandate).await?;
     unit.mandates().promise(&mandate.id, id).await?;
-    send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await
+    let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await?;
+    if let Some(order) = plan {
+        // The permission stands in any case. Where the price has changed meanwhile, or the network takes its time, the page finds the
+        // plan unchanged and says so.
+        let _ = switch_plan(ctx, id, order).await;
+    }
+    Ok(hash)
 }
 
 /// Stores what a wallet signed, sends it, and tells what the network refuses.
@@ -242,21 +253,72 @@ pub(super) async fn switch_over(
         if !unit.subscriptions().update(&subscription).await? {
             return Err(BillingError::Contended);
         }
+        // What could not be collected before is tried now, whatever its schedule says: that is what it was given for.
+        let collected = collect_now(ctx, unit, &subscription).await?;
+        publish_charges(ctx, unit, &collected).await?;
     }
     Ok(())
 }
 
-/// The stake that is missing before a subscription can go on.
-async fn missing(ctx: &Context, unit: Box<dyn UnitOfWork>, id: &SubscriptionId, payer: &Wallet) -> Result<(Target, Amount), ManageError> {
-    let mut unit = unit;
+/// Why a stake is asked for when there is no checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StakeFor {
+    /// A cancelled subscription is to go on, and the stake before was revoked.
+    Resuming,
+    /// It is charged by another wallet, or in another currency, and what was staked before has gone back.
+    ChangedPayment,
+}
+
+/// The stake that is missing.
+async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: StakeFor) -> Result<(Target, Amount), ManageError> {
+    let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
+    if what == StakeFor::Resuming && !subscription.is_recoverable() {
+        return Err(ManageError::NotRecoverable);
+    }
     let target = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
+    if what == StakeFor::ChangedPayment {
+        let amount = stake_by_terms(unit.as_mut(), &target).await?;
+        return if amount.is_zero() { Err(ManageError::NoStake) } else { Ok((target, amount)) };
+    }
     drop(unit);
-    let stake = target.subscription.stake.as_ref().filter(|_| target.subscription.is_recoverable()).ok_or(ManageError::NotRecoverable)?;
+    let stake = target.subscription.stake.as_ref().filter(|stake| !stake.status.is_given_back()).ok_or(ManageError::NotRecoverable)?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let staked = rail.staked(&target.method, &target.currency, &payer.did, id.as_str()).await?;
     let amount = stake.amount.minus(staked.held).unwrap_or_default();
     if amount.is_zero() { Err(ManageError::NotRecoverable) } else { Ok((target, amount)) }
+}
+
+/// What the terms of its checkout ask a wallet to stake, unless it holds a stake: nothing for a card, and of several subscriptions of
+/// one checkout only for the first.
+async fn stake_by_terms(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Amount, ManageError> {
+    let Target { subscription, method, currency } = target;
+    let holds = subscription.stake.as_ref().is_some_and(|stake| stake.status == StakeStatus::Held);
+    let Some(session) = subscription.session_id.as_ref().filter(|_| !holds && !method.kind.is_card()) else { return Ok(Amount::ZERO) };
+    let session = unit.sessions().find(session).await?;
+    let Some(session) = session.filter(|session| session.subscription_ids.first() == Some(&subscription.id) && !session.terms.no_stake)
+    else {
+        return Ok(Amount::ZERO);
+    };
+    let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
+    let prices = unit.prices().find_all(&ids).await?;
+    let mut renewal = Amount::ZERO;
+    for item in &subscription.items {
+        let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
+        renewal = renewal.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
+    }
+    let (minimum, threshold) = session.terms.amounts(currency.decimals)?;
+    Ok(stake(threshold, minimum, renewal))
+}
+
+/// Whether a stake is to be left now that a wallet permits charges.
+pub async fn lacks_stake(ctx: &Context, id: &SubscriptionId, currency: &CurrencyId, payer: &Wallet) -> Result<bool, ManageError> {
+    match missing(ctx, id, payer, StakeFor::ChangedPayment).await {
+        // Not while the permission is still on its way.
+        Ok((target, _)) => Ok(target.currency.id == *currency),
+        Err(ManageError::NoStake) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn stake_ask(target: &Target, amount: Amount, payer: &Wallet, nonce: u64) -> StakeAsk {
@@ -271,18 +333,30 @@ fn stake_ask(target: &Target, amount: Amount, payer: &Wallet, nonce: u64) -> Sta
     }
 }
 
-/// Builds the stake that lets a cancelled subscription go on, where the one before was revoked.
-pub async fn ask_to_restake(ctx: &Context, id: &SubscriptionId, payer: &Wallet, nonce: u64) -> Result<AskedStake, ManageError> {
-    let (target, amount) = missing(ctx, ctx.store.read().await?, id, payer).await?;
+/// Builds the stake that is missing. The same nonce builds the same one.
+pub async fn ask_to_restake(
+    ctx: &Context,
+    id: &SubscriptionId,
+    what: StakeFor,
+    payer: &Wallet,
+    nonce: u64,
+) -> Result<AskedStake, ManageError> {
+    let (target, amount) = missing(ctx, id, payer, what).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let prepared = rail.prepare_stake(&target.method, &target.currency, &stake_ask(&target, amount, payer, nonce))?;
     let Target { subscription, method, currency } = target;
     Ok(AskedStake { prepared, method, currency, amount, description: subscription.description })
 }
 
-/// Checks and sends the signed stake; once it stands, the subscription goes on. Answers the hash.
-pub async fn take_restake(ctx: &Context, id: &SubscriptionId, payer: &Wallet, nonce: u64, signed: &str) -> Result<String, ManageError> {
-    let (target, amount) = missing(ctx, ctx.store.read().await?, id, payer).await?;
+/// Checks and sends the signed stake; once it stands, it secures the subscription, and a cancelled one goes on. Answers the hash.
+pub async fn take_restake(
+    ctx: &Context,
+    id: &SubscriptionId,
+    what: StakeFor,
+    payer: &Wallet,
+    (nonce, signed): (u64, &str),
+) -> Result<String, ManageError> {
+    let (target, amount) = missing(ctx, id, payer, what).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check_stake(&target.method, &target.currency, &stake_ask(&target, amount, payer, nonce), signed)?;
     let unit = ctx.store.begin().await?;
@@ -299,17 +373,20 @@ pub(super) async fn restaked(
 ) -> Result<(), BillingError> {
     let mut subscription = unit.subscriptions().find(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
-    if subscription.is_recoverable() {
+    let resumes = subscription.is_recoverable();
+    if resumes {
         take_back(&mut subscription);
     }
-    if let Some(stake) = &mut subscription.stake {
-        stake.status = if subscription.status == SubscriptionStatus::Canceled { StakeStatus::Waiting } else { StakeStatus::Held };
-        stake.reference = reference.to_owned();
-        stake.return_at = subscription.ended_at.map(|_| now);
-    }
+    let status = if subscription.status == SubscriptionStatus::Canceled { StakeStatus::Waiting } else { StakeStatus::Held };
+    let return_at = subscription.ended_at.map(|_| now);
+    subscription.stake = Some(match subscription.stake.take().filter(|_| resumes) {
+        // A part of it was missing.
+        Some(before) => Stake { status, reference: reference.to_owned(), return_at, ..before },
+        None => Stake { amount: attempt.amount, status, reference: reference.to_owned(), return_at },
+    });
     subscription.updated_at = now;
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
     }
-    stake_invoice(ctx, unit, &subscription, Reason::Stake, attempt.amount, now).await
+    restake_invoice(ctx, unit, &subscription, resumes, attempt.amount, now).await
 }

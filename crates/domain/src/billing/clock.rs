@@ -32,7 +32,7 @@ pub const CLOCK_STORY_MAX: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockEvent {
     pub at: Timestamp,
-    /// `renewed`, `trial_ended`, `payment_refused`, `retried`, `canceled`, `stake_returned`.
+    /// `renewed`, `trial_ended`, `payment_refused`, `retried`, `canceled`, `stake_waits`, `stake_slashed`, `stake_returned`.
     pub what: String,
     /// The subscription or invoice it happened to.
     pub subject: String,

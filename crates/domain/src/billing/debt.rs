@@ -6,7 +6,7 @@ use super::renew::{nonces, publish_charges};
 use super::{BillingError, Change, ClockEvent, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
 use crate::context::Context;
 use crate::payment::Refusal;
-use crate::shared::{ClockId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{AttemptId, ClockId, InvoiceId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -68,12 +68,26 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     if due.is_empty() {
         return Ok(round);
     }
+    for (invoice, attempt) in try_again(ctx, unit.as_mut(), due).await? {
+        round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.to_string() });
+        round.attempts.push(attempt);
+    }
+    if *scope == Scope::Wall {
+        publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
+    }
+    unit.commit().await?;
+    Ok(round)
+}
+
+/// Charges invoices anew by what their subscriptions are charged by now, except those that somebody is paying.
+async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> Result<Vec<(InvoiceId, AttemptId)>, BillingError> {
     let ids: Vec<_> = due.iter().map(|invoice| invoice.id.clone()).collect();
     let covered = unit.attempts().covered(&ids).await?;
     let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
-    let book = Book::read(unit.as_mut(), &subscriptions).await?;
+    let book = Book::read(unit, &subscriptions).await?;
     let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
+    let mut tried = Vec::new();
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {
         let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
         // What was asked in another currency than the one of today is collected by hand.
@@ -87,12 +101,21 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
         let Some(Charge { intent, attempt }) = book.charge(ctx, subscription, &invoice, nonce)? else { continue };
         unit.intents().put(&intent).await?;
         unit.attempts().insert(&attempt, &intent.invoices).await?;
-        round.story.push(ClockEvent { at: now, what: "retried".to_owned(), subject: invoice.id.to_string() });
-        round.attempts.push(attempt.id);
+        tried.push((invoice.id, attempt.id));
     }
-    if *scope == Scope::Wall {
-        publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
+    Ok(tried)
+}
+
+/// Tries what a subscription owes in its currency, whatever the schedule says. The attempts are for the caller to send.
+pub(super) async fn collect_now(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+) -> Result<Vec<AttemptId>, BillingError> {
+    let mut owed = unit.invoices().overdue(&subscription.customer_id).await?;
+    owed.retain(|invoice| invoice.subscription_id.as_ref() == Some(&subscription.id));
+    if owed.is_empty() {
+        return Ok(Vec::new());
     }
-    unit.commit().await?;
-    Ok(round)
+    Ok(try_again(ctx, unit, owed).await?.into_iter().map(|(_, attempt)| attempt).collect())
 }

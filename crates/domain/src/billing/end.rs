@@ -2,6 +2,7 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
+use super::plan::flat;
 use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Invoice, InvoiceItem, InvoiceStatus,
@@ -10,9 +11,13 @@ use super::{
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::payment::{Attempt, AttemptKind, AttemptStatus, Errand, ErrandAsk, Grant, Purpose, next_check};
-use crate::shared::{Amount, AttemptId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
+use std::time::Duration;
+
+/// How much longer a deposit stays while a payment is on its way.
+const STAKE_PATIENCE: Duration = Duration::from_secs(6 * 3_600);
 
 pub(super) struct Ended {
     pub attempts: Vec<AttemptId>,
@@ -43,17 +48,19 @@ pub(super) async fn write(
     }
     attempts.extend(bill_usage(ctx, unit, book, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;
-    let owed = Amount::sum(owed_for(unit, &subscription).await?.iter().map(|one| one.total))?;
+    let owed = owed_for(unit, &subscription).await?.sum()?;
+    let mut taken = None;
     if let Some(stake) = subscription.stake.as_mut().filter(|stake| stake.status == StakeStatus::Held) {
         if reason == CancelReason::PaymentFailed && !owed.is_zero() {
             stake.status = StakeStatus::Slashing;
+            taken = Some(owed.min(stake.amount));
         } else {
             stake.status = StakeStatus::Waiting;
             stake.return_at = Some(now.plus(STAKE_WAITING));
         }
     }
-    if let Some(stake) = subscription.stake.clone().filter(|stake| stake.status == StakeStatus::Slashing) {
-        attempts.extend(move_stake(ctx, unit, book, &subscription, Reason::Slash, owed.min(stake.amount), nonce).await?);
+    if let Some(taken) = taken {
+        attempts.extend(move_stake(ctx, unit, book, &subscription, Reason::Slash, taken, nonce).await?);
     }
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -62,15 +69,43 @@ pub(super) async fn write(
     Ok(Ended { attempts, event: ClockEvent { at: now, what: "canceled".to_owned(), subject: subscription.id.to_string() } })
 }
 
-/// What is owed for a subscription and nobody is paying just now: a charge on its way may settle still, and must not be
-/// collected from the deposit as well.
-async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, BillingError> {
-    let mut owed = unit.invoices().overdue(&subscription.customer_id).await?;
-    owed.retain(|invoice| invoice.subscription_id.as_ref() == Some(&subscription.id));
-    let ids: Vec<_> = owed.iter().map(|invoice| invoice.id.clone()).collect();
+/// What is owed for a subscription.
+pub(super) struct Owed {
+    /// In its currency, oldest first. Nobody is paying these just now: a charge on its way may settle still, and must not be
+    /// collected from the deposit as well.
+    pub invoices: Vec<Invoice>,
+    /// A payment of something is on its way: whether more is owed will be seen.
+    pub is_moving: bool,
+}
+
+impl Owed {
+    pub fn sum(&self) -> Result<Amount, AmountError> {
+        Amount::sum(self.invoices.iter().map(|invoice| invoice.total))
+    }
+
+    /// Those that an amount settles, the last of them perhaps in part only.
+    fn settled_by(&self, amount: Amount) -> Vec<InvoiceId> {
+        let mut left = amount;
+        let mut settled = Vec::new();
+        for invoice in &self.invoices {
+            if left.is_zero() {
+                break;
+            }
+            left = left.minus(invoice.total).unwrap_or_default();
+            settled.push(invoice.id.clone());
+        }
+        settled
+    }
+}
+
+pub(super) async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Owed, BillingError> {
+    let mut invoices = unit.invoices().unpaid_of(&subscription.id).await?;
+    let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
     let covered = unit.attempts().covered(&ids).await?;
-    owed.retain(|invoice| !covered.contains(&invoice.id));
-    Ok(owed)
+    invoices.retain(|invoice| {
+        invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == subscription.currency_id && !covered.contains(&invoice.id)
+    });
+    Ok(Owed { invoices, is_moving: !covered.is_empty() })
 }
 
 /// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.
@@ -98,7 +133,8 @@ async fn bill_usage(
     issue(ctx, unit, book, subscription, bill, nonce.wrapping_add(1_000_000), now).await
 }
 
-/// The waiting time of a deposit is over.
+/// The waiting time of a deposit is over: what is owed by then is taken, and the rest goes back afterwards. While a payment is on
+/// its way, the deposit stays.
 pub(super) async fn return_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -106,20 +142,33 @@ pub(super) async fn return_stake(
     before: Subscription,
     nonce: u64,
     now: Timestamp,
-) -> Result<Option<AttemptId>, BillingError> {
+) -> Result<Ended, BillingError> {
     let mut subscription = before;
-    let Some(stake) = subscription.stake.as_mut() else { return Ok(None) };
-    stake.status = StakeStatus::Returning;
-    let amount = stake.amount;
+    let owed = owed_for(unit, &subscription).await?;
+    let sum = owed.sum()?;
     subscription.updated_at = now;
-    let attempt = move_stake(ctx, unit, book, &subscription, Reason::ReturnStake, amount, nonce).await?;
+    let told = |what: &str| ClockEvent { at: now, what: what.to_owned(), subject: subscription.id.to_string() };
+    let mut ended = Ended { attempts: Vec::new(), event: told("stake_waits") };
+    let Some(mut stake) = subscription.stake.clone() else { return Ok(ended) };
+    if owed.is_moving {
+        stake.return_at = Some(now.plus(STAKE_PATIENCE));
+    } else {
+        let (reason, amount) = if sum.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, sum.min(stake.amount)) };
+        (stake.status, ended.event) = match reason {
+            Reason::Slash => (StakeStatus::Slashing, told("stake_slashed")),
+            _ => (StakeStatus::Returning, told("stake_returned")),
+        };
+        ended.attempts.extend(move_stake(ctx, unit, book, &subscription, reason, amount, nonce).await?);
+    }
+    subscription.stake = Some(stake);
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
     }
-    Ok(attempt)
+    Ok(ended)
 }
 
-/// Writes down an attempt that moves a deposit. `None`: its network or its payer is not known here.
+/// Writes down an attempt that moves a deposit. One that takes it covers what it is to settle: nobody else collects that meanwhile.
+/// `None`: its network or its payer is not known here.
 pub(super) async fn move_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -160,11 +209,82 @@ pub(super) async fn move_stake(
         created_at: wall,
         updated_at: wall,
     };
-    unit.attempts().insert(&attempt, &[]).await?;
+    let covers = match reason {
+        Reason::Slash => owed_for(unit, subscription).await?.settled_by(amount),
+        _ => Vec::new(),
+    };
+    unit.attempts().insert(&attempt, &covers).await?;
     Ok(Some(attempt.id))
 }
 
-/// A deposit that moved is told by an invoice of its own; a taken one settles what was owed, oldest first.
+/// A taken deposit settles what its attempt covers, oldest first. Of one that it does not reach, the rest is asked for anew.
+pub(super) async fn settle_by_stake(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let covers = unit.attempts().covers(&attempt.id).await?;
+    let mut left = attempt.amount;
+    let covered = unit.invoices().find_all(&covers).await?;
+    for owed in covered {
+        if left.is_zero() || !unit.invoices().void(&owed.id, now).await? {
+            continue;
+        }
+        if left < owed.total {
+            ask_for_rest(ctx, unit, &owed, left, now).await?;
+        }
+        left = left.minus(owed.total).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// An invoice in the place of one that was settled in part: the same lines, less what was taken.
+async fn ask_for_rest(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    settled: &Invoice,
+    taken: Amount,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    // Both times: it is the newest of its subscription, whatever clock the others were written by.
+    let id = InvoiceId::new(now.max(ctx.now()), ctx.random.as_ref());
+    let rest = Invoice {
+        id: id.clone(),
+        number: Some(unit.invoices().take_numbers(settled.mode, 1).await?),
+        status: InvoiceStatus::Uncollectible,
+        intent_id: None,
+        total: settled.total.minus(taken)?,
+        created_at: now,
+        finalized_at: Some(now),
+        updated_at: now,
+        ..settled.clone()
+    };
+    let line = |line: InvoiceItem| InvoiceItem { id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()), invoice_id: id.clone(), ..line };
+    let mut lines: Vec<_> = unit.invoices().items(&settled.id).await?.into_iter().map(line).collect();
+    let described = format!("Taken from the stake for {}", settled.number_text().unwrap_or_default());
+    lines.push(flat(ctx, &id, &described, Calculation::Taken { amount: taken }, now));
+    unit.invoices().insert_final(&rest, &lines).await?;
+    Ok(())
+}
+
+/// A deposit that was left anew: so that a subscription may go on, or because it is charged by something else.
+pub(super) async fn restake_invoice(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    resumes: bool,
+    amount: Amount,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let told = match resumes {
+        true => (BillingReason::SubscriptionRecover, "Re-stake to resume subscription"),
+        false => (BillingReason::Stake, "Stake for subscription payment change"),
+    };
+    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+}
+
+/// A deposit that moved is told by an invoice of its own.
 pub(crate) async fn stake_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -173,11 +293,22 @@ pub(crate) async fn stake_invoice(
     amount: Amount,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let (billing_reason, description) = match reason {
+    let told = match reason {
         Reason::Slash => (BillingReason::SlashStake, "Slash stake"),
         Reason::Stake => (BillingReason::Stake, "Stake for subscription"),
         _ => (BillingReason::ReturnStake, "Return Subscription staking"),
     };
+    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+}
+
+async fn deposit_invoice(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    (billing_reason, description): (BillingReason, &str),
+    amount: Amount,
+    now: Timestamp,
+) -> Result<(), BillingError> {
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
     let invoice = Invoice {
@@ -218,14 +349,6 @@ pub(crate) async fn stake_invoice(
         calculation,
     };
     unit.invoices().insert_final(&invoice, &[item]).await?;
-    if reason == Reason::Slash {
-        let mut left = amount;
-        for owed in owed_for(unit, subscription).await? {
-            let Ok(rest) = left.minus(owed.total) else { break };
-            unit.invoices().void(&owed.id, now).await?;
-            left = rest;
-        }
-    }
     Ok(())
 }
 

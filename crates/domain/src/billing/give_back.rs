@@ -1,8 +1,11 @@
 //! Refunds: money that goes back the way it came.
 
+use super::book::Book;
+use super::end::owed_for;
 use super::manage::nonce;
+use super::plan::paid_lines;
 use super::renew::publish_charges;
-use super::{BillingReason, COMMENT_MAX, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription, unused_share};
+use super::{BillingReason, COMMENT_MAX, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription, credits};
 use crate::access::Did;
 use crate::context::Context;
 use crate::payment::{
@@ -106,10 +109,13 @@ async fn write(
     Ok((refund, attempt.id))
 }
 
-/// How many invoices are looked through for the last payment.
+/// How many invoices are looked through for what was paid.
 const LOOK_BACK: u32 = 20;
 
 /// What is given back when a subscription ends now. Nothing where nothing was paid for the time that is left.
+///
+/// # Errors
+/// [`ManageError::PaymentInFlight`] while a payment is on its way: it would settle afterwards, and be kept.
 pub(super) async fn at_the_end(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -117,23 +123,28 @@ pub(super) async fn at_the_end(
     choice: RefundChoice,
     now: Timestamp,
 ) -> Result<Vec<AttemptId>, ManageError> {
-    let filter = InvoiceFilter {
-        statuses: vec![InvoiceStatus::Paid],
-        subscription_id: Some(subscription.id.clone()),
-        ignore_zero: true,
-        ..InvoiceFilter::default()
+    if owed_for(unit, subscription).await?.is_moving {
+        return Err(ManageError::PaymentInFlight);
+    }
+    let newest = Page::new(None, Some(LOOK_BACK));
+    let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
+    let current = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
+    let current = current.into_iter().find(|invoice| is_for_time(invoice.reason) && invoice.period.is_some_and(|span| span.contains(now)));
+    // It goes back in the currency that it was paid in.
+    let paid_in = current.map_or_else(|| subscription.currency_id.clone(), |invoice| invoice.currency_id);
+    let mut wanted = match choice {
+        RefundChoice::Proration => Some(unused(unit, &Subscription { currency_id: paid_in.clone(), ..subscription.clone() }, now).await?),
+        _ => None,
     };
-    let paid = unit.invoices().list(subscription.mode, &filter, &Page::new(None, Some(LOOK_BACK))).await?.list;
+    let filter = InvoiceFilter { statuses: vec![InvoiceStatus::Paid], ignore_zero: true, ..filter };
+    let paid = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
     let mut refunds = Vec::new();
-    for invoice in paid.iter().filter(|invoice| is_for_time(invoice.reason)) {
+    let counts = |invoice: &&Invoice| is_for_time(invoice.reason) && (choice == RefundChoice::Last || invoice.currency_id == paid_in);
+    for invoice in paid.iter().filter(counts) {
         let Some(intent) = &invoice.intent_id else { continue };
         let Some(intent) = unit.intents().find(intent).await? else { continue };
-        let wanted = match choice {
-            RefundChoice::Proration => unused(unit, invoice, now).await?,
-            _ => invoice.amount_paid,
-        };
-        let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
-        let amount = wanted.min(left);
+        let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default().min(invoice.amount_paid);
+        let amount = wanted.map_or(left, |wanted| wanted.min(left));
         if !amount.is_zero() {
             let order = RefundOrder {
                 amount: Some(amount),
@@ -142,8 +153,9 @@ pub(super) async fn at_the_end(
             };
             refunds.push(write(ctx, unit, &intent, Some(invoice), &order).await?.1);
         }
-        // What was paid for earlier times is over.
-        if choice == RefundChoice::Last || invoice.period.is_some_and(|period| period.start <= subscription.period.start) {
+        wanted = wanted.map(|wanted| wanted.minus(amount).unwrap_or_default());
+        // All of the last payment, or as much as is wanted of as many as it takes.
+        if wanted.unwrap_or_default().is_zero() {
             break;
         }
     }
@@ -161,14 +173,9 @@ const fn is_for_time(reason: BillingReason) -> bool {
     )
 }
 
-/// What of a paid invoice pays for the time from `now` on, never more than was paid.
-async fn unused(unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<Amount, ManageError> {
-    let lines = unit.invoices().items(&invoice.id).await?;
-    let (mut charged, mut credited) = (Amount::ZERO, Amount::ZERO);
-    for line in &lines {
-        let Some(period) = line.period else { continue };
-        let share = unused_share(line.amount, &period, now);
-        if line.calculation.is_credit() { credited = credited.plus(share)? } else { charged = charged.plus(share)? }
-    }
-    Ok(charged.minus(credited).unwrap_or_default().min(invoice.amount_paid))
+/// What of the plan, as it is now, was paid for the time from `now` on: by whichever payments, those of plans before it among them.
+async fn unused(unit: &mut dyn UnitOfWork, subscription: &Subscription, now: Timestamp) -> Result<Amount, ManageError> {
+    let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
+    let paid = paid_lines(unit, subscription, &book, None, now).await?;
+    Ok(Amount::sum(credits(&paid, now)?.iter().map(|credit| credit.amount))?)
 }

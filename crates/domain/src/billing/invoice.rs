@@ -96,7 +96,7 @@ impl BillingReason {
     /// Deposits and what becomes of them: they are no price of anything.
     #[must_use]
     pub const fn is_stake(self) -> bool {
-        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake)
+        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake | Self::SubscriptionRecover)
     }
 }
 
@@ -210,6 +210,10 @@ pub trait Invoices: Send {
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError>;
     /// The uncollectible ones of a customer, oldest first, at most [`OVERDUE_MAX`].
     async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError>;
+    /// The open and the uncollectible ones of a subscription, oldest first.
+    async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
+    /// When the time begins that the latest one for this reason bills for.
+    async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError>;
     /// Takes those whose time to be tried again has come: their `retry_at` is cleared, so that nobody else takes them.
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// When the next one of a clock is tried again.

@@ -29,12 +29,21 @@ pub enum ManageError {
     BadTime,
     #[error("A refund, or what becomes of the stake, is decided when the subscription ends at once")]
     DecidedAtTheEnd,
+    #[error("The store has decided when this subscription ends")]
+    DecidedByStore,
     #[error("This subscription cannot be resumed")]
     NotRecoverable,
+    #[error("This subscription has ended")]
+    Ended,
     #[error("Plan updates are not available")]
     NoPlans,
     #[error("The price of this change is another one by now, please look again")]
     PreviewChanged,
+    /// What was paid cannot be set off against what is due.
+    #[error("This period was paid for in another currency. The plan can be changed in the next one.")]
+    PaidOtherwise,
+    #[error("The customer's wallet has to permit this plan first")]
+    NeedsPermission,
     #[error("This payment method is not supported")]
     MethodNotSupported,
     #[error("Currency not configured for price")]
@@ -49,6 +58,9 @@ pub enum ManageError {
     StakeTooSmall,
     #[error("Nothing is overdue")]
     NothingOwed,
+    /// A stake does not leave before what it secures is paid.
+    #[error("Please pay your overdue invoices first")]
+    OweFirst,
     #[error("Card-based currency is not supported for overdue payment")]
     CardCurrency,
     #[error("A payment is on its way. Please wait for it.")]

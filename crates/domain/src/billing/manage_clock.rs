@@ -56,7 +56,7 @@ pub async fn step_clock(ctx: &Context, id: &ClockId, step: Step) -> Result<TestC
         Step::Day => clock.now.plus(DAY),
         Step::Year => clock.now.plus(DAY * 365),
         Step::NextInvoice => {
-            let due = unit.subscriptions().next_due(id).await?.ok_or(AdvanceError::BadTarget)?;
+            let due = unit.subscriptions().next_due(id).await?.ok_or(AdvanceError::NothingDue)?;
             due.max(clock.now.plus(Duration::from_secs(1)))
         }
     };

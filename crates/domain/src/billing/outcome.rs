@@ -2,7 +2,9 @@
 
 use super::change_payment::{restaked, switch_over};
 use super::debt::{debt_paid, refuse, time_of};
-use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, StakeStatus, Subscription, announce};
+use super::end::{settle_by_stake, stake_invoice};
+use super::pay_by_card::pay_with_saved;
+use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
@@ -24,7 +26,8 @@ pub(super) async fn settled(
         Purpose::Payment(intent) => paid(ctx, unit, attempt, intent, settlement).await,
         Purpose::Mandate(mandate) => {
             mandate_given(ctx, unit, mandate, settlement).await?;
-            switch_over(ctx, unit, attempt, mandate).await
+            switch_over(ctx, unit, attempt, mandate).await?;
+            pay_with_saved(ctx, unit, attempt, mandate).await
         }
         Purpose::Stake(subscription) => {
             let found = unit.subscriptions().find(subscription).await?.ok_or(BillingError::Orphan)?;
@@ -144,7 +147,9 @@ async fn stake_moved(
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Err(BillingError::Orphan) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     let has_ended = subscription.ended_at.is_some();
-    if let Some(stake) = &mut subscription.stake {
+    // Another one may have taken its place since.
+    let moving = |stake: &&mut Stake| matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
+    if let Some(stake) = subscription.stake.as_mut().filter(moving) {
         let rest = stake.amount.minus(attempt.amount).unwrap_or_default();
         match (reason, rest.is_zero()) {
             (Reason::Slash, false) if has_ended => {
@@ -164,7 +169,10 @@ async fn stake_moved(
     book(ctx, unit, attempt, subscription.mode, reason, now).await?;
     // It may be charged by another method since.
     let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
-    super::end::stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await?;
+    stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await?;
+    if reason == Reason::Slash {
+        settle_by_stake(ctx, unit, attempt, now).await?;
+    }
     if reason == Reason::Slash && !has_ended && !debt_paid(unit, id, now).await? {
         return Err(BillingError::Contended);
     }
@@ -173,7 +181,8 @@ async fn stake_moved(
 
 async fn stake_lost(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
-    if let Some(stake) = &mut subscription.stake {
+    let moving = |stake: &&mut Stake| matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
+    if let Some(stake) = subscription.stake.as_mut().filter(moving) {
         stake.status = StakeStatus::Revoked;
     }
     subscription.updated_at = now;

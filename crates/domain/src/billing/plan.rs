@@ -4,10 +4,13 @@ use super::bill::{Bill, issue};
 use super::book::Book;
 use super::credit::applied_line;
 use super::manage::{load, nonce, save};
+use super::paid::kept_lines;
+use super::plan_permission::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::{
     BilledUsage, BillingReason, Calculation, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period,
-    PlanChange, PlanLine, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
+    PlanChange, PlanLine, PlanOrder, PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan,
+    net, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Price, Product, Usage};
@@ -17,8 +20,10 @@ use crate::store::Entitlement;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long a price that was shown can be accepted.
+/// How long a price that was shown can be accepted, at most.
 pub const PREVIEW_LIFETIME: Duration = Duration::from_secs(3_600);
+/// Of a short period, only this part of it can pass between preview and change: what passes is given back.
+const PREVIEW_PARTS: u64 = 24;
 /// Products whose `metadata` has the same value under this name are plans of one another.
 pub const PLAN_GROUP: &str = "plan_group";
 /// The most of a plan that may be ordered.
@@ -149,30 +154,59 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoic
     Ok(draft(ctx, unit.as_mut(), subscription, choice, at).await?.preview)
 }
 
-/// Makes the change that was shown for `at`, if it still comes to the same total.
-pub async fn switch_plan(
+/// The subscription as an order would leave it, and what would be due now. Refuses what is not what was shown any more.
+pub(super) async fn planned(
     ctx: &Context,
-    id: &SubscriptionId,
-    choice: &PlanChoice,
-    at: Timestamp,
-    expected: Amount,
-) -> Result<(), ManageError> {
+    unit: &mut dyn UnitOfWork,
+    before: Subscription,
+    order: &PlanOrder,
+) -> Result<(Subscription, Amount), ManageError> {
+    let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
+    let at = shown_for(order, &before, now)?;
+    let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
+    match preview.total == order.expected {
+        true => Ok((subscription, preview.total)),
+        false => Err(ManageError::PreviewChanged),
+    }
+}
+
+/// The moment that an order was shown for, if that is not too long ago.
+fn shown_for(order: &PlanOrder, subscription: &Subscription, now: Timestamp) -> Result<Timestamp, ManageError> {
+    let at = order.at.max(subscription.period.start);
+    match at > now || now.since(at) > preview_lifetime(&subscription.period) || now >= subscription.period.end {
+        true => Err(ManageError::PreviewChanged),
+        false => Ok(at),
+    }
+}
+
+/// Makes the change that was shown, if it still comes to the same, nothing was changed for a later moment (what is paid for the time
+/// since then would be given back twice), and the wallet permits what it can cost from now on.
+pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
+    if !permits(ctx, id, order).await? {
+        return Ok(PlanSwitch::NeedsPermission);
+    }
     let mut unit = ctx.store.begin().await?;
     let subscription = unit.subscriptions().lock(id).await?.ok_or(ManageError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let at = at.max(subscription.period.start);
-    if at > now || now.since(at) > PREVIEW_LIFETIME || now >= subscription.period.end {
+    let at = shown_for(order, &subscription, now)?;
+    let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
+    if changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds()) {
         return Err(ManageError::PreviewChanged);
     }
-    let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, choice, at).await?;
-    if preview.total != expected {
+    // Several within one second, which is as long as a test clock stands, are billed a microsecond apart: no two invoices of one
+    // reason begin together (invariant 2).
+    let same = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
+    let start = same.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)));
+    let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
+    let Draft { mut subscription, mut book, invoice, preview } = drafted;
+    if preview.total != order.expected || order.credited.is_some_and(|credited| preview.credited != credited) {
         return Err(ManageError::PreviewChanged);
     }
     subscription.updated_at = now;
     let mut attempt = None;
     if !preview.lines.is_empty() {
         let total = preview.total.plus(preview.applied)?;
-        let span = Period { start: at, end: preview.period.end };
+        let span = Period { start, end: preview.period.end };
         let lines = preview.lines.into_iter().filter(|line| !matches!(line.calculation, Calculation::Applied { .. })).collect();
         let reason = BillingReason::SubscriptionUpdate;
         let bill = Bill { id: invoice, reason, period: span, lines, total, surplus: preview.credited };
@@ -183,7 +217,7 @@ pub async fn switch_plan(
     grant(ctx, unit.as_mut(), &subscription, &book, now).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
-    Ok(())
+    Ok(PlanSwitch::Switched)
 }
 
 /// The apps of the plan as it is now. Those of the plan before end by themselves.
@@ -211,6 +245,10 @@ async fn grant(
         unit.entitlements().grant(&entitlement).await?;
     }
     Ok(())
+}
+
+fn preview_lifetime(period: &Period) -> Duration {
+    PREVIEW_LIFETIME.min(Duration::from_secs(period.seconds() / PREVIEW_PARTS))
 }
 
 async fn draft(
@@ -430,7 +468,7 @@ pub(super) async fn paid_lines(
         if wanted.is_empty() {
             break;
         }
-        let lines = unit.invoices().items(&invoice.id).await?;
+        let lines = kept_lines(unit, subscription, invoice, at).await?;
         let paid: Vec<_> = lines.iter().filter_map(|line| paid_line(&wanted, invoice, line, at)).collect();
         if paid.is_empty() {
             continue;
@@ -452,7 +490,8 @@ fn bills_ahead(invoice: &Invoice) -> bool {
             | BillingReason::SubscriptionUpdate
             | BillingReason::SubscriptionThreshold
     );
-    for_time && invoice.status != InvoiceStatus::Void
+    // One that was issued stands for its time, whoever let go of it since: what it gave back is not given back again.
+    for_time && (invoice.status != InvoiceStatus::Void || invoice.number.is_some())
 }
 
 fn paid_line(wanted: &[PriceId], invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {

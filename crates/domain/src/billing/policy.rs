@@ -10,14 +10,19 @@ pub struct BillingPolicy {
     pub retry_days: Vec<u32>,
     /// For subscriptions that say nothing else.
     pub days_until_cancel: u32,
+    /// A wallet permits charges for at most so many units of what is billed by usage and has no threshold.
+    pub usage_ceiling: u64,
 }
+
+/// For a store that says nothing else.
+pub const USAGE_CEILING: u64 = 1_000;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 impl Default for BillingPolicy {
     /// Over two weeks.
     fn default() -> Self {
-        Self { retry_days: vec![1, 3, 5, 7, 10, 14], days_until_cancel: super::DAYS_UNTIL_CANCEL }
+        Self { retry_days: vec![1, 3, 5, 7, 10, 14], days_until_cancel: super::DAYS_UNTIL_CANCEL, usage_ceiling: USAGE_CEILING }
     }
 }
 

@@ -92,12 +92,6 @@ pub fn share(whole: Amount, seconds: u64, of_seconds: u64) -> Amount {
     Amount::new(exact(whole, seconds, of_seconds).0)
 }
 
-/// What a period's price is worth from `at` on, rounded down.
-#[must_use]
-pub fn unused_share(whole: Amount, period: &Period, at: Timestamp) -> Amount {
-    if period.seconds() == 0 { Amount::ZERO } else { share(whole, period.seconds_left(at), period.seconds()) }
-}
-
 /// The quotient and the remainder, without overflow: whole multiples of the divisor first.
 fn exact(whole: Amount, seconds: u64, of_seconds: u64) -> (u128, u128) {
     if seconds >= of_seconds {
@@ -252,7 +246,6 @@ mod tests {
         assert_eq!(share(whole, 1, 2), Amount::new(u128::MAX / 2));
         assert_eq!(share(whole, 2, 2), whole);
         assert_eq!(share(whole, 0, 2), Amount::ZERO);
-        assert_eq!(unused_share(whole, &span(5, 5), seconds(5)), Amount::ZERO);
     }
 
     fn wholes() -> impl Strategy<Value = Vec<u128>> {
@@ -277,7 +270,7 @@ mod tests {
             let month = span(0, MONTH);
             let charged = charges(&plans(&wholes), &month, seconds(at)).expect("charges");
             let total = Amount::new(wholes.iter().sum());
-            prop_assert_eq!(sum(&charged), unused_share(total, &month, seconds(at)));
+            prop_assert_eq!(sum(&charged), share(total, month.seconds_left(seconds(at)), month.seconds()));
             for line in &charged {
                 let floor = share(line.whole, line.seconds, line.of_seconds);
                 prop_assert!(line.amount <= line.whole);
@@ -329,7 +322,8 @@ mod tests {
         fn later_never_gives_back_more(whole: u128, a in 0..=MONTH, b in 0..=MONTH) {
             let month = span(0, MONTH);
             let (early, late) = (seconds(a.min(b)), seconds(a.max(b)));
-            prop_assert!(unused_share(Amount::new(whole), &month, late) <= unused_share(Amount::new(whole), &month, early));
+            let left = |at| share(Amount::new(whole), month.seconds_left(at), month.seconds());
+            prop_assert!(left(late) <= left(early));
         }
     }
 }

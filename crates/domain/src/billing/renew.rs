@@ -79,9 +79,9 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
                 round.story.push(ended.event);
             }
             Due::ReturnStake => {
-                let event = ClockEvent { at: now, what: "stake_returned".to_owned(), subject: subscription.id.to_string() };
-                round.attempts.extend(end::return_stake(ctx, unit.as_mut(), &book, subscription, nonce, now).await?);
-                round.story.push(event);
+                let ended = end::return_stake(ctx, unit.as_mut(), &book, subscription, nonce, now).await?;
+                round.attempts.extend(ended.attempts);
+                round.story.push(ended.event);
             }
             Due::Nothing => {
                 unit.subscriptions().update(&subscription).await?;

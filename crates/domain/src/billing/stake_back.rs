@@ -2,12 +2,13 @@
 
 use super::book::Book;
 use super::cancel::split_stake;
-use super::end::move_stake;
+use super::end::{move_stake, owed_for};
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
-use super::{COMMENT_MAX, ManageError, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
+use super::{COMMENT_MAX, ManageError, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
+use crate::payment::Grant;
 use crate::shared::{Amount, AttemptId, StorageError, SubscriptionId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
@@ -25,19 +26,26 @@ pub(super) async fn at_the_end(
     }
     let subscription = load(unit, id).await?;
     let Some(stake) = subscription.stake.clone().filter(|stake| stake.status == StakeStatus::Waiting) else { return Ok(None) };
+    let owed = owed_for(unit, &subscription).await?;
     let taken = match choice {
         StakeChoice::Slash => stake.amount,
-        _ => split_stake(stake.amount, owed(unit, &subscription).await?).0,
+        _ => split_stake(stake.amount, owed.sum()?).0,
     };
+    if taken.is_zero() && owed.is_moving {
+        // Whether something is owed will be seen: the engine's rounds look from now on.
+        return wait(unit, subscription, now).await;
+    }
     let (reason, amount) = if taken.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, taken) };
     order(ctx, unit, subscription, reason, amount, nonce, now).await
 }
 
-/// What a subscription owes.
-async fn owed(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Amount, ManageError> {
-    let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
-    let own = overdue.iter().filter(|invoice| invoice.subscription_id.as_ref() == Some(&subscription.id));
-    Ok(Amount::sum(own.map(|invoice| invoice.total))?)
+async fn wait(unit: &mut dyn UnitOfWork, mut subscription: Subscription, now: Timestamp) -> Result<Option<AttemptId>, ManageError> {
+    if let Some(stake) = &mut subscription.stake {
+        stake.return_at = Some(now);
+    }
+    subscription.updated_at = now;
+    save(unit, &subscription).await?;
+    Ok(None)
 }
 
 /// Writes down that a stake moves, and the attempt that moves it. A rest that is not taken goes back at once, where all has ended.
@@ -65,15 +73,44 @@ async fn order(
     Ok(Some(attempt))
 }
 
-/// Gives the stake of an ended subscription back before its waiting time is over.
-pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
-    let mut unit = ctx.store.begin().await?;
+/// What the network says of a stake that was taken for lost, because it was refused once: what it holds is still there to be moved.
+async fn held_yet(ctx: &Context, id: &SubscriptionId) -> Result<Amount, ManageError> {
+    let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
-    let stake = subscription.stake.as_ref().filter(|stake| stake.status == StakeStatus::Waiting);
-    let amount = match stake {
-        Some(stake) if subscription.status == SubscriptionStatus::Canceled => stake.amount,
-        _ => return Err(ManageError::NoStake),
+    if subscription.stake.as_ref().is_none_or(|stake| stake.status != StakeStatus::Revoked) {
+        return Ok(Amount::ZERO);
+    }
+    let mandate = match &subscription.mandate_id {
+        Some(mandate) => unit.mandates().find(mandate).await?,
+        None => None,
     };
+    let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
+    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
+    drop(unit);
+    match (mandate.and_then(|mandate| mandate.grant), ctx.networks.wallet(method.kind)) {
+        (Some(Grant::Delegation { payer, .. }), Some(rail)) => Ok(rail.staked(&method, &currency, &payer, id.as_str()).await?.held),
+        _ => Ok(Amount::ZERO),
+    }
+}
+
+/// The stake that can be moved: one that stands as one of `statuses`, or as much of a lost one as is `held_yet`.
+fn movable<'a>(subscription: &'a mut Subscription, statuses: &[StakeStatus], held_yet: Amount) -> Option<&'a mut Stake> {
+    let stake = subscription.stake.as_mut()?;
+    if stake.status == StakeStatus::Revoked && !held_yet.is_zero() {
+        stake.amount = stake.amount.min(held_yet);
+        return Some(stake);
+    }
+    statuses.contains(&stake.status).then_some(stake)
+}
+
+/// Gives the stake of an ended subscription back before its waiting time is over, or again where that was refused.
+pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
+    let held_yet = held_yet(ctx, id).await?;
+    let mut unit = ctx.store.begin().await?;
+    let mut subscription = load(unit.as_mut(), id).await?;
+    let has_ended = subscription.status == SubscriptionStatus::Canceled;
+    let stake = movable(&mut subscription, &[StakeStatus::Waiting], held_yet).filter(|_| has_ended);
+    let amount = stake.ok_or(ManageError::NoStake)?.amount;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let attempt = order(ctx, unit.as_mut(), subscription, Reason::ReturnStake, amount, nonce(ctx), now).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
@@ -84,9 +121,10 @@ pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), Mana
 /// Takes a stake, or a part of it, for a reason that the customer can read. It pays what is owed first.
 pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), ManageError> {
     let reason = check_text("reason", reason, COMMENT_MAX)?;
+    let held_yet = held_yet(ctx, id).await?;
     let mut unit = ctx.store.begin().await?;
     let mut subscription = load(unit.as_mut(), id).await?;
-    let stake = subscription.stake.as_ref().filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Waiting));
+    let stake = movable(&mut subscription, &[StakeStatus::Held, StakeStatus::Waiting], held_yet);
     let held = stake.ok_or(ManageError::NoStake)?.amount;
     let amount = amount.unwrap_or(held);
     if amount.is_zero() || amount > held {

@@ -206,6 +206,12 @@ impl StakeStatus {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
+
+    /// Whether the store gives it back, or has: a subscription that runs has left its network, and owes no stake there.
+    #[must_use]
+    pub const fn is_given_back(self) -> bool {
+        matches!(self, Self::Returning | Self::Returned)
+    }
 }
 
 /// A deposit at the network, in the subscription's currency.

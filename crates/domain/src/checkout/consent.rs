@@ -5,16 +5,14 @@ use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
 use super::{Deposit, Session, SessionMode, reckon};
 use crate::access::{Did, Wallet};
-use crate::billing::{STAKE_WAITING, time_of};
+use crate::billing::{Ceilings, STAKE_WAITING, ceiling, time_of};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, PreparedTransfer, Purpose,
     SignedTransfer, StakeAsk, next_check,
 };
-use crate::pricing::Price;
-use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, PriceId, SessionId, StorageError, Timestamp};
+use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
-use std::collections::{BTreeMap, HashMap};
 
 /// What a wallet is to sign next for a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +32,8 @@ pub struct AskedMandate {
     pub method: Method,
     /// The most of one charge, for each currency.
     pub limits: Vec<(Currency, Amount)>,
+    /// A part of it is charged by usage.
+    pub by_usage: bool,
     /// What is subscribed to.
     pub description: String,
 }
@@ -106,8 +106,8 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
     let most = match payable.session.kind {
         SessionMode::Payment => payable.intent.amount,
         _ => {
-            let limits = limits(ctx, unit.as_mut(), payable).await?;
-            limits.iter().find(|(currency, _)| currency.id == payable.currency.id).map_or(payable.intent.amount, |(_, most)| *most)
+            let most = ceilings(ctx, unit.as_mut(), payable).await?;
+            most.of(&payable.currency.id).unwrap_or(payable.intent.amount)
         }
     };
     drop(unit);
@@ -116,40 +116,26 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
     Ok(permits.then_some(mandate))
 }
 
-/// The most of one charge, for each currency of the method: what the payer's subscriptions cost in a period together, the new
+/// The most of one charge, for each currency of the method: what the payer's subscriptions can cost in a period together, the new
 /// one's among them, and at least what is due now.
-async fn limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<Vec<(Currency, Amount)>, TransferError> {
+async fn ceilings(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<Ceilings, TransferError> {
     let Payable { session, method, currency, intent } = payable;
-    let live = unit.subscriptions().live_of(&intent.customer_id).await?;
-    let live: Vec<_> = live.into_iter().filter(|one| one.method_id == method.id).collect();
-    let mut ids: Vec<PriceId> = live.iter().flat_map(|one| one.items.iter().map(|item| item.price_id.clone())).collect();
-    ids.sort();
-    ids.dedup();
-    let prices = if ids.is_empty() { Vec::new() } else { unit.prices().find_all(&ids).await? };
-    let prices: HashMap<PriceId, Price> = prices.into_iter().map(|price| (price.id.clone(), price)).collect();
-    let mut most: BTreeMap<CurrencyId, Amount> = BTreeMap::new();
-    for one in &live {
-        for item in &one.items {
-            let Some(rate) = prices.get(&item.price_id).and_then(|price| price.rate_in(&one.currency_id)) else { continue };
-            let sum = most.entry(one.currency_id.clone()).or_default();
-            *sum = sum.plus(rate.charge(item.quantity)?)?;
-        }
-        if let Some(threshold) = one.billing_threshold {
-            let sum = most.entry(one.currency_id.clone()).or_default();
-            *sum = (*sum).max(threshold.amount);
-        }
-    }
+    let mut most = Ceilings::of_customer(&ctx.policy, unit, (&intent.customer_id, &method.id), None).await?;
     let clock = unit.clocks().of_customer(&intent.customer_id).await?;
     let now = time_of(ctx, unit, clock.map(|clock| clock.id).as_ref()).await?;
     let sold = load_items(unit, session).await.map_err(|_| TransferError::Changed)?;
     let order = reckon((session.kind, &session.terms), &session.items, &sold, currency, true, now).map_err(|_| TransferError::Changed)?;
-    let sum = most.entry(currency.id.clone()).or_default();
-    // To a network, nothing would mean anything.
-    *sum = sum.plus(order.due.renew)?.max(intent.amount).max(order.threshold).max(Amount::new(1));
-    let currencies = unit.methods().currencies(session.mode).await?;
-    let of_method = currencies.into_iter().filter(|currency| currency.method_id == method.id);
-    let limits = of_method.filter_map(|currency| Some((most.get(&currency.id).copied()?, currency)));
-    Ok(limits.filter(|(most, _)| !most.is_zero()).map(|(most, currency)| (currency, most)).collect())
+    let recurring = session.items.iter().zip(&sold).filter(|(_, (price, _))| price.is_recurring());
+    let items = recurring.map(|(item, (price, _))| (price, item.quantity));
+    most.add(&currency.id, ceiling(&ctx.policy, items, Some(order.threshold), &currency.id)?)?;
+    most.raise(&currency.id, intent.amount);
+    Ok(most)
+}
+
+/// [`ceilings`] as the permission names them, and whether charges depend on usage.
+async fn limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<(Vec<(Currency, Amount)>, bool), TransferError> {
+    let most = ceilings(ctx, unit, payable).await?;
+    Ok((most.limits(unit, payable.session.mode, &payable.method.id).await?, most.by_usage))
 }
 
 fn mandate_ask(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)>, nonce: u64) -> MandateAsk {
@@ -176,10 +162,10 @@ fn stake_ask(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeAsk, 
 pub async fn ask_for_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<AskedMandate, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let limits = limits(ctx, unit.as_mut(), &payable).await?;
+    let (limits, by_usage) = limits(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&payable.method, &mandate_ask(&payable, payer, limits.clone(), nonce))?;
-    Ok(AskedMandate { prepared, method: payable.method, limits, description: payable.intent.description })
+    Ok(AskedMandate { prepared, method: payable.method, limits, by_usage, description: payable.intent.description })
 }
 
 /// Checks the signed permission against what was asked, stores it, sends it, and writes down what the network says. Answers the hash.
@@ -187,7 +173,7 @@ pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: 
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let limits = limits(ctx, unit.as_mut(), &payable).await?;
+    let (limits, _) = limits(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
     let signed = rail.check_mandate(&payable.method, &mandate_ask(&payable, payer, limits, nonce), signed_tx)?;

@@ -11,7 +11,8 @@ use crate::payment::{
     card_ask, next_check, not_opened, setup_outcome,
 };
 use crate::shared::{
-    Amount, AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, SessionId, StorageError, SubscriptionId, Timestamp,
+    Amount, AttemptId, EntitlementId, EntryId, EventId, InvoiceId, MandateId, PaymentIntentId, SessionId, StorageError, SubscriptionId,
+    Timestamp,
 };
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
@@ -152,9 +153,19 @@ pub async fn nudge(ctx: &Context, session: &Session, open: &Attempt) -> Result<(
 
 /// A page waits for a permission that a subscription was promised: asks the network, as [`nudge`] does. True when it asked.
 pub async fn nudge_mandates(ctx: &Context, subscription: &SubscriptionId) -> Result<bool, SettleError> {
+    let awaited = ctx.store.read().await?.mandates().awaited(subscription).await?;
+    nudge_all(ctx, awaited).await
+}
+
+/// The same for the card that is to pay an invoice.
+pub async fn nudge_payment(ctx: &Context, invoice: &InvoiceId) -> Result<bool, SettleError> {
+    let awaited = ctx.store.read().await?.mandates().awaited_by(invoice).await?;
+    nudge_all(ctx, awaited).await
+}
+
+async fn nudge_all(ctx: &Context, awaited: Vec<MandateId>) -> Result<bool, SettleError> {
     let (now, mut open) = (ctx.now(), Vec::new());
     let mut unit = ctx.store.read().await?;
-    let awaited = unit.mandates().awaited(subscription).await?;
     for mandate in awaited {
         open.extend(unit.attempts().open_of(&Purpose::Mandate(mandate)).await?);
     }
@@ -496,6 +507,10 @@ pub(super) async fn complete(
     unit.prices().sell(&session.id).await?;
     grant(ctx, unit, &session, now).await?;
 
+    let invoices = match &session.intent_id {
+        Some(intent) => unit.intents().find(intent).await?.map(|intent| intent.invoices).unwrap_or_default(),
+        None => Vec::new(),
+    };
     session.status = SessionStatus::Complete;
     session.payment_status = if matches!(paid_by, PaidBy::Nothing) { PaymentStatus::NoPaymentRequired } else { PaymentStatus::Paid };
     session.updated_at = now;
@@ -503,10 +518,16 @@ pub(super) async fn complete(
         return Ok(false);
     }
     let mut messages = vec![Message::new(Topic::Realtime, now).with("event", "checkout.session.completed").with("id", &session.id)];
-    if let Some(invoice) = &session.invoice_id {
-        let customer = session.customer_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    let customer = session.customer_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    // Each subscription has an invoice of its own; what is paid once has one without.
+    let mut subscriptions = session.subscription_ids.iter().filter(|_| session.kind != SessionMode::Payment);
+    for invoice in &invoices {
         let paid = Message::new(Topic::Realtime, now).with("event", "invoice.paid").with("id", invoice);
-        messages.push(paid.with("customer_id", customer).with("currency_id", &session.currency_id));
+        let paid = paid.with("customer_id", &customer).with("currency_id", &session.currency_id);
+        messages.push(match subscriptions.next() {
+            Some(subscription) => paid.with("subscription_id", subscription),
+            None => paid,
+        });
         messages.push(Message::new(Topic::ReceiptMail, now).with("invoice", invoice));
     }
     for message in &messages {

@@ -2,6 +2,7 @@
 
 use super::{Session, settle::settle_first};
 use crate::access::{Did, Wallet};
+use crate::billing::BillingError;
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Intent, Method, PreparedTransfer, Purpose, RailError, TransferAsk,
@@ -56,6 +57,17 @@ impl From<StorageError> for TransferError {
         match error {
             StorageError::Conflict => Self::Changed,
             error => Self::Storage(error),
+        }
+    }
+}
+
+impl From<BillingError> for TransferError {
+    fn from(error: BillingError) -> Self {
+        match error {
+            BillingError::Amount(error) => Self::Amount(error),
+            BillingError::Rail(error) => Self::Rail(error),
+            BillingError::Storage(error) => Self::Storage(error),
+            _ => Self::Changed,
         }
     }
 }

@@ -240,8 +240,8 @@ pub trait Intents: Send {
 
 #[async_trait]
 pub trait Attempts: Send {
-    /// [`StorageError::Duplicate`] when the purpose, or one of the invoices it covers, has an open attempt already, or a
-    /// wallet's transaction was used before. The unit of work must be dropped then.
+    /// [`StorageError::Duplicate`] when the purpose, or one of the invoices it covers, has an open attempt already, when one of them
+    /// was paid or became void since it was read, or when a wallet's transaction was used before. The unit of work must be dropped then.
     async fn insert(&mut self, attempt: &Attempt, covers: &[InvoiceId]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
@@ -249,6 +249,8 @@ pub trait Attempts: Send {
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
     /// Those among `ids` that are open.
     async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
+    /// The invoices that an attempt pays, oldest first.
+    async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
     /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller, and

@@ -2,7 +2,7 @@
 
 use super::SavedCard;
 use crate::access::Did;
-use crate::shared::{Amount, CurrencyId, CustomerId, MandateId, MethodId, Mode, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{Amount, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, Mode, StorageError, SubscriptionId, Timestamp};
 use async_trait::async_trait;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,6 +66,12 @@ pub trait Mandates: Send {
     async fn promised(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError>;
     /// The mandates that a subscription waits for.
     async fn awaited(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError>;
+    /// Invoices are paid by the mandate, once, when it is given.
+    async fn owe(&mut self, id: &MandateId, invoices: &[InvoiceId]) -> Result<(), StorageError>;
+    /// The invoices that a mandate is to pay.
+    async fn owed(&mut self, id: &MandateId) -> Result<Vec<InvoiceId>, StorageError>;
+    /// The mandates that an invoice waits for.
+    async fn awaited_by(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError>;
     async fn find(&mut self, id: &MandateId) -> Result<Option<Mandate>, StorageError>;
     async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError>;
     /// The active ones of a customer with a method, newest first.

@@ -33,8 +33,8 @@ pub enum CatalogueError {
     Tiers(TiersError),
     #[error("tiers are for recurring prices without custom_unit_amount")]
     TiersMisplaced,
-    #[error("custom_unit_amount cannot be metered")]
-    CustomMetered,
+    #[error("custom_unit_amount is for prices that are paid once")]
+    CustomRecurring,
     #[error("custom_unit_amount must propose amounts between its minimum and its maximum")]
     CustomRange,
     #[error("recurring cannot be changed: make another price")]

@@ -94,8 +94,8 @@ pub(super) fn check_rates(price: &Price) -> Result<(), CatalogueError> {
     if price.tiers_mode.is_some() && (price.custom.is_some() || price.recurring.is_none()) {
         return Err(CatalogueError::TiersMisplaced);
     }
-    if price.custom.is_some() && price.is_metered() {
-        return Err(CatalogueError::CustomMetered);
+    if price.custom.is_some() && price.is_recurring() {
+        return Err(CatalogueError::CustomRecurring);
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ import { Loading } from './parts/loading';
 import { Notice, Oops } from './parts/notice';
 import { Paying, PayingTimeout } from './parts/paying';
 import { Summary } from './parts/summary';
-import { completedPart, extrasPart } from './parts-later';
+import { completedPart, crossSells, extrasPart } from './parts-later';
 import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
 import { say, t } from './text';
 import type { Checkout } from './wire';
@@ -181,7 +181,13 @@ function Buying({
       {!minimal && (
         <div className="checkout-left">
           {standalone && <BackArrow cancelUrl={session.cancel_url} storeName={storeName} />}
-          <Summary order={order} sessionId={session.id} crossSell={crossSell} required={required} />
+          <Summary
+            order={order}
+            sessionId={session.id}
+            crossSell={crossSell}
+            offers={crossSells(session)}
+            required={required}
+          />
         </div>
       )}
       <div className="checkout-form">

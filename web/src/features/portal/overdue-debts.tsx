@@ -56,7 +56,7 @@ function Row({ debt, invoices }: { debt: OpenDebt; invoices: Invoice[] }) {
   );
 }
 
-/** A card is charged again by itself; what its owner can do is give another one. */
+/** A card is asked for on the page of what it pays for, or given anew there. */
 function ByCard({ invoices }: { invoices: Invoice[] }) {
   const { t } = useTexts();
   const named = useNames();

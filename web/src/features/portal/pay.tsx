@@ -1,14 +1,14 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Invoice, Overdue } from '@/api/types';
 import { type ConnectOptions, openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { invoiceAmount } from './invoice-text';
+import { PayByCard } from './pay-by-card';
 import { refreshAfterPayment } from './refresh';
 import { useTexts } from './texts';
 
-/** Whether a wallet can pay this here; a card is charged again by itself once it has been changed. */
+/** Whether a wallet pays this; else a card form does. */
 export const isPaidByWallet = (method: Pick<Invoice, 'paymentMethod'>['paymentMethod']) => method?.type !== 'stripe';
 
 export type CollectAction = 'pay' | 'renew';
@@ -20,19 +20,13 @@ interface PayInvoiceProps {
   prominent?: boolean;
 }
 
-/** Opens the wallet for one unpaid invoice; where it is a card's, leads to where the card can be changed. */
+/** Opens the wallet for one unpaid invoice; where it is a card's, the card form. */
 export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayInvoiceProps) {
   const texts = useTexts();
   const { t } = texts;
   const [busy, setBusy] = useState(false);
   const number = invoice.number ?? invoice.id;
-  if (!isPaidByWallet(invoice.paymentMethod)) {
-    return invoice.subscription_id ? (
-      <Link to="/customer/subscription/$id" params={{ id: invoice.subscription_id }} className="k-button">
-        {t('pay.changeCard')}
-      </Link>
-    ) : null;
-  }
+  if (!isPaidByWallet(invoice.paymentMethod)) return <PayByCard invoice={invoice} prominent={prominent} />;
   const pay = () => {
     setBusy(true);
     openConnect({

@@ -2,7 +2,8 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '@/api/client';
 import { ApiError, errorText } from '@/api/error';
-import type { PlanPreview, Price, Subscription } from '@/api/types';
+import type { PaymentChange, PlanPreview, Price, Subscription } from '@/api/types';
+import { openConnect } from '@/features/connect';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -109,6 +110,9 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
   );
 }
 
+/** What the wallet is to be asked for before the plan changes. */
+type WalletOrder = NonNullable<PaymentChange['connect']>;
+
 interface ConsentProps {
   subscription: Subscription;
   plan: Price;
@@ -123,24 +127,55 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
   const [agreed, setAgreed] = useState(false);
   const [changed, setChanged] = useState(false);
   const { data: preview, error, isFetching, refetch } = useQuery(planPreviewQuery(subscription.id, plan.id));
+  const [asking, setAsking] = useState(false);
+  // Nobody agreed to the new amounts yet.
+  const askAgain = () => {
+    setAgreed(false);
+    setChanged(true);
+    void refetch();
+  };
+  // The store changes the plan as soon as the wallet has permitted what it can cost.
+  const arrive = useMutation({
+    mutationFn: () => api.get<Subscription>(`/api/subscriptions/${encodeURIComponent(subscription.id)}`),
+    onSuccess: ({ items }) => (items.some(({ price_id: id }) => id === plan.id) ? onDone() : askAgain()),
+    onSettled: () => onBusy(false),
+  });
+  const askWallet = ({ action, extraParams }: WalletOrder) => {
+    setAsking(true);
+    onBusy(true);
+    openConnect({
+      action,
+      title: t('plan.connectTitle'),
+      extraParams,
+      onSuccess: () => {
+        setAsking(false);
+        arrive.mutate();
+      },
+      onClose: () => {
+        setAsking(false);
+        onBusy(false);
+      },
+    });
+  };
   const change = useMutation({
-    mutationFn: ({ proration_date, total }: PlanPreview) =>
-      api.put<Subscription>(`/api/subscriptions/${encodeURIComponent(subscription.id)}/change-plan`, {
-        price_id: plan.id,
-        proration_date,
-        expected_total: total,
-      }),
+    mutationFn: ({ proration_date, total, credited }: PlanPreview) =>
+      api.put<Subscription | { connect: WalletOrder }>(
+        `/api/subscriptions/${encodeURIComponent(subscription.id)}/change-plan`,
+        {
+          price_id: plan.id,
+          proration_date,
+          expected_total: total,
+          expected_credited: credited,
+        },
+      ),
     onMutate: () => onBusy(true),
     onSettled: () => onBusy(false),
-    onSuccess: () => onDone(),
+    onSuccess: (answer) => ('connect' in answer ? askWallet(answer.connect) : onDone()),
     onError: (refusal) => {
-      if (!(refusal instanceof ApiError && refusal.code === 'PREVIEW_CHANGED')) return;
-      // Nobody agreed to the new amounts yet.
-      setAgreed(false);
-      setChanged(true);
-      void refetch();
+      if (refusal instanceof ApiError && refusal.code === 'PREVIEW_CHANGED') askAgain();
     },
   });
+  const busy = change.isPending || asking || arrive.isPending;
   const failed = change.isError && !(change.error instanceof ApiError && change.error.code === 'PREVIEW_CHANGED');
   return (
     <div className={styles.form}>
@@ -165,9 +200,15 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
           <span>{t(preview.total === '0' ? 'plan.consentFree' : 'plan.consent')}</span>
         </label>
       ) : null}
+      {asking ? (
+        <Alert tone="info">
+          <p>{t('plan.connectText')}</p>
+        </Alert>
+      ) : null}
       {failed ? <Failure title={t('plan.failed')} text={errorText(change.error)} /> : null}
+      {arrive.isError ? <Failure title={t('plan.failed')} text={errorText(arrive.error)} /> : null}
       <div className={styles.buttons}>
-        <Button onClick={onBack} disabled={change.isPending}>
+        <Button onClick={onBack} disabled={busy}>
           {t('action.back')}
         </Button>
         {error && !preview ? (
@@ -177,7 +218,7 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
         ) : (
           <Button
             look="primary"
-            busy={!preview || isFetching || change.isPending}
+            busy={!preview || isFetching || busy}
             disabled={!agreed}
             onClick={() => preview && change.mutate(preview)}
           >

@@ -13,7 +13,7 @@ use souk_domain::billing::{
 };
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
-use souk_domain::payment::{Grant, Mandate, MandateStatus, MethodKind, Outcome, RailError, SandboxTime, WalletRail};
+use souk_domain::payment::{Grant, Mandate, MandateStatus, MethodKind, Outcome, Purpose, RailError, SandboxTime, WalletRail};
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Price, Prices, Products, Recurring, Usage};
 use souk_domain::shared::*;
 use std::sync::Arc;
@@ -166,6 +166,36 @@ impl Billing {
         let round = billing::retry_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("retries");
         billing::charge(&self.ctx, &round.attempts).await.expect("charges");
         round.attempts.len()
+    }
+
+    /// The same, before anything is sent.
+    pub async fn round_unsent(&self) -> Vec<AttemptId> {
+        billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("renews").attempts
+    }
+
+    pub async fn retry_unsent(&self) -> Vec<AttemptId> {
+        billing::retry_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("retries").attempts
+    }
+
+    /// Sends the open attempt of a purpose.
+    pub async fn send(&self, purpose: &Purpose) {
+        let mut unit = self.ctx.store.read().await.expect("reads");
+        let open = unit.attempts().open_of(purpose).await.expect("reads").expect("an open attempt");
+        drop(unit);
+        billing::charge(&self.ctx, &[open.id]).await.expect("charges");
+    }
+
+    /// Sends every open attempt.
+    pub async fn send_all(&self) {
+        let later = self.ctx.now().plus(DAY);
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        let open = unit.attempts().claim_due(later, later, 100).await.expect("reads");
+        drop(unit);
+        billing::charge(&self.ctx, &open).await.expect("charges");
+    }
+
+    pub fn database(&self) -> &Database {
+        &self.database
     }
 
     pub fn wait(&self, time: Duration) {

@@ -5,6 +5,7 @@ use crate::ledger::bench::UNIT;
 use crate::till::{all_at_once, begin, id};
 use souk_adapters::on_both;
 use souk_domain::billing::{BilledUsage, Credit, InvoiceStatus, Scope, Subscription, SubscriptionFilter, TestClock, Threshold};
+use souk_domain::payment::{Mandate, MandateStatus};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
@@ -81,6 +82,19 @@ on_both! {
         unit.mandates().promise(&mandate, &subscription).await.expect("promises once more");
         assert_eq!(unit.mandates().promised(&mandate).await.expect("reads"), std::slice::from_ref(&subscription));
         assert_eq!(unit.mandates().awaited(&subscription).await.expect("reads"), [], "it is given already");
+        unit.commit().await.expect("commits");
+        billing.wait(DAY * 31);
+        billing.round().await;
+        let invoice = billing.invoices().await.remove(0).id;
+        let mut unit = begin(db).await;
+        let pending = Mandate { id: id("man_9"), status: MandateStatus::Pending, ..unit.mandates().find(&mandate).await.expect("reads").expect("is there") };
+        unit.mandates().put(&pending).await.expect("puts");
+        unit.mandates().owe(&pending.id, std::slice::from_ref(&invoice)).await.expect("owes");
+        unit.mandates().owe(&pending.id, std::slice::from_ref(&invoice)).await.expect("owes once more");
+        assert_eq!(unit.mandates().owed(&pending.id).await.expect("reads"), std::slice::from_ref(&invoice));
+        assert_eq!(unit.mandates().awaited_by(&invoice).await.expect("reads"), std::slice::from_ref(&pending.id));
+        unit.mandates().put(&Mandate { status: MandateStatus::Active, ..pending }).await.expect("puts");
+        assert_eq!(unit.mandates().awaited_by(&invoice).await.expect("reads"), [], "it is given already");
     }
 
     async fn a_list_is_narrowed_by_a_part_of_the_description_or_by_the_id(db: &TestDatabase) {

@@ -5,5 +5,7 @@ mod clocks;
 mod credits;
 mod debts;
 mod endings;
+mod plans;
 mod renewals;
 mod slots;
+mod stakes;

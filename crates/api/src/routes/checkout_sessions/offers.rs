@@ -35,6 +35,8 @@ pub struct DownsellInputModel {
 pub struct CrossSellInputModel {
     /// The price that is offered.
     pub to: String,
+    /// The currency that the buyer has chosen.
+    pub currency_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -102,15 +104,18 @@ impl OffersApi {
         bare(&app, &guest, &id).await
     }
 
-    /// What is offered beside the items. `skipError`: where there is nothing, `{error}` with status 200.
+    /// What is offered beside the items, in the currency that the buyer has chosen. `skipError`: where there is nothing, `{error}`
+    /// with status 200.
     #[oai(path = "/:id/cross-sell", method = "get")]
     async fn offered(
         &self,
         app: Data<&Arc<App>>,
         id: Path<String>,
+        currency_id: Query<Option<String>>,
         #[oai(name = "skipError")] skip_error: Query<Option<bool>>,
     ) -> Result<Json<OfferedModel>, Problem> {
-        let offered = checkout::offered_cross_sell(&app.ctx, &SessionId::parse(&id)?).await?;
+        let currency = currency_id.as_deref().map(CurrencyId::parse).transpose()?;
+        let offered = checkout::offered_cross_sell(&app.ctx, &SessionId::parse(&id)?, currency.as_ref()).await?;
         match offered {
             Some((price, product)) => Ok(Json(OfferedModel::Price(Box::new(PriceModel::from(&price).with_product(Some(&product)))))),
             None if skip_error.0 == Some(true) => Ok(Json(OfferedModel::Nothing(NothingOfferedModel { error: NOTHING.to_owned() }))),
@@ -128,7 +133,8 @@ impl OffersApi {
         change: Json<CrossSellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = changeable(&app, &guest, &id).await?;
-        checkout::add_cross_sell(&app.ctx, &id, &PriceId::parse(&change.to)?).await?;
+        let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
+        checkout::add_cross_sell(&app.ctx, &id, &PriceId::parse(&change.to)?, currency.as_ref()).await?;
         bare(&app, &guest, &id).await
     }
 

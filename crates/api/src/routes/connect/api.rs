@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
-const PARAMS: [&str; 12] = [
+const PARAMS: [&str; 17] = [
     "checkoutSessionId",
     "sessionUserDid",
     "locale",
@@ -28,6 +28,11 @@ const PARAMS: [&str; 12] = [
     "mode",
     "livemode",
     "visitorId",
+    "priceId",
+    "quantity",
+    "itemId",
+    "prorationDate",
+    "expectedTotal",
 ];
 /// The most characters of each.
 const PARAM_MAX: usize = 500;

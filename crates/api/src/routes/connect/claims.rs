@@ -163,14 +163,24 @@ pub fn transfer_claim(asked: &AskedTransfer, language: Language) -> Value {
 pub fn mandate_claim(asked: &AskedMandate, store: &str, language: Language) -> Value {
     let limits: Vec<_> =
         asked.limits.iter().map(|(currency, most)| format!("{} {}", most.to_decimal(currency.decimals), currency.symbol)).collect();
-    let text = match language {
+    let mut text = match language {
         Language::English => {
-            format!("Allow {store} to charge up to {} at a time, for {} and your other subscriptions", limits.join(", "), asked.description)
+            format!(
+                "Allow {store} to charge at most {} at a time, for {} and your other subscriptions",
+                limits.join(", "),
+                asked.description
+            )
         }
         Language::Chinese => {
             format!("允许 {store} 每次最多扣款 {}，用于 {} 及您的其他订阅", limits.join("、"), asked.description)
         }
     };
+    if asked.by_usage {
+        text.push_str(match language {
+            Language::English => ". What you use is charged afterwards; more than this is never taken at a time",
+            Language::Chinese => "。用量在使用后收取；单次扣款绝不超过此金额",
+        });
+    }
     json!([{
         "type": "signature",
         "description": text,

@@ -7,9 +7,11 @@ use crate::problem::Problem;
 use crate::routes::customers::named_customer;
 use crate::state::App;
 use serde_json::{Value, json};
-use souk_domain::access::{ConnectAction, ConnectSession, Wallet};
-use souk_domain::billing::{self, AskedCollection, Debt, ManageError};
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, SubscriptionId};
+use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
+use souk_domain::billing::{self, AskedCollection, Debt, ManageError, PlanChoice, PlanOrder, StakeFor};
+use souk_domain::shared::{
+    Amount, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
+};
 use std::collections::BTreeMap;
 
 const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
@@ -74,7 +76,8 @@ pub async fn open(
 /// What a session is about.
 pub enum Deed {
     Pay(Debt),
-    Change(SubscriptionId, CurrencyId),
+    /// With the plan that the permission is for, where it is for another one.
+    Change(SubscriptionId, CurrencyId, Option<PlanOrder>),
     Restake(SubscriptionId),
 }
 
@@ -89,38 +92,76 @@ pub fn deed_of(session: &ConnectSession) -> Option<Deed> {
             Ok(subscription) => Debt::OfSubscription(subscription, currency.ok()?),
             Err(_) => Debt::OfCustomer(CustomerId::parse(param("customerId")).ok()?, currency.ok()?),
         })),
-        ConnectAction::ChangePayment => Some(Deed::Change(subscription.ok()?, currency.ok()?)),
+        ConnectAction::ChangePayment => Some(Deed::Change(subscription.ok()?, currency.ok()?, plan_of(session))),
         ConnectAction::Restake => Some(Deed::Restake(subscription.ok()?)),
         _ => None,
     }
+}
+
+/// The plan that the page was agreed to, as `PUT change-plan` told it to attach it.
+fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
+    let param = |name: &str| session.params.get(name);
+    Some(PlanOrder {
+        choice: PlanChoice {
+            price: PriceId::parse(param("priceId")?).ok()?,
+            quantity: param("quantity").map(|quantity| quantity.parse()).transpose().ok()?,
+            item: param("itemId").map(|item| SubscriptionItemId::parse(item)).transpose().ok()?,
+        },
+        at: Timestamp::from_seconds(param("prorationDate")?.parse().ok()?),
+        expected: Amount::parse_base_units(param("expectedTotal")?).ok()?,
+        credited: None,
+    })
 }
 
 /// The claim that asks for the signature, and its chain.
 pub async fn ask(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet) -> Result<(Value, Value), ManageError> {
     let (ctx, language) = (&app.ctx, claims::language_of(session));
     Ok(match deed {
+        Deed::Change(id, ..) if session.step == ConnectStep::Stake => {
+            let asked = billing::ask_to_restake(ctx, id, StakeFor::ChangedPayment, wallet, stake_nonce(session)).await?;
+            (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
+        }
         Deed::Pay(debt) => {
             let asked = billing::ask_to_collect(ctx, debt, wallet, session.nonce).await?;
             (claim(&asked, language), claims::chain_of(app, &asked.method))
         }
-        Deed::Change(id, currency) => {
-            let asked = billing::ask_to_change(ctx, id, currency, wallet, session.nonce).await?;
+        Deed::Change(id, currency, plan) => {
+            let asked = billing::ask_to_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce).await?;
             (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))
         }
         Deed::Restake(id) => {
-            let asked = billing::ask_to_restake(ctx, id, wallet, session.nonce).await?;
+            let asked = billing::ask_to_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
     })
+}
+
+/// The stake's transaction is another one than the permission's of the same connect session.
+const fn stake_nonce(session: &ConnectSession) -> u64 {
+    session.nonce.wrapping_add(1)
+}
+
+/// Whether the wallet is to leave a stake too, after it has permitted charges.
+pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet) -> bool {
+    match deed {
+        Deed::Change(id, currency, _) if session.step == ConnectStep::Transfer => {
+            // What was permitted stands in any case.
+            billing::lacks_stake(&app.ctx, id, currency, wallet).await.unwrap_or(false)
+        }
+        _ => false,
+    }
 }
 
 /// Takes what was signed. Answers the transaction's hash.
 pub async fn take(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet, signed: &str) -> Result<String, ManageError> {
     let ctx = &app.ctx;
     match deed {
+        Deed::Change(id, ..) if session.step == ConnectStep::Stake => {
+            billing::take_restake(ctx, id, StakeFor::ChangedPayment, wallet, (stake_nonce(session), signed)).await
+        }
         Deed::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
-        Deed::Change(id, currency) => billing::take_change(ctx, id, currency, wallet, session.nonce, signed).await,
-        Deed::Restake(id) => billing::take_restake(ctx, id, wallet, session.nonce, signed).await,
+        Deed::Change(id, currency, plan) => billing::take_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await,
+        Deed::Restake(id) => billing::take_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await,
     }
 }
 

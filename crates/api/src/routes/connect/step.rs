@@ -2,6 +2,7 @@
 
 use super::claims::{self, Answer};
 use super::deeds;
+use crate::problem::Problem;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{self, ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet};
@@ -26,7 +27,8 @@ pub fn challenge(app: &App) -> String {
 pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let language = claims::language_of(session);
-    if let (ConnectStep::Transfer, Some(deed), Some(wallet)) = (session.step, deeds::deed_of(session), &session.wallet) {
+    if let (ConnectStep::Transfer | ConnectStep::Stake, Some(deed), Some(wallet)) = (session.step, deeds::deed_of(session), &session.wallet)
+    {
         return match deeds::ask(app, session, &deed, wallet).await {
             Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
             Err(error) => refuse_deed(app, session, error, now).await,
@@ -87,8 +89,9 @@ async fn refuse(app: &App, session: &ConnectSession, error: TransferError) -> Re
     match error {
         TransferError::Storage(error) => Err(error),
         error => {
-            fail(app, session, ConnectStatus::Error, &error.to_string()).await?;
-            Ok(claims::refused(app, &error.to_string(), app.ctx.now()))
+            let told = Problem::from(error).to_string();
+            fail(app, session, ConnectStatus::Error, &told).await?;
+            Ok(claims::refused(app, &told, app.ctx.now()))
         }
     }
 }
@@ -161,12 +164,13 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             access::welcome(&app.ctx, &wallet, &told.unwrap_or_default(), claims::language_of(&session)).await?;
             succeed(app, session, json!({}), now).await
         }
-        ConnectStep::Transfer if deeds::deed_of(&session).is_some() => {
+        ConnectStep::Transfer | ConnectStep::Stake if deeds::deed_of(&session).is_some() => {
             let (Some(deed), Some(signed)) = (deeds::deed_of(&session), answer.signed()) else {
                 fail(app, &session, ConnectStatus::Error, NO_CLAIM).await?;
                 return Ok(claims::refused(app, NO_CLAIM, now));
             };
             match deeds::take(app, &session, &deed, &wallet, signed).await {
+                Ok(_) if deeds::lacks_stake(app, &session, &deed, &wallet).await => go_on(app, session, ConnectStep::Stake).await,
                 Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
                 Err(error) => refuse_deed(app, &session, error, now).await,
             }
@@ -195,8 +199,9 @@ async fn refuse_deed(app: &App, session: &ConnectSession, error: ManageError, no
     if let ManageError::Storage(error) = error {
         return Err(error);
     }
-    fail(app, session, ConnectStatus::Error, &error.to_string()).await?;
-    Ok(claims::refused(app, &error.to_string(), now))
+    let told = Problem::from(error).to_string();
+    fail(app, session, ConnectStatus::Error, &told).await?;
+    Ok(claims::refused(app, &told, now))
 }
 
 /// What is left to sign, or the end.

@@ -8,6 +8,7 @@ use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
 use souk_domain::billing::{ExpandedInvoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
+use souk_domain::checkout;
 use souk_domain::customer::Customer;
 use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Page, SubscriptionId};
 use std::collections::BTreeSet;
@@ -85,7 +86,11 @@ impl InvoicesApi {
         opener: Opener<resources::Invoices>,
         id: Path<String>,
     ) -> Result<Json<InvoiceModel>, Problem> {
-        let invoice = own(&app, &opener, &id).await?;
+        let mut invoice = own(&app, &opener, &id).await?;
+        // Whoever has just saved a card to pay it waits for that.
+        if checkout::nudge_payment(&app.ctx, &invoice.invoice.id).await? {
+            invoice = own(&app, &opener, &id).await?;
+        }
         Ok(Json(InvoiceModel::expanded(&invoice, &app.site)))
     }
 
@@ -144,7 +149,7 @@ async fn whose(app: &App, reader: &Reader<resources::Invoices>, named: Option<&s
 }
 
 /// The invoice, if it is the reader's, or they read for the store. Anybody else's does not exist for them.
-async fn own(app: &App, opener: &Opener<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
+pub(super) async fn own(app: &App, opener: &Opener<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
     let id = InvoiceId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let invoice = expand_invoice(unit.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;

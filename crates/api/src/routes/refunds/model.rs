@@ -83,5 +83,5 @@ pub async fn refund(app: &App, mode: Mode, intent: &str, input: RefundInputModel
         reason: input.reason.unwrap_or_else(|| "requested_by_admin".to_owned()),
         description: input.description.unwrap_or_default(),
     };
-    Ok(RefundModel::from(&billing::refund_payment(&app.ctx, mode, &id, &order).await?))
+    Ok(RefundModel::from(&billing::refund_payment(&app.ctx, mode, &id, &order).await.map_err(Problem::of_store)?))
 }

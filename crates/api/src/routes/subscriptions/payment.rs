@@ -27,13 +27,18 @@ pub struct SetupContextModel {
     pub status: String,
 }
 
-#[derive(Debug, Clone, Object)]
-#[oai(rename = "ConnectParams")]
+#[derive(Debug, Clone, Default, Object)]
+#[oai(rename = "ConnectParams", rename_all = "camelCase", skip_serializing_if_is_none)]
 pub struct ConnectParamsModel {
-    #[oai(rename = "subscriptionId")]
     pub subscription_id: String,
-    #[oai(rename = "currencyId")]
     pub currency_id: String,
+    /// With those below: the plan that the wallet is asked to permit. It changes once the wallet has.
+    pub price_id: Option<String>,
+    pub quantity: Option<String>,
+    pub item_id: Option<String>,
+    /// Unix seconds.
+    pub proration_date: Option<String>,
+    pub expected_total: Option<String>,
 }
 
 /// The wallet action to open.
@@ -70,7 +75,8 @@ impl PaymentChangesApi {
         let (subscription, _) = acted_on(&app, &actor, &id).await?;
         let (method, currency) = (MethodId::parse(&change.payment_method)?, CurrencyId::parse(&change.payment_currency)?);
         if !billing::takes_card(&app.ctx, &subscription.id, &method, &currency).await? {
-            let extra_params = ConnectParamsModel { subscription_id: subscription.id.to_string(), currency_id: currency.to_string() };
+            let subscription_id = subscription.id.to_string();
+            let extra_params = ConnectParamsModel { subscription_id, currency_id: currency.to_string(), ..ConnectParamsModel::default() };
             let connect = ConnectOrderModel { action: "change-payment".to_owned(), extra_params };
             return Ok(Json(PaymentChangeAskModel { stripe_context: None, connect: Some(connect) }));
         }

@@ -1,5 +1,6 @@
 use super::api::{acted_on, show};
 use super::model::SubscriptionModel;
+use super::payment::{ConnectOrderModel, ConnectParamsModel};
 use crate::auth::{Actor, resources};
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
@@ -9,8 +10,8 @@ use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
-use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, Calculation, InvoiceItem, PlanChoice, PlanPreview};
+use poem_openapi::{Object, OpenApi, Union};
+use souk_domain::billing::{self, Calculation, InvoiceItem, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, Requester};
 use souk_domain::payment::Currency;
 use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct ChangeModel {
     pub proration_date: i64,
     /// The preview's `total`.
     pub expected_total: String,
+    /// The preview's `credited`; absent: whatever is kept.
+    pub expected_credited: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -108,6 +111,21 @@ fn read_choice(price: &str, quantity: Option<u64>, item: Option<&str>) -> Result
     Ok(PlanChoice { price: PriceId::parse(price)?, quantity, item: item.map(SubscriptionItemId::parse).transpose()? })
 }
 
+/// The plan waits for the wallet.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PlanConnect")]
+pub struct PlanConnectModel {
+    pub connect: ConnectOrderModel,
+}
+
+/// The subscription with its new plan; or what the wallet is to be asked for first.
+#[derive(Debug, Clone, Union)]
+#[oai(rename = "PlanSwitch")]
+pub enum PlanSwitchModel {
+    Subscription(Box<SubscriptionModel>),
+    Connect(PlanConnectModel),
+}
+
 pub struct PlansApi;
 
 #[OpenApi(prefix_path = "/api/subscriptions")]
@@ -144,7 +162,9 @@ impl PlansApi {
         Ok(Json(PreviewModel::new(&preview, &currency)))
     }
 
-    /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another total by now.
+    /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
+    /// since. Where the wallet permits less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that
+    /// asks for more and makes the change.
     #[oai(path = "/:id/change-plan", method = "put")]
     async fn change(
         &self,
@@ -152,12 +172,29 @@ impl PlansApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
         change: Json<ChangeModel>,
-    ) -> Result<Json<SubscriptionModel>, Problem> {
-        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+    ) -> Result<Json<PlanSwitchModel>, Problem> {
+        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
         let choice = read_choice(&change.price_id, change.quantity, change.item_id.as_deref())?;
-        let expected = Amount::parse_base_units(&change.expected_total).map_err(|error| Problem::bad(error.to_string()))?;
+        let amount = |text: &String| Amount::parse_base_units(text).map_err(|error| Problem::bad(error.to_string()));
+        let credited = change.expected_credited.as_ref().map(amount).transpose()?;
         let at = Timestamp::from_seconds(change.proration_date);
-        billing::switch_plan(&app.ctx, &subscription.id, &choice, at, expected).await?;
-        show(&app, &subscription.id).await
+        let order = PlanOrder { choice, at, expected: amount(&change.expected_total)?, credited };
+        match (billing::switch_plan(&app.ctx, &subscription.id, &order).await?, requester) {
+            (PlanSwitch::Switched, _) => Ok(Json(PlanSwitchModel::Subscription(Box::new(show(&app, &subscription.id).await?.0)))),
+            (PlanSwitch::NeedsPermission, Requester::Store) => Err(ManageError::NeedsPermission.into()),
+            (PlanSwitch::NeedsPermission, Requester::Customer) => {
+                let extra_params = ConnectParamsModel {
+                    subscription_id: subscription.id.to_string(),
+                    currency_id: subscription.currency_id.to_string(),
+                    price_id: Some(change.0.price_id),
+                    quantity: change.0.quantity.map(|quantity| quantity.to_string()),
+                    item_id: change.0.item_id,
+                    proration_date: Some(change.0.proration_date.to_string()),
+                    expected_total: Some(change.0.expected_total),
+                };
+                let connect = ConnectOrderModel { action: "change-payment".to_owned(), extra_params };
+                Ok(Json(PlanSwitchModel::Connect(PlanConnectModel { connect })))
+            }
+        }
     }
 }

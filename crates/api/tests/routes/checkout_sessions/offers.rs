@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::billing::{InvoiceStatus, SubscriptionStatus};
 use souk_domain::checkout::{self, LineItem, LinkFields, SessionMode, SubscriptionTerms};
-use souk_domain::pricing::{CurrencyOption, CustomAmount, Price, Product};
+use souk_domain::pricing::{Anchoring, CurrencyOption, CustomAmount, Cycle, Interval, Price, Product, Recurring, Usage};
 use souk_domain::shared::{Amount, Mode, PriceId};
 use std::time::Duration;
 
@@ -62,7 +62,13 @@ on_both! {
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly, &plans.weekly, &plans.metered, &plans.once], no_stake()).await;
         let alice = app.sign_in("alice").await;
-        let session = alice.subscribe(&app, &link).await;
+        let session = alice.start_link(&link).await;
+        alice.submit_for_wallet(&app, &session).await;
+        assert_eq!(alice.give_all(&app, &session, "subscription").await.0["status"], "ok");
+        let told = "SELECT count(*) AS n FROM outbox WHERE topic = 'realtime' AND CAST(payload AS TEXT) LIKE '%invoice.paid%subscription_id%'";
+        assert_eq!(app.count(told).await, 2, "each subscription is told to be paid");
+        app.drain().await;
+        assert_eq!(app.mails().iter().filter(|mail| mail.contains("Your receipt")).count(), 2, "{:?}", app.mails());
         let found = alice.retrieve(&session).await;
         let begun = found["checkoutSession"]["subscriptions"].as_array().expect("several").clone();
         assert_eq!(begun.len(), 2);
@@ -152,6 +158,84 @@ async fn what_is_offered_beside_an_order_can_be_required() {
     alice.browser.get(&path).await.refused(400);
     assert!(alice.browser.get(&format!("{path}?skipError=true")).await.ok()["error"].is_string());
     app.finish().await;
+}
+
+/// A product that goes with another one, and its prices.
+async fn beside(app: &TestApp, bought: &PriceId, prices: Vec<Price>, target: Product) {
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    unit.products().insert(&target).await.expect("inserts");
+    for price in prices {
+        unit.prices().insert(&price).await.expect("inserts");
+    }
+    let bought = unit.prices().find(bought).await.expect("reads").expect("is there");
+    let along = unit.products().find(&bought.product_id).await.expect("reads").expect("is there");
+    unit.products().update(&Product { cross_sells_to: Some(target.id), ..along }).await.expect("updates");
+    unit.commit().await.expect("commits");
+}
+
+on_both! {
+    async fn what_is_offered_beside_an_order_fits_what_the_order_is_for(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let once = plans.link(&app, &[&plans.once], SubscriptionTerms::default()).await;
+        let (monthly, lasting) = (PriceId::new(app.ctx.now(), app.ctx.random.as_ref()), PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
+        let care = Product { default_price_id: Some(monthly.clone()), ..product(&app, "Care") };
+        let cycle = Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
+        let recurring = Some(Recurring { cycle, usage: Usage::Licensed });
+        let offers = vec![
+            Price { recurring, ..price(&app, &monthly, &care.id, 4, 200) },
+            price(&app, &lasting, &care.id, 40, 2_000),
+        ];
+        beside(&app, &plans.once, offers, care).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&once).await;
+        let path = format!("/api/checkout-sessions/{session}/cross-sell");
+        assert_eq!(alice.browser.get(&path).await.ok()["id"], lasting.as_str(), "what recurs is not sold with what is paid once");
+        alice.browser.put(&path, &json!({ "to": monthly.as_str() })).await.refused(400);
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let gone = unit.prices().find(&lasting).await.expect("reads").expect("is there");
+        unit.prices().update(&Price { active: false, ..gone }).await.expect("updates");
+        unit.commit().await.expect("commits");
+        alice.browser.get(&path).await.refused(400);
+        alice.browser.put(&path, &json!({ "to": monthly.as_str() })).await.refused(400);
+
+        // What is only set up takes nothing that is paid at once.
+        let (owner, badge) = (app.owner().await, PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
+        let pin = product(&app, "Badge");
+        beside(&app, &plans.weekly, vec![price(&app, &badge, &pin.id, 1, 50)], pin).await;
+        let body = json!({ "mode": "setup", "line_items": [{ "price_id": plans.weekly.as_str() }] });
+        let setup = owner.browser.post("/api/checkout-sessions", &body).await.ok()["id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/checkout-sessions/{setup}/cross-sell");
+        alice.browser.put(&path, &json!({ "to": badge.as_str() })).await.refused(400);
+        app.finish().await;
+    }
+
+    async fn what_must_be_taken_can_be_taken_in_the_currency_that_it_is_sold_in(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let (help, id) = (product(&app, "Help"), PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
+        let in_dollars = Price { currency_id: app.shop.dollar.clone(), unit_amount: Amount::new(300), currency_options: Vec::new(), ..price(&app, &id, &help.id, 0, 0) };
+        beside(&app, &plans.once, vec![in_dollars], help).await;
+        let fields = LinkFields {
+            items: Some(vec![LineItem::new(plans.once.clone(), 1)]),
+            requires_cross_sell: Some(true),
+            ..LinkFields::default()
+        };
+        let link = checkout::create_link(&app.ctx, Mode::Test, fields).await.expect("a link").to_string();
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        assert_eq!(alice.retrieve(&session).await["checkoutSession"]["currency_id"], app.shop.token.as_str());
+        let by_card = form(&app.shop, "alice", true);
+        assert_eq!(alice.submit(&session, &by_card).await.refused(400)["code"], "REQUIRE_CROSS_SELL");
+        let path = format!("/api/checkout-sessions/{session}/cross-sell");
+        assert_eq!(alice.browser.get(&path).await.ok()["id"], id.as_str());
+        alice.browser.get(&format!("{path}?currency_id={}", app.shop.token)).await.refused(400);
+        let taken = alice.browser.put(&path, &json!({ "to": id.as_str(), "currency_id": app.shop.dollar.as_str() })).await.ok();
+        assert_eq!((&taken["currency_id"], &taken["due"]["now"]), (&app.shop.dollar.as_str().into(), &"450".into()));
+        let submitted = alice.submit(&session, &by_card).await.ok();
+        assert_eq!(submitted["paymentIntent"]["amount"], "450");
+        app.finish().await;
+    }
 }
 
 #[tokio::test]

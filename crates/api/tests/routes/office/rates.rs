@@ -129,7 +129,11 @@ async fn what_a_price_cannot_ask_for_is_refused_with_a_sentence() {
             json!({"custom_unit_amount": {"preset": "0.5", "minimum": 1}}),
             "custom_unit_amount must propose amounts between its minimum and its maximum",
         ),
-        (json!({"recurring": metered, "custom_unit_amount": {"preset": 1}}), "custom_unit_amount cannot be metered"),
+        (json!({"recurring": metered, "custom_unit_amount": {"preset": 1}}), "custom_unit_amount is for prices that are paid once"),
+        (
+            json!({"recurring": {"interval": "month"}, "custom_unit_amount": {"preset": 1}}),
+            "custom_unit_amount is for prices that are paid once",
+        ),
         (
             json!({"custom_unit_amount": {"preset": 1}, "currency_options": [{"currency_id": dollar, "unit_amount": 1}]}),
             "custom_unit_amount is required",

@@ -31,3 +31,17 @@ async fn a_clock_lives_through_what_would_have_happened() {
     assert_eq!(owner.browser.get("/api/test-clocks").await.ok()["count"], 1);
     app.finish().await;
 }
+
+#[tokio::test]
+async fn a_clock_without_a_subscription_says_that_nothing_comes_next() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let owner = app.owner().await;
+    let order = json!({ "customer_id": alice.customer.as_str(), "name": "Afterwards" });
+    let clock = owner.browser.post("/api/test-clocks", &order).await.ok();
+    owner.browser.put(&format!("/api/subscriptions/{}/cancel", alice.id), &json!({ "at": "now" })).await.ok();
+    let path = format!("/api/test-clocks/{}/advance", clock["id"].as_str().expect("an id"));
+    let refused = owner.browser.post(&path, &json!({ "by": "next_invoice" })).await.refused(400);
+    assert_eq!(refused["error"], "Nothing comes next: this customer has no running subscription");
+    app.finish().await;
+}

@@ -102,6 +102,10 @@ async fn the_store_ends_at_a_time_and_nobody_takes_that_back() {
     let (status, body) = put(&owner, &alice, "cancel", json!({ "at": "custom", "time": at })).await;
     assert_eq!((status, &body["cancel_at"]), (200, &json!(at)));
     assert_eq!(put(&alice.buyer, &alice, "recover", json!({})).await.0, 400);
+    let (status, body) = put(&alice.buyer, &alice, "cancel", json!({ "at": "current_period_end" })).await;
+    assert_eq!((status, body["error"].as_str()), (400, Some("The store has decided when this subscription ends")));
+    let still = seen(&alice).await;
+    assert_eq!((&still["cancel_at"], &still["cancel_at_period_end"]), (&json!(at), &json!(false)));
     app.live_on(3 * DAY).await;
     assert_eq!(seen(&alice).await["status"], "canceled");
     app.finish().await;

@@ -2,6 +2,7 @@
 
 mod clocks;
 mod collect;
+mod debts;
 mod downloads;
 mod manage;
 mod payment;

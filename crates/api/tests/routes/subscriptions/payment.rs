@@ -1,6 +1,11 @@
+use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Connect, Plans, Terms, TestApp, WEEK, signed_claim};
 use serde_json::json;
-use souk_domain::checkout::{check_due, expire_due};
+use souk_adapters::on_both;
+use souk_domain::billing::{Stake, StakeStatus, Subscription};
+use souk_domain::checkout::{SubscriptionTerms, check_due, expire_due};
+use souk_domain::payment::{Method, MethodSettings};
+use souk_domain::shared::{Amount, SubscriptionId};
 use std::time::Duration;
 
 #[tokio::test]
@@ -22,6 +27,38 @@ async fn a_saved_card_pays_the_next_invoice() {
     let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));
     let invoice = alice.buyer.browser.get(&invoice).await.ok();
     assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &json!("1000")));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn an_ended_subscription_is_not_charged_by_anything_else() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let owner = app.owner().await;
+    let path = format!("/api/subscriptions/{}", alice.id);
+    owner.browser.put(&format!("{path}/cancel"), &json!({ "at": "now" })).await.ok();
+    let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+    let refused = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.refused(400);
+    assert_eq!(refused["error"], "This subscription has ended");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_customer_is_not_told_how_the_store_is_connected() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let card = unit.methods().find(&app.shop.card).await.expect("reads").expect("a method");
+    let MethodSettings::Stripe { dashboard, publishable_key, secret_key, webhook_signing_secret, .. } = card.settings.clone() else {
+        panic!("a card method");
+    };
+    let api_host = "http://127.0.0.1:9".to_owned();
+    let settings = MethodSettings::Stripe { api_host, dashboard, publishable_key, secret_key, webhook_signing_secret };
+    unit.methods().update(&Method { settings, ..card }).await.expect("updates");
+    unit.commit().await.expect("commits");
+    let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+    let refused = alice.buyer.browser.post(&format!("/api/subscriptions/{}/change-payment", alice.id), &body).await.refused(502);
+    assert_eq!(refused["error"], souk_api::problem::FAILED);
     app.finish().await;
 }
 
@@ -67,4 +104,93 @@ async fn a_card_form_that_nobody_fills_in_is_given_up() {
     let seen = alice.buyer.browser.get(&path).await.ok();
     assert_eq!((&seen["status"], &seen["mandate"]["type"]), (&json!("active"), &json!("delegation")), "it is charged as before");
     app.finish().await;
+}
+
+on_both! {
+    async fn a_stake_left_anew_lets_a_subscription_go_on_and_says_so(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.subscribe(&app, &link).await;
+        let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/subscriptions/{id}");
+        alice.browser.put(&format!("{path}/cancel"), &json!({})).await.ok();
+        // As if half of the stake had been taken back at the network.
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let found = unit.subscriptions().find(&SubscriptionId::parse(&id).expect("an id")).await.expect("reads").expect("is there");
+        let stake = found.stake.clone().map(|stake| Stake { amount: Amount::new(20 * SKT), ..stake });
+        assert!(unit.subscriptions().update(&Subscription { stake, ..found }).await.expect("updates"));
+        unit.commit().await.expect("commits");
+        let recovered = alice.browser.put(&format!("{path}/recover"), &json!({})).await.ok();
+        assert_eq!((&recovered["needStake"], &recovered["subscription"]["cancel_at_period_end"]), (&json!(true), &json!(true)));
+        app.advance(Duration::from_secs(5));
+        let connect = Connect::begin(&app, &alice.browser, "re-stake", &format!("&subscriptionId={id}")).await;
+        let request = connect.scan().await;
+        let done = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
+        assert_eq!(done["status"], "ok", "{done}");
+        app.drain().await;
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["cancel_at_period_end"], &seen["status"]), (&json!(false), &json!("active")));
+        let shown = format!("/api/invoices?subscription_id={id}&include_staking=true");
+        let told = alice.browser.get(&shown).await.ok()["list"][0].clone();
+        assert_eq!((&told["billing_reason"], &told["description"]), (&json!("subscription_recover"), &json!("Re-stake to resume subscription")));
+        assert_eq!(told["total"], (10 * SKT).to_string());
+        let without = alice.browser.get(&format!("/api/invoices?subscription_id={id}")).await.ok();
+        assert_eq!(without["count"], 1, "deposits are no payments");
+        app.finish().await;
+    }
+
+    async fn a_wallet_that_takes_over_from_a_card_leaves_a_stake(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.subscribe(&app, &link).await;
+        let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/subscriptions/{id}");
+        let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+        let asked = alice.browser.post(&format!("{path}/change-payment"), &body).await.ok();
+        app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
+        app.advance(Duration::from_secs(5));
+        alice.browser.get(&path).await.ok();
+        app.drain().await;
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["mandate"]["type"], &seen["staking"]["status"]), (&json!("card"), &json!("returned")), "{seen}");
+        app.advance(Duration::from_secs(5));
+        let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let mut request = connect.scan().await;
+        let mut kinds = Vec::new();
+        while request["action"] == "responseAuth" {
+            kinds.push(request["requestedClaims"][0]["type"].as_str().expect("a type").to_owned());
+            request = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
+        }
+        assert_eq!((&request["status"], kinds), (&json!("ok"), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{request}");
+        app.drain().await;
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["mandate"]["type"], &seen["staking"]["status"]), (&json!("delegation"), &json!("held")), "{seen}");
+        assert_eq!(seen["staking"]["amount"], (10 * SKT).to_string());
+        let shown = format!("/api/invoices?subscription_id={id}&include_staking=true");
+        let told = alice.browser.get(&shown).await.ok()["list"][0].clone();
+        assert_eq!((&told["billing_reason"], &told["description"]), (&json!("stake"), &json!("Stake for subscription payment change")));
+        app.finish().await;
+    }
+
+    async fn a_stake_does_not_leave_before_what_it_secures_is_paid(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.subscribe("alice", Terms { limit: 1, ..Terms::default() }).await;
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let found = unit.subscriptions().find(&alice.id).await.expect("reads").expect("is there");
+        let held = Stake { amount: Amount::new(10 * SKT), status: StakeStatus::Held, reference: "z2stake".to_owned(), return_at: None };
+        assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));
+        unit.commit().await.expect("commits");
+        app.live_on(WEEK).await;
+        let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+        let path = format!("/api/subscriptions/{}", alice.id);
+        let refused = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.refused(400);
+        assert_eq!(refused["error"], "Please pay your overdue invoices first");
+        assert_eq!(alice.buyer.browser.get(&path).await.ok()["staking"]["status"], "held");
+        app.finish().await;
+    }
 }

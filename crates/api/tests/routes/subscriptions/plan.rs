@@ -1,5 +1,7 @@
-use crate::app::{Subscriber, TOKEN, Terms, TestApp, WEEK};
+use crate::app::plans::SKT;
+use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, signed_claim};
 use serde_json::{Value, json};
+use souk_adapters::on_both;
 use souk_domain::pricing::Interval;
 use souk_domain::shared::PriceId;
 use std::time::Duration;
@@ -12,7 +14,8 @@ async fn preview(one: &Subscriber, price: &PriceId) -> Value {
 async fn change(one: &Subscriber, price: &PriceId, shown: &Value) -> (u16, Value) {
     let path = format!("/api/subscriptions/{}/change-plan", one.id);
     let body = json!({
-        "price_id": price.as_str(), "proration_date": shown["proration_date"], "expected_total": shown["total"],
+        "price_id": price.as_str(), "proration_date": shown["proration_date"],
+        "expected_total": shown["total"], "expected_credited": shown["credited"],
     });
     let answer = one.buyer.browser.put(&path, &body).await;
     (answer.status, answer.json())
@@ -78,6 +81,9 @@ async fn only_what_was_shown_is_agreed_to() {
     cheaper["total"] = json!("1");
     let (status, body) = change(&alice, &dear, &cheaper).await;
     assert_eq!((status, &body["code"]), (409, &json!("PREVIEW_CHANGED")));
+    let mut dearer = shown.clone();
+    dearer["credited"] = json!("1");
+    assert_eq!(change(&alice, &dear, &dearer).await.0, 409);
     let mut later = shown.clone();
     later["proration_date"] = json!(shown["proration_date"].as_i64().expect("a time") + 60);
     assert_eq!(change(&alice, &dear, &later).await.0, 409);
@@ -184,4 +190,62 @@ async fn what_was_used_until_the_change_is_billed_at_the_price_of_then() {
     assert_eq!(amount(&latest_invoice(&alice).await["total"]), 20 * TOKEN);
     assert_eq!(app.breaches().await, [""; 0]);
     app.finish().await;
+}
+
+on_both! {
+    async fn a_plan_that_the_wallet_does_not_permit_yet_begins_when_it_has(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.plain(&app).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.subscribe(&app, &link).await;
+        let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/subscriptions/{id}");
+        app.advance(WEEK);
+        let choice = json!({ "price_id": plans.yearly.as_str() });
+        let shown = alice.browser.post(&format!("{path}/change-plan/preview"), &choice).await.ok();
+        let order = json!({
+            "price_id": plans.yearly.as_str(), "proration_date": shown["proration_date"], "expected_total": shown["total"],
+        });
+        let by_store = app.owner().await.browser.put(&format!("{path}/change-plan"), &order).await.refused(400);
+        assert_eq!(by_store["error"], "The customer's wallet has to permit this plan first");
+        let asked = alice.browser.put(&format!("{path}/change-plan"), &order).await.ok();
+        assert_eq!(asked["connect"]["action"], "change-payment", "{asked}");
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["items"][0]["price_id"], &seen["status"]), (&json!(plans.monthly.as_str()), &json!("active")), "nothing yet");
+        let params = asked["connect"]["extraParams"].as_object().expect("parameters");
+        let query: String = params.iter().map(|(name, value)| format!("&{name}={}", value.as_str().expect("text"))).collect();
+        app.advance(Duration::from_secs(5));
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let request = connect.scan().await;
+        let told = request["requestedClaims"][0]["description"].as_str().expect("a text");
+        assert!(told.contains("at most 100 SKT at a time"), "{told}");
+        let done = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
+        assert_eq!(done["status"], "ok", "{done}");
+        app.drain().await;
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["items"][0]["price_id"], &seen["status"]), (&json!(plans.yearly.as_str()), &json!("active")), "{seen}");
+        let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));
+        let invoice = alice.browser.get(&invoice).await.ok();
+        assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &shown["total"]));
+        assert!(amount(&shown["total"]) > 10 * SKT, "more than was permitted before");
+        app.finish().await;
+    }
+
+    async fn a_dearer_plan_of_the_same_rhythm_is_permitted_before_it_is_due(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.subscribe("alice", Terms { limit: 10, ..Terms::default() }).await;
+        let dear = app.price(&alice.product, 20, Interval::Week).await;
+        app.live_on(WEEK).await;
+        app.advance(WEEK / 2);
+        let shown = preview(&alice, &dear).await;
+        let (status, asked) = change(&alice, &dear, &shown).await;
+        assert_eq!((status, &asked["connect"]["extraParams"]["priceId"]), (200, &json!(dear.as_str())), "{asked}");
+        assert_eq!(amount(&shown["total"]), 5 * TOKEN, "what is due now alone would have been permitted");
+        let cheap = app.price(&alice.product, 9, Interval::Week).await;
+        let shown = preview(&alice, &cheap).await;
+        let (_, changed) = change(&alice, &cheap, &shown).await;
+        assert_eq!(changed["items"][0]["price_id"], cheap.as_str(), "{changed}");
+        app.finish().await;
+    }
 }

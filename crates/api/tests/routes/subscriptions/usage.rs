@@ -1,6 +1,60 @@
-use crate::app::{TOKEN, Terms, TestApp, WEEK};
+use crate::app::plans::{SKT, no_stake};
+use crate::app::{Connect, Plans, TOKEN, Terms, TestApp, WEEK, signed_claim};
 use serde_json::json;
+use souk_adapters::on_both;
 use std::time::Duration;
+
+const MONTH: Duration = Duration::from_secs(30 * 86_400);
+
+on_both! {
+    async fn what_was_used_is_collected_by_the_permission_that_the_wallet_gave_at_checkout(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.link(&app, &[&plans.metered], no_stake()).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        alice.submit_for_wallet(&app, &session).await;
+        let query = format!("&checkoutSessionId={session}&sessionUserDid={}", alice.wallet.did());
+        let connect = Connect::begin(&app, &alice.browser, "subscription", &query).await;
+        let asked = connect.scan().await;
+        let told = asked["requestedClaims"][0]["description"].as_str().expect("a text").to_owned();
+        assert!(told.contains("at most 1000 SKT at a time") && told.contains("What you use is charged afterwards"), "{told}");
+        assert_eq!(connect.answer(&alice.wallet, &asked, signed_claim(&alice.wallet, &asked)).await["status"], "ok");
+        let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/subscriptions/{id}");
+        let item = alice.browser.get(&path).await.ok()["items"][0]["id"].as_str().expect("an id").to_owned();
+        let owner = app.owner().await;
+        let used = json!({ "subscription_item_id": item, "quantity": 50 });
+        owner.browser.post("/api/usage-records", &used).await.ok();
+        app.live_on(MONTH).await;
+        // Nobody is signed in for so long.
+        let alice = app.sign_in("alice").await;
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!(seen["status"], "active", "{seen}");
+        let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));
+        let invoice = alice.browser.get(&invoice).await.ok();
+        assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &json!((50 * SKT).to_string())));
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_permission_given_anew_covers_what_is_used_too() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms { metered: true, limit: 1, ..Terms::default() }).await;
+    let owner = app.owner().await;
+    app.advance(Duration::from_secs(1));
+    let query = format!("&subscriptionId={}&currencyId={}", alice.id, app.shop.token);
+    let connect = Connect::begin(&app, &alice.buyer.browser, "change-payment", &query).await;
+    let asked = connect.scan().await;
+    assert_eq!(connect.answer(&alice.buyer.wallet, &asked, signed_claim(&alice.buyer.wallet, &asked)).await["status"], "ok");
+    let path = format!("/api/subscriptions/{}", alice.id);
+    let item = alice.buyer.browser.get(&path).await.ok()["items"][0]["id"].as_str().expect("an id").to_owned();
+    owner.browser.post("/api/usage-records", &json!({ "subscription_item_id": item, "quantity": 5 })).await.ok();
+    app.live_on(WEEK).await;
+    assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "active");
+    app.finish().await;
+}
 
 #[tokio::test]
 async fn usage_counts_once_for_each_identifier_and_is_billed_at_the_end_of_its_period() {

@@ -4,8 +4,8 @@ import type { CheckoutSession, Overdue, Price } from '../wire';
 const address = (id: string, change: string) => `/api/checkout-sessions/${id}/${change}`;
 
 /** What is offered beside the order; null when nothing is, or it cannot be known now. */
-export const fetchCrossSell = (id: string): Promise<Price | null> =>
-  api.get<Price | { error: string }>(address(id, 'cross-sell'), { skipError: true }).then(
+export const fetchCrossSell = (id: string, currencyId?: string): Promise<Price | null> =>
+  api.get<Price | { error: string }>(address(id, 'cross-sell'), { skipError: true, currency_id: currencyId }).then(
     (offer) => ('id' in offer ? offer : null),
     () => null,
   );
@@ -14,7 +14,8 @@ export const fetchCrossSell = (id: string): Promise<Price | null> =>
 export const upsell = (id: string, from: string, to: string) =>
   api.put<CheckoutSession>(address(id, 'upsell'), { from, to });
 export const downsell = (id: string, from: string) => api.put<CheckoutSession>(address(id, 'downsell'), { from });
-export const addCrossSell = (id: string, to: string) => api.put<CheckoutSession>(address(id, 'cross-sell'), { to });
+export const addCrossSell = (id: string, to: string, currencyId: string) =>
+  api.put<CheckoutSession>(address(id, 'cross-sell'), { to, currency_id: currencyId });
 export const removeCrossSell = (id: string) => api.delete<CheckoutSession>(address(id, 'cross-sell'));
 
 /** `amount`: base units of the currency. */

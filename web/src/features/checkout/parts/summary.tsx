@@ -21,12 +21,14 @@ interface SummaryProps {
   sessionId: string;
   /** What is offered beside the order. */
   crossSell: Price | null;
+  /** Something goes with the order, in one currency or another. */
+  offers: boolean;
   /** The order needs it. */
   required: boolean;
 }
 
 /** Left, on ground: who is paid, what for, and the total, large. */
-export function Summary({ order, sessionId, crossSell, required }: SummaryProps) {
+export function Summary({ order, sessionId, crossSell, offers, required }: SummaryProps) {
   const extras = extrasPart.loaded;
   const narrow = useNarrow();
   const [unfolded, setUnfolded] = useState(false);
@@ -68,7 +70,7 @@ export function Summary({ order, sessionId, crossSell, required }: SummaryProps)
               ),
           )}
         </ul>
-        {extras && crossSell && currency && (
+        {extras && currency && offers && (
           <extras.CrossSell offer={crossSell} order={order} sessionId={sessionId} required={required} />
         )}
         {extras && currency && order.recurring && <extras.Sums order={order} currency={currency} />}

@@ -3,6 +3,8 @@ import type { Currency, CustomUnitAmount, Price } from '../wire';
 
 /** What a price lets the buyer choose in a currency; null where its amount is fixed. */
 export function customOf(price: Price, currencyId: string): CustomUnitAmount | null {
+  // What recurs is charged what its price proposes.
+  if (price.type === 'recurring') return null;
   const option = price.currency_options?.find((it) => it.currency_id === currencyId);
   return (
     (option ? option.custom_unit_amount : price.currency_id === currencyId ? price.custom_unit_amount : null) ?? null

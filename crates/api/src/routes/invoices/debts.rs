@@ -1,0 +1,113 @@
+use super::api::own;
+use super::model::InvoiceModel;
+use crate::auth::{Opener, Writes, resources};
+use crate::problem::Problem;
+use crate::routes::customers::named_customer;
+use crate::routes::payments::CustomerModel;
+use crate::state::App;
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use souk_domain::billing::{self, OVERDUE_MAX, expand_invoice, overdue_of};
+use souk_domain::payment::MethodSettings;
+use souk_domain::shared::{CurrencyId, InvoiceId, SubscriptionId};
+use std::sync::Arc;
+
+/// Which unpaid invoices are paid by card: these, or all of a subscription or of a customer in the currency.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CardDebt")]
+pub struct CardDebtModel {
+    pub invoice_ids: Option<Vec<String>>,
+    pub subscription_id: Option<String>,
+    /// A customer's id or DID.
+    pub customer_id: Option<String>,
+    pub currency_id: String,
+}
+
+/// What the card form needs. Once the card is saved (a `setup_intent`), it is charged for the invoices: `invoice.paid` tells of each.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CardDebtForm")]
+pub struct CardDebtFormModel {
+    pub client_secret: String,
+    pub publishable_key: String,
+    /// Where the processor is reached; empty: where its library looks by itself.
+    pub api_host: String,
+    pub customer: CustomerModel,
+}
+
+const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
+
+pub struct DebtsApi;
+
+#[OpenApi(prefix_path = "/api/invoices")]
+impl DebtsApi {
+    /// Open a card form for invoices that stand unpaid; open to subscriptions that have ended, too.
+    #[oai(path = "/pay-stripe", method = "post")]
+    async fn pay_stripe(
+        &self,
+        app: Data<&Arc<App>>,
+        opener: Opener<resources::Invoices>,
+        debt: Json<CardDebtModel>,
+    ) -> Result<Json<CardDebtFormModel>, Problem> {
+        if opener.is_key() {
+            return Err(Problem::forbidden());
+        }
+        let invoices = owed(&app, &opener, &debt).await?;
+        let payment = billing::pay_by_card(&app.ctx, &invoices, &CurrencyId::parse(&debt.currency_id)?).await?;
+        let (publishable_key, api_host) = match &payment.method.settings {
+            MethodSettings::Stripe { publishable_key, api_host, .. } => (publishable_key.clone(), app.site.host(api_host)),
+            _ => Default::default(),
+        };
+        let customer = CustomerModel::from(&payment.customer);
+        Ok(Json(CardDebtFormModel { client_secret: payment.client_secret, publishable_key, api_host, customer }))
+    }
+
+    /// Take back what an unpaid invoice asks for. Its number stays.
+    #[oai(path = "/:id/void", method = "post")]
+    async fn void(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Invoices>,
+        id: Path<String>,
+    ) -> Result<Json<InvoiceModel>, Problem> {
+        let id = InvoiceId::parse(&id)?;
+        let found = app.ctx.store.read().await?.invoices().find(&id).await?;
+        found.filter(|invoice| invoice.mode == writes.mode).ok_or_else(Problem::not_found)?;
+        billing::void_invoice(&app.ctx, &id).await?;
+        let mut unit = app.ctx.store.read().await?;
+        let invoice = expand_invoice(unit.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
+        Ok(Json(InvoiceModel::expanded(&invoice, &app.site)))
+    }
+}
+
+/// The invoices that are meant, each one open to who asks.
+async fn owed(app: &App, opener: &Opener<resources::Invoices>, debt: &CardDebtModel) -> Result<Vec<InvoiceId>, Problem> {
+    if let Some(ids) = debt.invoice_ids.as_ref().filter(|ids| !ids.is_empty()) {
+        let mut invoices = Vec::with_capacity(ids.len().min(OVERDUE_MAX));
+        for id in ids.iter().take(OVERDUE_MAX) {
+            invoices.push(own(app, opener, id).await?.invoice.id);
+        }
+        return Ok(invoices);
+    }
+    let mut unit = app.ctx.store.read().await?;
+    let subscription = debt.subscription_id.as_deref().map(SubscriptionId::parse).transpose()?;
+    let customer = match (&subscription, debt.customer_id.as_deref()) {
+        (Some(id), _) => {
+            let found = unit.subscriptions().find(id).await?.ok_or_else(Problem::not_found)?;
+            unit.customers().find(&found.customer_id).await?
+        }
+        (None, Some(named)) => {
+            let currency = unit.methods().find_currency(&CurrencyId::parse(&debt.currency_id)?).await?.ok_or_else(Problem::not_found)?;
+            named_customer(app, unit.as_mut(), currency.mode, named).await?
+        }
+        (None, None) => return Err(Problem::bad(NO_DEBTOR)),
+    };
+    let customer = customer.ok_or_else(Problem::not_found)?;
+    let links: Vec<_> = subscription.iter().map(SubscriptionId::as_str).collect();
+    if !opener.may_open(&links, &customer.did, customer.mode) {
+        return Err(Problem::not_found());
+    }
+    let overdue = overdue_of(unit.as_mut(), &customer.id, subscription.as_ref()).await?;
+    Ok(overdue.invoices.into_iter().map(|invoice| invoice.id).collect())
+}

@@ -1,0 +1,112 @@
+//! Debts of cards: a new card pays at once, an ended subscription can still be paid for, and the store may let go.
+
+use crate::app::{ACCEPTED, DECLINED_LATER, Subscriber, Terms, TestApp, WEEK, form, page_tokens};
+use serde_json::{Value, json};
+use souk_adapters::on_both;
+use std::time::Duration;
+
+/// Saves a card that the subscription is charged by from now on.
+async fn change_card(app: &TestApp, one: &Subscriber, card: &str) {
+    let path = format!("/api/subscriptions/{}", one.id);
+    let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+    let asked = one.buyer.browser.post(&format!("{path}/change-payment"), &body).await.ok();
+    let secret = asked["stripeContext"]["client_secret"].as_str().expect("a secret");
+    assert_eq!(app.networks.confirm(secret, card).await.0, 200);
+    app.advance(Duration::from_secs(2));
+    one.buyer.browser.get(&path).await.ok();
+    app.drain().await;
+}
+
+/// Somebody whose card pays nothing: a week stands unpaid. Answers the invoice's id.
+async fn in_debt(app: &TestApp, name: &str) -> (Subscriber, String) {
+    let one = app.subscribe(name, Terms::default()).await;
+    change_card(app, &one, DECLINED_LATER).await;
+    app.live_on(WEEK).await;
+    let seen = one.buyer.browser.get(&format!("/api/subscriptions/{}", one.id)).await.ok();
+    assert_eq!(seen["status"], "past_due", "{seen}");
+    let invoice = seen["latest_invoice_id"].as_str().expect("an invoice").to_owned();
+    (one, invoice)
+}
+
+async fn invoice(one: &Subscriber, id: &str) -> Value {
+    one.buyer.browser.get(&format!("/api/invoices/{id}")).await.ok()
+}
+
+on_both! {
+    async fn a_new_card_pays_at_once_what_the_old_one_did_not(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, owed) = in_debt(&app, "alice").await;
+        assert_eq!(invoice(&alice, &owed).await["status"], "uncollectible");
+        change_card(&app, &alice, ACCEPTED).await;
+        assert_eq!(invoice(&alice, &owed).await["status"], "paid");
+        let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
+        assert_eq!(seen["status"], "active");
+        app.finish().await;
+    }
+
+    async fn what_an_ended_subscription_owes_is_paid_by_a_card(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, owed) = in_debt(&app, "alice").await;
+        let owner = app.owner().await;
+        owner.browser.put(&format!("/api/subscriptions/{}/cancel", alice.id), &json!({ "at": "now" })).await.ok();
+        app.drain().await;
+        let session = alice.buyer.start(&app.shop.atlas).await;
+        let limited = alice.buyer.submit(&session, &form(&app.shop, "alice", true)).await.refused(403);
+        assert_eq!(limited["code"], "CUSTOMER_LIMITED");
+        let debt = json!({ "subscription_id": alice.id.as_str(), "currency_id": app.shop.dollar.as_str() });
+        let asked = alice.buyer.browser.post("/api/invoices/pay-stripe", &debt).await.ok();
+        assert_eq!(asked["customer"]["id"], alice.customer.as_str());
+        assert!(asked["publishable_key"].as_str().is_some_and(|key| key.starts_with("pk_")), "{asked}");
+        let secret = asked["client_secret"].as_str().expect("a secret");
+        assert_eq!(app.networks.confirm(secret, ACCEPTED).await.0, 200);
+        app.advance(Duration::from_secs(2));
+        invoice(&alice, &owed).await;
+        app.drain().await;
+        assert_eq!(invoice(&alice, &owed).await["status"], "paid");
+        let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
+        assert_eq!(seen["status"], "canceled", "what has ended stays so");
+        alice.buyer.submit(&session, &form(&app.shop, "alice", true)).await.ok();
+        let refused = alice.buyer.browser.post("/api/invoices/pay-stripe", &debt).await.refused(400);
+        assert_eq!(refused["error"], "Nothing is overdue");
+        app.finish().await;
+    }
+
+    async fn the_store_lets_go_of_a_debt(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, owed) = in_debt(&app, "alice").await;
+        let owner = app.owner().await;
+        let path = format!("/api/invoices/{owed}/void");
+        assert_eq!(alice.buyer.browser.post(&path, &json!({})).await.status, 403);
+        assert_eq!(owner.browser.live().post(&path, &json!({})).await.status, 404);
+        let void = owner.browser.post(&path, &json!({})).await.ok();
+        assert_eq!((&void["status"], void["number"].as_str().is_some_and(|number| !number.is_empty())), (&json!("void"), true));
+        owner.browser.post(&path, &json!({})).await.refused(400);
+        let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
+        assert_eq!(seen["status"], "active");
+        let session = alice.buyer.start(&app.shop.atlas).await;
+        alice.buyer.submit(&session, &form(&app.shop, "alice", true)).await.ok();
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn only_whom_a_debt_concerns_may_begin_to_pay_it_by_card() {
+    let app = TestApp::open().await;
+    let (alice, owed) = in_debt(&app, "alice").await;
+    let mallory = app.sign_in("mallory").await;
+    let dollar = app.shop.dollar.as_str();
+    let by_invoice = json!({ "invoice_ids": [owed], "currency_id": dollar });
+    let by_customer = json!({ "customer_id": alice.buyer.wallet.did().as_str(), "currency_id": dollar });
+    for debt in [&by_invoice, &by_customer] {
+        assert_eq!(mallory.browser.post("/api/invoices/pay-stripe", debt).await.status, 404);
+        assert_eq!(app.browser().post("/api/invoices/pay-stripe", debt).await.status, 401);
+        alice.buyer.browser.post("/api/invoices/pay-stripe", debt).await.ok();
+    }
+    let token = page_tokens().auth_token(&owed, app.ctx.now());
+    app.browser().post(&format!("/api/invoices/pay-stripe?authToken={token}"), &by_invoice).await.ok();
+    let nobody = alice.buyer.browser.post("/api/invoices/pay-stripe", &json!({ "currency_id": dollar })).await.refused(400);
+    assert_eq!(nobody["error"], "Either subscriptionId or customerId must be provided");
+    let in_tokens = json!({ "invoice_ids": [owed], "currency_id": app.shop.token.as_str() });
+    alice.buyer.browser.post("/api/invoices/pay-stripe", &in_tokens).await.refused(400);
+    app.finish().await;
+}

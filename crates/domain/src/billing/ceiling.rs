@@ -1,0 +1,188 @@
+//! The most that one charge of a subscription can come to: what a wallet is asked to permit.
+
+use super::{BillingError, BillingPolicy};
+use crate::payment::Currency;
+use crate::pricing::{Price, Rate};
+use crate::shared::{Amount, AmountError, CurrencyId, CustomerId, MethodId, Mode, PriceId, SubscriptionId};
+use crate::storage::UnitOfWork;
+use std::collections::{BTreeMap, HashMap};
+
+/// What is billed by usage is noticed to have reached its threshold when it is beyond it already: so many thresholds are permitted.
+const THRESHOLDS: u64 = 2;
+
+/// The most of one charge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ceiling {
+    pub amount: Amount,
+    /// A part of it is charged by usage: charges are mostly smaller.
+    pub by_usage: bool,
+}
+
+/// The most that the invoice of a period asks for. What is used stays below the threshold where there is one; else it is permitted
+/// as far as [`BillingPolicy::usage_ceiling`] units go. `items` are prices and quantities.
+pub fn ceiling<'a>(
+    policy: &BillingPolicy,
+    items: impl IntoIterator<Item = (&'a Price, u64)>,
+    threshold: Option<Amount>,
+    currency: &CurrencyId,
+) -> Result<Ceiling, AmountError> {
+    let (mut licensed, mut used, mut by_usage) = (Amount::ZERO, Amount::ZERO, false);
+    for (price, quantity) in items {
+        let Some(rate) = price.rate_in(currency) else { continue };
+        match price.is_metered() {
+            true => {
+                by_usage = true;
+                used = used.plus(most_used(&rate, policy.usage_ceiling)?)?;
+            }
+            false => licensed = licensed.plus(rate.charge(quantity)?)?,
+        }
+    }
+    if let (true, Some(threshold)) = (by_usage, threshold.filter(|threshold| !threshold.is_zero())) {
+        used = threshold.times(THRESHOLDS)?;
+    }
+    Ok(Ceiling { amount: licensed.plus(used)?, by_usage })
+}
+
+/// What at most `units` cost, beyond those that cost nothing. More of them can cost less, where a later tier is cheaper for all.
+fn most_used(rate: &Rate<'_>, units: u64) -> Result<Amount, AmountError> {
+    let Rate::Tiered { tiers, .. } = rate else { return rate.charge(units) };
+    let free = tiers.iter().take_while(|tier| tier.unit_amount.is_zero() && tier.flat_amount.is_zero());
+    let units = units.saturating_add(free.filter_map(|tier| tier.up_to).max().unwrap_or_default());
+    let ends = tiers.iter().filter_map(|tier| tier.up_to).filter(|end| *end < units);
+    let mut most = rate.charge(units)?;
+    for end in ends {
+        most = most.max(rate.charge(end)?);
+    }
+    Ok(most)
+}
+
+/// The most of one charge, for each currency of a method: what a permission names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ceilings {
+    most: BTreeMap<CurrencyId, Amount>,
+    pub by_usage: bool,
+}
+
+impl Ceilings {
+    /// Those of a customer's running subscriptions with a method, together; `but` is left out.
+    pub async fn of_customer(
+        policy: &BillingPolicy,
+        unit: &mut dyn UnitOfWork,
+        (customer, method): (&CustomerId, &MethodId),
+        but: Option<&SubscriptionId>,
+    ) -> Result<Self, BillingError> {
+        let mut live = unit.subscriptions().live_of(customer).await?;
+        live.retain(|one| one.method_id == *method && Some(&one.id) != but);
+        let mut ids: Vec<PriceId> = live.iter().flat_map(|one| one.items.iter().map(|item| item.price_id.clone())).collect();
+        ids.sort();
+        ids.dedup();
+        let prices = if ids.is_empty() { Vec::new() } else { unit.prices().find_all(&ids).await? };
+        let prices: HashMap<PriceId, Price> = prices.into_iter().map(|price| (price.id.clone(), price)).collect();
+        let mut all = Self::default();
+        for one in &live {
+            let items = one.items.iter().filter_map(|item| Some((prices.get(&item.price_id)?, item.quantity)));
+            all.add(&one.currency_id, ceiling(policy, items, one.billing_threshold.map(|threshold| threshold.amount), &one.currency_id)?)?;
+        }
+        Ok(all)
+    }
+
+    pub fn add(&mut self, currency: &CurrencyId, ceiling: Ceiling) -> Result<(), AmountError> {
+        let most = self.most.entry(currency.clone()).or_default();
+        *most = most.plus(ceiling.amount)?;
+        self.by_usage |= ceiling.by_usage;
+        Ok(())
+    }
+
+    /// At least so much. Never nothing: to a network that would mean anything.
+    pub fn raise(&mut self, currency: &CurrencyId, least: Amount) {
+        let most = self.most.entry(currency.clone()).or_default();
+        *most = (*most).max(least).max(Amount::new(1));
+    }
+
+    pub fn of(&self, currency: &CurrencyId) -> Option<Amount> {
+        self.most.get(currency).copied()
+    }
+
+    /// With their currencies, as a permission names them.
+    pub async fn limits(&self, unit: &mut dyn UnitOfWork, mode: Mode, method: &MethodId) -> Result<Vec<(Currency, Amount)>, BillingError> {
+        let currencies = unit.methods().currencies(mode).await?;
+        let of_method = currencies.into_iter().filter(|currency| currency.method_id == *method);
+        let limits = of_method.filter_map(|currency| Some((self.of(&currency.id)?, currency)));
+        Ok(limits.filter(|(most, _)| !most.is_zero()).map(|(most, currency)| (currency, most)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pricing::{Aggregate, Anchoring, Cycle, Interval, Metadata, Recurring, Tier, TiersMode, Usage};
+    use crate::shared::{ProductId, Timestamp};
+
+    fn currency() -> CurrencyId {
+        CurrencyId::parse("pc_1").expect("an id")
+    }
+
+    fn price(unit: u128, usage: Usage) -> Price {
+        let cycle = Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
+        Price {
+            id: PriceId::parse("price_1").expect("an id"),
+            mode: Mode::Test,
+            product_id: ProductId::parse("prod_1").expect("an id"),
+            active: true,
+            nickname: String::new(),
+            lookup_key: None,
+            currency_id: currency(),
+            unit_amount: Amount::new(unit),
+            currency_options: Vec::new(),
+            recurring: Some(Recurring { cycle, usage }),
+            tiers_mode: None,
+            tiers: Vec::new(),
+            custom: None,
+            upsells_to: None,
+            quantity_available: 0,
+            quantity_sold: 0,
+            quantity_limit_per_checkout: 0,
+            metadata: Metadata::new(),
+            created_at: Timestamp::from_seconds(0),
+            updated_at: Timestamp::from_seconds(0),
+        }
+    }
+
+    fn metered(unit: u128) -> Price {
+        price(unit, Usage::Metered(Aggregate::Sum))
+    }
+
+    fn tiered(mode: TiersMode, tiers: &[(Option<u64>, u128)]) -> Price {
+        let tier = |(up_to, unit): &(Option<u64>, u128)| Tier { up_to: *up_to, unit_amount: Amount::new(*unit), flat_amount: Amount::ZERO };
+        Price { tiers_mode: Some(mode), tiers: tiers.iter().map(tier).collect(), ..metered(0) }
+    }
+
+    fn most(items: &[(&Price, u64)], threshold: Option<u128>) -> u128 {
+        let policy = BillingPolicy { usage_ceiling: 1_000, ..BillingPolicy::default() };
+        ceiling(&policy, items.iter().copied(), threshold.map(Amount::new), &currency()).expect("a ceiling").amount.base_units()
+    }
+
+    #[test]
+    fn what_is_licensed_is_permitted_once_and_what_is_used_as_far_as_the_policy_goes() {
+        let (plan, relay) = (price(10, Usage::Licensed), metered(2));
+        assert_eq!(most(&[(&plan, 3)], None), 30);
+        assert_eq!(most(&[(&relay, 1)], None), 2_000);
+        assert_eq!(most(&[(&plan, 3), (&relay, 1)], None), 2_030);
+    }
+
+    #[test]
+    fn a_threshold_bounds_what_is_used_and_leaves_room_for_the_report_that_reaches_it() {
+        let (plan, relay) = (price(10, Usage::Licensed), metered(2));
+        assert_eq!(most(&[(&plan, 3), (&relay, 1)], Some(50)), 130);
+        assert_eq!(most(&[(&plan, 3)], Some(50)), 30, "nothing is used");
+        assert_eq!(most(&[(&relay, 1)], Some(0)), 2_000, "no threshold");
+    }
+
+    #[test]
+    fn free_units_and_cheaper_tiers_leave_the_ceiling_high_enough() {
+        let free = tiered(TiersMode::Graduated, &[(Some(10_000), 0), (None, 3)]);
+        assert_eq!(most(&[(&free, 1)], None), 3_000);
+        let bulk = tiered(TiersMode::Volume, &[(Some(900), 10), (None, 1)]);
+        assert_eq!(most(&[(&bulk, 1)], None), 9_000, "900 units cost more than 1,000");
+    }
+}

@@ -1,0 +1,186 @@
+//! Saving a card: for the future invoices of a subscription, or to pay what is overdue with it at once.
+
+use super::renew::publish_charges;
+use super::{BillingError, Invoice, InvoiceStatus, ManageError};
+use crate::context::Context;
+use crate::customer::Customer;
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, CardHolder, Currency, Grant, Intent, IntentStatus, Mandate, MandateStatus, Method, Purpose,
+    SetupAsk, next_check,
+};
+use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, PaymentIntentId, StorageError, SubscriptionId};
+use crate::storage::UnitOfWork;
+
+/// What a saved card is for.
+pub(super) enum CardPromise<'a> {
+    /// Its future invoices.
+    Subscription(&'a SubscriptionId),
+    /// These invoices, once.
+    Invoices(&'a [InvoiceId]),
+}
+
+/// Opens the form that saves a card. Answers its secret.
+pub(super) async fn save_card(
+    ctx: &Context,
+    mut unit: Box<dyn UnitOfWork>,
+    customer: Customer,
+    (method, currency): (&Method, &Currency),
+    promise: CardPromise<'_>,
+) -> Result<String, ManageError> {
+    let now = ctx.now();
+    let rail = ctx.networks.card(method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let mandate = Mandate {
+        id: MandateId::new(now, ctx.random.as_ref()),
+        mode: customer.mode,
+        customer_id: customer.id.clone(),
+        method_id: method.id.clone(),
+        status: MandateStatus::Pending,
+        grant: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let holder = CardHolder { customer: customer.id, name: customer.name, email: customer.email };
+    let attempt = Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        purpose: Purpose::Mandate(mandate.id.clone()),
+        session_id: None,
+        method_id: method.id.clone(),
+        currency_id: currency.id.clone(),
+        amount: Amount::ZERO,
+        status: AttemptStatus::Open,
+        kind: AttemptKind::CardSetup { provider_id: String::new(), client_secret: String::new(), holder: holder.clone() },
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        sent_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    unit.mandates().put(&mandate).await?;
+    match promise {
+        CardPromise::Subscription(subscription) => unit.mandates().promise(&mandate.id, subscription).await?,
+        CardPromise::Invoices(invoices) => unit.mandates().owe(&mandate.id, invoices).await?,
+    }
+    unit.attempts().insert(&attempt, &[]).await?;
+    unit.commit().await?;
+    let setup = rail.open_setup(method, &SetupAsk { attempt: attempt.id.clone(), holder }).await?;
+    let mut unit = ctx.store.begin().await?;
+    unit.attempts().name_card(&attempt.id, &setup.provider_id, &setup.client_secret, ctx.now()).await?;
+    unit.commit().await?;
+    Ok(setup.client_secret)
+}
+
+/// The form of a card that pays what is owed.
+#[derive(Debug, Clone)]
+pub struct CardPayment {
+    pub client_secret: String,
+    pub method: Method,
+    pub customer: Customer,
+}
+
+/// Opens a card form for invoices that stand unpaid, of one customer and currency: once the card is saved, it is charged for all of
+/// them together. It changes nothing about what their subscriptions are charged by, and is open to those that have ended.
+pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, ManageError> {
+    let mut unit = ctx.store.begin().await?;
+    let mut owed = unit.invoices().find_all(invoices).await?;
+    owed.retain(|invoice| is_owed(invoice) && invoice.currency_id == *currency);
+    let first = owed.first().ok_or(ManageError::NothingOwed)?;
+    if owed.iter().any(|invoice| invoice.customer_id != first.customer_id) {
+        return Err(ManageError::NothingOwed);
+    }
+    let ids: Vec<_> = owed.iter().map(|invoice| invoice.id.clone()).collect();
+    if !unit.attempts().covered(&ids).await?.is_empty() {
+        return Err(ManageError::PaymentInFlight);
+    }
+    let currency = unit.methods().find_currency(currency).await?.ok_or(ManageError::NotFound)?;
+    let method = unit.methods().find(&currency.method_id).await?.filter(|method| method.active && method.kind.is_card());
+    let method = method.ok_or(ManageError::MethodNotSupported)?;
+    let customer = unit.customers().find(&first.customer_id).await?.ok_or(ManageError::NotFound)?;
+    let promise = CardPromise::Invoices(&ids);
+    let client_secret = save_card(ctx, unit, customer.clone(), (&method, &currency), promise).await?;
+    Ok(CardPayment { client_secret, method, customer })
+}
+
+fn is_owed(invoice: &Invoice) -> bool {
+    let stands = matches!(invoice.status, InvoiceStatus::Uncollectible | InvoiceStatus::Open);
+    stands && invoice.session_id.is_none() && !invoice.total.is_zero()
+}
+
+/// A card was saved to pay what was owed: it is charged for what of that is owed still, and nobody is paying otherwise just now.
+pub(super) async fn pay_with_saved(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    setup: &Attempt,
+    mandate: &MandateId,
+) -> Result<(), BillingError> {
+    let ids = unit.mandates().owed(mandate).await?;
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let covered = unit.attempts().covered(&ids).await?;
+    let mut owed = unit.invoices().find_all(&ids).await?;
+    owed.retain(|invoice| is_owed(invoice) && !covered.contains(&invoice.id));
+    let Some(first) = owed.first() else { return Ok(()) };
+    let Some(Grant::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.grant) else { return Ok(()) };
+    let now = ctx.now();
+    let intent = Intent {
+        id: PaymentIntentId::new(now, ctx.random.as_ref()),
+        mode: first.mode,
+        status: IntentStatus::Processing,
+        description: first.description.clone(),
+        amount: Amount::sum(owed.iter().map(|invoice| invoice.total))?,
+        amount_received: Amount::ZERO,
+        amount_refunded: Amount::ZERO,
+        currency_id: setup.currency_id.clone(),
+        method_id: setup.method_id.clone(),
+        customer_id: first.customer_id.clone(),
+        // The customer's own act: a refusal changes nothing for the subscription.
+        subscription_id: None,
+        session_id: None,
+        invoices: owed.iter().map(|invoice| invoice.id.clone()).collect(),
+        last_error: None,
+        reference: String::new(),
+        payer: String::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    let attempt = Attempt {
+        id: AttemptId::new(now, ctx.random.as_ref()),
+        purpose: Purpose::Payment(intent.id.clone()),
+        amount: intent.amount,
+        status: AttemptStatus::Open,
+        kind: AttemptKind::OffSession { card, provider_id: String::new() },
+        last_error: None,
+        checks: 0,
+        check_at: next_check(now, 0),
+        sent_at: None,
+        created_at: now,
+        updated_at: now,
+        ..setup.clone()
+    };
+    unit.intents().put(&intent).await?;
+    unit.attempts().insert(&attempt, &intent.invoices).await?;
+    publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await
+}
+
+/// Takes back what an invoice asks for; its number stays. Not while somebody is paying it.
+pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageError> {
+    let mut unit = ctx.store.begin().await?;
+    let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
+    if !is_owed(&invoice) {
+        return Err(ManageError::NothingOwed);
+    }
+    if !unit.attempts().covered(std::slice::from_ref(id)).await?.is_empty() {
+        return Err(ManageError::PaymentInFlight);
+    }
+    let now = super::time_of(ctx, unit.as_mut(), invoice.clock_id.as_ref()).await?;
+    if !unit.invoices().void(id, now).await? {
+        return Err(ManageError::Contended);
+    }
+    if let Some(subscription) = &invoice.subscription_id
+        && !super::debt::debt_paid(unit.as_mut(), subscription, now).await?
+    {
+        return Err(ManageError::Contended);
+    }
+    unit.commit().await.map_err(StorageError::into)
+}

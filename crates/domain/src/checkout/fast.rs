@@ -113,7 +113,8 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did) -> Result<bool
         let done = match (credit, mandate) {
             (true, mandate) if !needs_mandate || mandate.is_some() => write_credit(ctx, payable, mandate, payer).await?,
             (false, Some(mandate)) if holds(ctx, &payable, payer).await? => write_down(ctx, payable, mandate, payer).await?,
-            _ => return Ok(false),
+            // Another confirmation may have taken the credit for this very order between the looks.
+            _ => return is_complete(ctx, id).await,
         };
         match done {
             Step::Completed => return Ok(true),
@@ -129,6 +130,11 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did) -> Result<bool
         }
     }
     Err(TransferError::Changed)
+}
+
+async fn is_complete(ctx: &Context, id: &SessionId) -> Result<bool, TransferError> {
+    let session = ctx.store.read().await?.sessions().find(id).await?;
+    Ok(session.is_some_and(|session| session.is_complete()))
 }
 
 /// Takes the credit, and completes the session with it. Rows are taken in the order of settlement: intent, invoices, session.

@@ -102,7 +102,7 @@ on_both! {
         assert_eq!(invoices(&alice).await, [bill("cycle", 10), bill("threshold", 30 - 5 + 10)]);
         let (now, at) = (seen(&alice).await, json!(app.ctx.now().seconds()));
         assert_eq!((&now["current_period_start"], &now["billing_cycle_anchor"]), (&at, &at));
-        app.live_on(WEEK).await;
+        app.live_on(WEEK + Duration::from_secs(1)).await;
         assert_eq!(invoices(&alice).await.pop(), Some(bill("cycle", 10)), "nothing was used since");
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;

@@ -603,7 +603,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the signed-in customer has bought, newest first. */
+        /** What the signed-in customer has bought, newest first; of subscriptions, what they give now. */
         get: {
             parameters: {
                 query?: {
@@ -1264,7 +1264,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pay by a permission that the wallet gave earlier. */
+        /** Pay without the wallet: by credit with the store, or by a permission that was given earlier. */
         post: {
             parameters: {
                 query?: never;
@@ -3785,7 +3785,7 @@ export interface paths {
                 };
             };
         };
-        /** Change the description or the metadata. */
+        /** Change the description, the metadata, or from where on usage is billed before the end of its period. */
         put: {
             parameters: {
                 query?: never;
@@ -5211,6 +5211,16 @@ export interface components {
             sha256: string;
         };
         /**
+         * BillingThresholds
+         * @description When usage is billed before the end of its period.
+         */
+        BillingThresholds: {
+            /** @description Base units; 0: at the end of the period only. */
+            amount_gte: string;
+            /** @description A new period begins with the bill. */
+            reset_billing_cycle_anchor?: boolean;
+        };
+        /**
          * Cancelation
          * @description How a subscription is to end. A customer may name the end of the period, a reason and a comment.
          */
@@ -5403,9 +5413,10 @@ export interface components {
         ConnectParams: {
             subscriptionId: string;
             currencyId: string;
-            /** @description With the three below: the plan that the wallet is asked to permit. It changes once the wallet has. */
+            /** @description With those below: the plan that the wallet is asked to permit. It changes once the wallet has. */
             priceId?: string;
             quantity?: string;
+            itemId?: string;
             /** @description Unix seconds. */
             prorationDate?: string;
             expectedTotal?: string;
@@ -5532,7 +5543,7 @@ export interface components {
         };
         /** FastPayInfo */
         FastPayInfo: {
-            /** @description delegation. */
+            /** @description credit, which the customer holds with the store, or delegation. */
             type: string;
             /** @description Base units. */
             amount: string;
@@ -5963,6 +5974,7 @@ export interface components {
             price_id: string;
             /** Format: uint64 */
             quantity?: number;
+            item_id?: string;
             /**
              * Format: int64
              * @description The preview's.
@@ -5981,6 +5993,8 @@ export interface components {
              * @description Absent: as many as now.
              */
             quantity?: number;
+            /** @description The item that is changed; absent: the one of the same product. */
+            item_id?: string;
         };
         /**
          * PlanConnect
@@ -6405,6 +6419,7 @@ export interface components {
             customer?: components["schemas"]["Customer"];
             balance: components["schemas"]["Sufficient"];
             delegation: components["schemas"]["Sufficient"];
+            creditSufficient: boolean;
             /** @description Present where the order can be paid without the wallet. */
             fastPayInfo?: components["schemas"]["FastPayInfo"] & unknown;
         };
@@ -6445,6 +6460,7 @@ export interface components {
             cancelation_details?: components["schemas"]["CancelationDetails"];
             /** Format: uint32 */
             days_until_cancel: number;
+            billing_thresholds?: components["schemas"]["BillingThresholds"];
             /** Format: int64 */
             past_due_since?: number;
             /** Format: int64 */
@@ -6479,6 +6495,7 @@ export interface components {
             min_stake_amount?: unknown;
             /** @description A number, in human units. */
             billing_threshold_amount?: unknown;
+            reset_billing_cycle_anchor: boolean;
             description?: string;
             /** Format: uint32 */
             days_until_cancel?: number;
@@ -6508,9 +6525,11 @@ export interface components {
             min_stake_amount?: string;
             /**
              * Format: decimal
-             * @description Human units.
+             * @description Human units: usage is billed before the end of a period when it costs this much.
              */
             billing_threshold_amount?: string;
+            /** @description Such a bill begins a new period. */
+            reset_billing_cycle_anchor?: boolean;
             description?: string;
             /** Format: uint32 */
             days_until_cancel?: number;
@@ -6572,6 +6591,7 @@ export interface components {
             description?: string;
             /** @description Replaces all of it. */
             metadata?: unknown;
+            billing_thresholds?: components["schemas"]["BillingThresholds"];
         };
         /** Sufficient */
         Sufficient: {

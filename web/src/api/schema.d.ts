@@ -5645,9 +5645,10 @@ export interface components {
         ConnectParams: {
             subscriptionId: string;
             currencyId: string;
-            /** @description With the three below: the plan that the wallet is asked to permit. It changes once the wallet has. */
+            /** @description With those below: the plan that the wallet is asked to permit. It changes once the wallet has. */
             priceId?: string;
             quantity?: string;
+            itemId?: string;
             /** @description Unix seconds. */
             prorationDate?: string;
             expectedTotal?: string;

@@ -166,7 +166,7 @@ async fn one_of_several_items_is_exchanged_and_the_others_stay() {
 #[tokio::test]
 async fn what_was_used_until_the_change_is_billed_at_the_price_of_then() {
     let app = TestApp::open().await;
-    let alice = app.subscribe("alice", Terms { metered: true, ..Terms::default() }).await;
+    let alice = app.subscribe("alice", Terms { metered: true, limit: 100_000, ..Terms::default() }).await;
     let owner = app.owner().await;
     let dear = app.metered_price(&alice.product, 20, Interval::Week).await;
     let licensed = app.price(&alice.product, 5, Interval::Week).await;

@@ -33,9 +33,16 @@ export default defineConfig({
       testIgnore: 'server/**',
       use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
     },
+    // Takes the store's one-time link, so that what only an owner can do can be done by every test.
+    {
+      name: 'owner',
+      testMatch: 'server/owner.setup.ts',
+      use: { viewport: { width: 1280, height: 800 }, launchOptions },
+    },
     // The same pages against a real server, none of whose answers are made up.
     {
       name: 'server',
+      dependencies: ['owner'],
       testMatch: 'server/**/*.spec.ts',
       use: { viewport: { width: 1280, height: 800 }, launchOptions },
     },

@@ -52,7 +52,7 @@ const REACT =
 const CHECKOUT =
   /\/src\/(features\/checkout\/(?!boot|calls|rules\/(view|custom|upsell|card|postal)\b|card-|completed-|extras\/|parts\/(card|completed|cookies|stripe))|i18n\/\w+\/checkout)/;
 const SHELL =
-  /node_modules\/(@tanstack|use-sync-external-store|seroval)\/|\/src\/(i18n\/\w+\/(store|portal)|lib\/format|app\/(?!appearance|boot|first-calls|store)|features\/portal\/queries|features\/store\/(?!acquire|detail|facts|readme|screenshots|versions))/;
+  /node_modules\/(@tanstack|use-sync-external-store|seroval)\/|\/src\/(i18n\/\w+\/(store|portal)|lib\/format|app\/(?!appearance|boot|first-calls|store)|features\/portal\/queries|features\/store\/(?!acquire|detail|facts|plans|readme|screenshots|versions))/;
 
 export default defineConfig({
   plugins: [

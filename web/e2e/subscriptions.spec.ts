@@ -274,7 +274,7 @@ test.describe('what is past due', () => {
     const seen = await begin(page, page_);
     await expect(page.getByRole('link', { name: 'Back to where you were' })).toHaveAttribute(
       'href',
-      '/checkout/pay/cs_1',
+      /^http:\/\/127\.0\.0\.1:\d+\/checkout\/pay\/cs_1$/,
     );
     await expect(page.getByText('Card payments cannot be collected here.')).toBeVisible();
     await expect(page.getByRole('link', { name: 'Details of Kiln Team' })).toHaveAttribute(
@@ -309,17 +309,22 @@ test.describe('what is past due', () => {
     await expect(page.getByRole('heading', { level: 1, name: 'Nothing is past due' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'Go on where you were' })).toHaveAttribute(
       'href',
-      '/checkout/pay/cs_1',
+      /^http:\/\/127\.0\.0\.1:\d+\/checkout\/pay\/cs_1$/,
     );
   });
 
-  test('never leads to another site', async ({ page }) => {
-    await begin(page, '/customer/invoice/past-due?referer=https%3A%2F%2Fevil.example%2F', {
-      overdue: { all: nothingOverdue, one: nothingOverdue },
+  for (const referer of ['https://evil.example/', '/.//evil.example/x', 'OWN//evil.example/x', 'OWN/\\evil.example/x'])
+    test(`never leads to another site, such as ${referer}`, async ({ page, baseURL }) => {
+      const target = encodeURIComponent(referer.replace('OWN', baseURL ?? ''));
+      await begin(page, `/customer/invoice/past-due?referer=${target}`, {
+        overdue: { all: nothingOverdue, one: nothingOverdue },
+      });
+      await expect(page.getByRole('heading', { level: 1, name: 'Nothing is past due' })).toBeVisible();
+      const hosts = await page
+        .locator('a')
+        .evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).host));
+      expect(new Set(hosts).has('evil.example')).toBe(false);
     });
-    await expect(page.getByRole('heading', { level: 1, name: 'Nothing is past due' })).toBeVisible();
-    await expect(page.locator('a[href*="evil"]')).toHaveCount(0);
-  });
 
   test('is paid from the subscription, whose dialog closes by itself', async ({ page }) => {
     const seen = await begin(page, detail('sub_due'));

@@ -11,6 +11,7 @@ pub mod persistence;
 pub mod queue;
 pub mod realtime;
 pub mod sandbox;
+pub mod slots;
 pub mod stripe;
 pub mod system;
 #[cfg(feature = "testing")]

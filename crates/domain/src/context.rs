@@ -1,8 +1,8 @@
 //! What a use case works with.
 
 use crate::billing::BillingPolicy;
-use crate::payment::{CardRail, MethodKind, SandboxTime, WalletRail};
-use crate::shared::{Clock, Random, Timestamp};
+use crate::payment::{CardRail, ChargeSlots, MethodKind, SandboxTime, WalletRail};
+use crate::shared::{Clock, MethodId, Random, Timestamp};
 use crate::storage::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ pub struct Networks {
     wallets: HashMap<MethodKind, Arc<dyn WalletRail>>,
     cards: HashMap<MethodKind, Arc<dyn CardRail>>,
     sandbox_time: Option<Arc<dyn SandboxTime>>,
+    slots: Option<Arc<dyn ChargeSlots>>,
 }
 
 impl Networks {
@@ -33,6 +34,21 @@ impl Networks {
     pub fn with_sandbox_time(mut self, time: Arc<dyn SandboxTime>) -> Self {
         self.sandbox_time = Some(time);
         self
+    }
+
+    /// What the process sends by itself stays within a limit per network; without, nothing limits it.
+    #[must_use]
+    pub fn with_slots(mut self, slots: Arc<dyn ChargeSlots>) -> Self {
+        self.slots = Some(slots);
+        self
+    }
+
+    /// Waits for a slot to charge in. Drop it when the network has answered.
+    pub async fn slot(&self, method: &MethodId) -> Option<Box<dyn Send>> {
+        match &self.slots {
+            Some(slots) => Some(slots.take(method).await),
+            None => None,
+        }
     }
 
     #[must_use]

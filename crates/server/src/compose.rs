@@ -12,6 +12,7 @@ use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
 use souk_adapters::sandbox::ledger::Ledger;
 use souk_adapters::sandbox::store::SandboxDb;
+use souk_adapters::slots::NetworkSlots;
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::system::{SystemClock, SystemRandom};
 use souk_domain::access::PageTokens;
@@ -128,7 +129,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let sandbox = sandbox::database(common).await?;
     let ledger = Ledger::open(sandbox.clone(), Arc::clone(&clock), app_key.did(), false).await?;
-    let networks = networks.with_sandbox_time(Arc::new(ledger));
+    let networks = networks.with_sandbox_time(Arc::new(ledger)).with_slots(Arc::new(NetworkSlots::of(common.charge_slots)));
     let ctx = Context { store: Arc::new(store), clock: Arc::clone(&clock), random: Arc::clone(&random), networks, policy: policy(common) };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {

@@ -216,6 +216,9 @@ pub struct Common {
     /// Who mails are from.
     #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
     pub mail_from: String,
+    /// How many charges of renewals this process has on their way to each network at once.
+    #[arg(long, env = "SOUK_CHARGE_SLOTS", value_name = "N", default_value = "32", value_parser = parse_slots)]
+    pub charge_slots: usize,
     /// The store's name.
     #[arg(long, env = "SOUK_NAME", default_value = "Souk")]
     pub name: String,
@@ -258,6 +261,10 @@ fn parse_http(text: &str) -> Result<Url, String> {
 fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.0..=1.0).contains(rate));
     rate.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+fn parse_slots(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|slots| (1..=1_000).contains(slots)).ok_or_else(|| "expected a number from 1 to 1000".to_owned())
 }
 
 fn parse_database(text: &str) -> Result<String, String> {
@@ -308,6 +315,7 @@ mod tests {
             ("--trusted-proxy", "proxy", "such as 10.0.0.2"),
             ("--public-url", "store.example", "http:// or https://"),
             ("--secret-key", "abc", "64 hex digits"),
+            ("--charge-slots", "0", "from 1 to 1000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),
             ("--smtp-url", "mail", "smtps://"),
         ] {

@@ -5151,6 +5151,8 @@ export interface components {
             updated_at: string;
             /** @description Whether the caller may download it. */
             entitled: boolean;
+            /** @description What can be subscribed to with it. */
+            plans: components["schemas"]["AppPlan"][];
             readme: components["schemas"]["Text"];
             screenshots: components["schemas"]["Screenshot"][];
             versions: components["schemas"]["AppVersion"][];
@@ -5168,6 +5170,25 @@ export interface components {
             /** Format: uint64 */
             count: number;
             list: components["schemas"]["App"][];
+        };
+        /**
+         * AppPlan
+         * @description What can be subscribed to with an app, and where.
+         */
+        AppPlan: {
+            payment_link_id: string;
+            name: components["schemas"]["Text"];
+            description: components["schemas"]["Text"];
+            /**
+             * Format: uint32
+             * @description 0: none.
+             */
+            trial_days: number;
+            /** @description What one of it is called. */
+            unit_label?: string;
+            recurring: components["schemas"]["Recurring"];
+            /** @description Of one unit, in each currency. */
+            prices: components["schemas"]["AppPrice"][];
         };
         /** AppPrice */
         AppPrice: {
@@ -6599,6 +6620,7 @@ export interface components {
         };
         /** TestClockInput */
         TestClockInput: {
+            /** @description A customer's id or DID. */
             customer_id: string;
             name: string;
         };

@@ -92,7 +92,19 @@ export interface AppVersion {
   sha256: string;
 }
 
+/** What can be subscribed to with an app. */
+export interface AppPlan {
+  payment_link_id: string;
+  name: Text;
+  description: Text;
+  trial_days: number;
+  unit_label?: string;
+  recurring: Recurring;
+  prices: AppPrice[];
+}
+
 export interface AppDetail extends App {
+  plans: AppPlan[];
   readme: Text;
   screenshots: { url: string; width: number; height: number; alt: Text }[];
   versions: AppVersion[];
@@ -230,7 +242,7 @@ export interface PaymentIntent {
   description: string | null;
   created_at: string;
   invoice_id?: string | null;
-  last_payment_error?: { message?: string } | null;
+  last_payment_error?: { code?: string; message?: string } | null;
   paymentCurrency: PaymentCurrency;
   paymentMethod: PaymentMethod | null;
   payment_details?: PaymentDetails | null;
@@ -258,7 +270,14 @@ export interface Price {
   billing_scheme?: 'per_unit' | 'tiered';
   recurring?: Recurring | null;
   currency_options?: { currency_id: string; unit_amount: string | null }[];
-  product?: { id?: string; name: string; description?: string | null; images?: string[]; unit_label?: string | null };
+  product?: {
+    id?: string;
+    name: string;
+    description?: string | null;
+    images?: string[];
+    unit_label?: string | null;
+    metadata?: Record<string, string>;
+  };
 }
 
 export type SubscriptionStatus = 'trialing' | 'active' | 'past_due' | 'paused' | 'canceled';

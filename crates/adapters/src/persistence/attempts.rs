@@ -26,7 +26,7 @@ const CLAIM_DUE: Sql = Sql {
 const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
 const COVERED: Sql = sql_each!("SELECT invoice_id FROM attempt_invoices WHERE open AND invoice_id IN " (listed "$1"));
 const CLAIM_FIRST: Sql = sql_each!(
-    "UPDATE attempts SET sent_at = $2 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
+    "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
 );
 
 pub struct SqlAttempts<'s> {
@@ -111,8 +111,8 @@ impl Attempts for SqlAttempts<'_> {
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
-    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
-        let rows = self.session.query_each(CLAIM_FIRST).bind(keys(ids)).bind(now).all().await?;
+    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
+        let rows = self.session.query_each(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 

@@ -9,7 +9,7 @@ use souk_domain::shared::{Amount, CustomerId, Listed, Mode, Page, PaymentIntentI
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
-const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4");
+const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5");
 
 pub struct SqlIntents<'s>(pub &'s mut Session);
 
@@ -70,7 +70,7 @@ impl Intents for SqlIntents<'_> {
     }
 
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError> {
-        list(self.0, &OF_CUSTOMER, page, |query| query.bind(customer), intent).await
+        list(self.0, &OF_CUSTOMER, page, |query| query.bind(customer).bind(Amount::new(1)), intent).await
     }
 
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError> {

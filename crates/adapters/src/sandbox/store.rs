@@ -90,6 +90,14 @@ pub enum SandboxTx {
 }
 
 impl SandboxTx {
+    /// The statement for this database: PostgreSQL locks rows that are read `FOR UPDATE`, SQLite has one writer.
+    pub const fn either(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
+        match self {
+            Self::Sqlite(_) => sqlite,
+            Self::Postgres(_) => postgres,
+        }
+    }
+
     /// Runs a statement and answers how many rows it changed.
     pub async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, SandboxDbError> {
         Ok(match self {

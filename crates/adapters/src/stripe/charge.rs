@@ -21,11 +21,7 @@ impl StripeRail {
         if ask.is_late {
             match self.made_before(method, ask).await {
                 Ok(None) => {}
-                Ok(Some(provider_id)) => {
-                    let outcome = self.find(method, currency, &provider_id).await;
-                    let made = CardIntent { provider_id, client_secret: String::new(), outcome };
-                    return Ok(self.without_second_chance(method, currency, made).await);
-                }
+                Ok(Some(provider_id)) => return Ok(self.charge_found(method, currency, provider_id).await),
                 Err(reason) => {
                     return Ok(CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Unknown(reason) });
                 }
@@ -62,6 +58,12 @@ impl StripeRail {
             CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Unknown(reason) }
         });
         Ok(self.without_second_chance(method, currency, intent).await)
+    }
+
+    /// What became of a charge whose intent is known; ended, where it waits for a payer.
+    pub(super) async fn charge_found(&self, method: &Method, currency: &Currency, provider_id: String) -> CardIntent {
+        let outcome = self.find(method, currency, &provider_id).await;
+        self.without_second_chance(method, currency, CardIntent { provider_id, client_secret: String::new(), outcome }).await
     }
 
     /// The intent of an attempt whose key the provider has forgotten, among all of the customer's, newest first.

@@ -146,6 +146,10 @@ impl CardRail for StripeRail {
         self.charged(method, currency, ask).await
     }
 
+    async fn find_charge(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
+        self.charge_found(method, currency, provider_id.to_owned()).await.outcome
+    }
+
     async fn refund(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome {
         self.refunded(method, currency, ask).await
     }

@@ -72,8 +72,9 @@ on_both! {
         let page = Page::new(None, None);
         let listed = unit.intents().list(Mode::Test, &page).await.expect("lists");
         assert_eq!((listed.count, names(&listed.list)), (3, vec!["pi_3".to_owned(), "pi_2".to_owned(), "pi_1".to_owned()]));
+        unit.intents().put(&Intent { customer_id: id("cus_2"), amount: Amount::ZERO, ..intent("pi_5") }).await.expect("inserts");
         let listed = unit.intents().of_customer(&id("cus_2"), &page).await.expect("lists");
-        assert_eq!((listed.count, names(&listed.list)), (1, vec!["pi_3".to_owned()]));
+        assert_eq!((listed.count, names(&listed.list)), (1, vec!["pi_3".to_owned()]), "a payment of nothing is none");
         let found = unit.intents().find_all(&[id("pi_4"), id("pi_1"), id("pi_9")]).await.expect("reads");
         assert_eq!(names(&found), ["pi_1", "pi_4"]);
     }

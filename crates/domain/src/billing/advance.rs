@@ -1,7 +1,7 @@
 //! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
 
 use super::notice::passed;
-use super::{BillingError, ClockEvent, Notice, Scope, Subscription, Tick, announce, charge, renew_due, retry_due};
+use super::{BillingError, ClockEvent, Notice, Scope, Subscription, TestClock, Tick, announce, charge, renew_due, retry_due};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::Grant;
@@ -95,6 +95,7 @@ async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError>
             charge(ctx, &retried.attempts).await?;
             story.extend(renewed.story);
             story.extend(retried.story);
+            story.extend(refused(ctx, &clock, now).await?);
         }
         let notices = if arrived { &notices[..] } else { &[] };
         tick(ctx, id, notices, Tick { now, story: &story, arrived }).await?;
@@ -104,6 +105,15 @@ async fn live_through(ctx: &Context, id: &ClockId) -> Result<bool, BillingError>
     }
     // Left for the next who looks for clocks in nobody's hand.
     Ok(false)
+}
+
+/// The invoices whose collection was refused at this moment of the clock, as far as it does not tell of them yet.
+async fn refused(ctx: &Context, clock: &TestClock, now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
+    let mut unit = ctx.store.read().await?;
+    let overdue = unit.invoices().overdue(&clock.customer_id).await?;
+    let of_now = overdue.into_iter().filter(|invoice| invoice.updated_at == now && invoice.clock_id.as_ref() == Some(&clock.id));
+    let events = of_now.map(|invoice| ClockEvent { at: now, what: "payment_refused".to_owned(), subject: invoice.id.to_string() });
+    Ok(events.filter(|event| !clock.story.contains(event)).collect())
 }
 
 /// The clock stands at its new time, and the mails whose moments it passed are asked for: once, because they are written with it.

@@ -14,8 +14,8 @@ use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// The janitor leaves a fresh attempt alone for this long: its round sends it.
-const FIRST_CHECK: Duration = Duration::from_secs(60);
+/// The janitor leaves a fresh attempt alone for this long: its message sends it, and where everybody is due at once, that takes time.
+const FIRST_CHECK: Duration = Duration::from_secs(600);
 
 /// Everything that subscriptions of one round refer to, by id.
 #[derive(Debug, Default)]
@@ -173,7 +173,8 @@ impl Book {
             last_error: None,
             reference: String::new(),
             payer: String::new(),
-            created_at: wall,
+            // Whoever lives by a clock reads its dates.
+            created_at: if invoice.clock_id.is_some() { invoice.created_at } else { wall },
             updated_at: wall,
         };
         let attempt = Attempt {

@@ -8,9 +8,12 @@ use crate::shared::AttemptId;
 use crate::storage::UnitOfWork;
 use futures_util::stream::{self, StreamExt};
 use std::collections::HashMap;
+use std::time::Duration;
 
-/// Attempts of one call that are on their way at the same time.
+/// Attempts of one call that are on their way, or wait for a slot of their network, at the same time.
 pub const SLOTS: usize = 32;
+/// The janitor leaves what is being sent alone for this long: all that wait for slots before it are answered by then, or timed out.
+const SENDING: Duration = Duration::from_secs(300);
 /// The most outcomes of one commit.
 const GROUP: usize = 64;
 /// How often an outcome that lost a race is written again.
@@ -20,7 +23,8 @@ const TRIES: u32 = 8;
 /// alone: a message that comes twice does nothing the second time.
 pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
-    let first = unit.attempts().claim_first(ids, ctx.now()).await?;
+    let now = ctx.now();
+    let first = unit.attempts().claim_first(ids, now, now.plus(SENDING)).await?;
     unit.commit().await?;
     let pursued = load(ctx, ids).await?;
     let (sender, answers) = futures_channel();
@@ -28,6 +32,7 @@ pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), BillingError
         let asked = stream::iter(pursued).map(|pursued| {
             let asker = if first.contains(&pursued.attempt.id) { Asker::First } else { Asker::Worker };
             async move {
+                let _slot = ctx.networks.slot(&pursued.method.id).await;
                 let outcome = ask(ctx, &pursued, asker).await;
                 (pursued, outcome)
             }

@@ -106,38 +106,52 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, price: &PriceId, q
     Ok(draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?.preview)
 }
 
-/// The subscription as an order would leave it, and what would be due now.
+/// The subscription as an order would leave it, and what would be due now. Refuses what is not what was shown any more.
 pub(super) async fn planned(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     before: Subscription,
     order: &PlanOrder,
 ) -> Result<(Subscription, Amount), ManageError> {
-    let at = order.at.max(before.period.start);
+    let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
+    let at = shown_for(unit, order, &before, now).await?;
     let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.price, order.quantity, at).await?;
-    Ok((subscription, preview.total))
+    match order.fits(&preview) {
+        true => Ok((subscription, preview.total)),
+        false => Err(ManageError::PreviewChanged),
+    }
 }
 
-/// Makes the change that was shown, if it still comes to the same, nothing was changed for a later moment (what is paid for the time
-/// since then would be given back twice), and the wallet permits what it can cost from now on.
+/// The moment that an order was shown for, if that is not too long ago, and nothing was changed for a later moment since: what is paid
+/// for the time from then on would be given back twice.
+async fn shown_for(
+    unit: &mut dyn UnitOfWork,
+    order: &PlanOrder,
+    subscription: &Subscription,
+    now: Timestamp,
+) -> Result<Timestamp, ManageError> {
+    let at = order.at.max(subscription.period.start);
+    let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
+    let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
+    let is_past = now.since(at) > lifetime || now >= subscription.period.end || changed_at.is_some_and(|changed_at| at < changed_at);
+    match at > now || is_past {
+        true => Err(ManageError::PreviewChanged),
+        false => Ok(at),
+    }
+}
+
+/// Makes the change that was shown, if it still comes to the same, and the wallet permits what it can cost from now on.
 pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
     }
-    let PlanOrder { price, quantity, at, expected, credited } = order.clone();
     let mut unit = ctx.store.begin().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let at = at.max(subscription.period.start);
-    if at > now || now.since(at) > preview_lifetime(&subscription.period) || now >= subscription.period.end {
-        return Err(ManageError::PreviewChanged);
-    }
-    let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
-    if changed_at.is_some_and(|changed_at| at < changed_at) {
-        return Err(ManageError::PreviewChanged);
-    }
-    let Draft { mut subscription, mut book, invoice, preview } = draft(ctx, unit.as_mut(), subscription, &price, quantity, at).await?;
-    if preview.total != expected || credited.is_some_and(|credited| preview.credited != credited) {
+    let at = shown_for(unit.as_mut(), order, &subscription, now).await?;
+    let drafted = draft(ctx, unit.as_mut(), subscription, &order.price, order.quantity, at).await?;
+    let Draft { mut subscription, mut book, invoice, preview } = drafted;
+    if !order.fits(&preview) {
         return Err(ManageError::PreviewChanged);
     }
     subscription.updated_at = now;
@@ -162,10 +176,6 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
     Ok(PlanSwitch::Switched)
-}
-
-fn preview_lifetime(period: &Period) -> Duration {
-    PREVIEW_LIFETIME.min(Duration::from_secs(period.seconds() / PREVIEW_PARTS))
 }
 
 async fn draft(

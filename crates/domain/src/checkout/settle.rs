@@ -85,7 +85,13 @@ async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker) -> Result<(), Settl
     let mut next = Some((id.clone(), asker));
     while let Some((id, asker)) = next.take() {
         let Some(pursued) = load(ctx, &id).await? else { return Ok(()) };
+        // Whoever waits at a page does not queue behind what is charged while nobody waits.
+        let slot = match asker {
+            Asker::Worker => ctx.networks.slot(&pursued.method.id).await,
+            Asker::First | Asker::Page => None,
+        };
         let outcome = ask(ctx, &pursued, asker).await;
+        drop(slot);
         next = apply(ctx, pursued, outcome, asker).await?.map(|charge| (charge, Asker::First));
     }
     Ok(())
@@ -474,12 +480,12 @@ pub(super) async fn complete(
     Ok(true)
 }
 
-/// One entitlement for each app that was bought.
+/// One entitlement for each app that was bought. Whatever recurs is used for as long as it is paid, and owned by nobody.
 async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, now: Timestamp) -> Result<(), StorageError> {
     let Some(holder) = &session.payer else { return Ok(()) };
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
-    let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
+    let ids: Vec<_> = prices.iter().filter(|price| !price.is_recurring()).map(|price| price.product_id.clone()).collect();
     let products = unit.products().find_all(&ids).await?;
     for product in products {
         let Some(app) = product.app else { continue };

@@ -233,6 +233,7 @@ pub trait Intents: Send {
         error: Option<&Refusal>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
+    /// Those of something, newest first: a trial's payment of nothing is none.
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError>;
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError>;
 }
@@ -252,8 +253,9 @@ pub trait Attempts: Send {
     async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
-    /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller.
-    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
+    /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller, and
+    /// left alone by [`Attempts::claim_due`] until `check_at`.
+    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Whether any attempt of the method is open.
     async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.

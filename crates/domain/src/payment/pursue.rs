@@ -76,7 +76,7 @@ pub async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {
         AttemptKind::OffSession { card, provider_id } => {
             let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
             if !provider_id.is_empty() {
-                return rail.find(method, currency, provider_id).await;
+                return rail.find_charge(method, currency, provider_id).await;
             }
             let description = attempt.purpose.subject().to_owned();
             let ask = ChargeAsk { attempt: attempt.id.clone(), amount: attempt.amount, description, card: card.clone(), is_late };

@@ -2,7 +2,7 @@
 
 use super::{Currency, Method};
 use crate::access::Did;
-use crate::shared::{Amount, AttemptId, CustomerId, RefundId, Timestamp};
+use crate::shared::{Amount, AttemptId, CustomerId, MethodId, RefundId, Timestamp};
 use async_trait::async_trait;
 use std::time::Duration;
 
@@ -241,6 +241,14 @@ pub struct CardHolder {
     pub email: String,
 }
 
+/// Keeps how much is on its way to a network at once within a limit. Shared by everything in a process that charges while nobody
+/// waits; a customer who pays at a page does not queue here.
+#[async_trait]
+pub trait ChargeSlots: Send + Sync {
+    /// Waits for a slot of the method's network, first come, first served. It is free again when the answer is dropped.
+    async fn take(&self, method: &MethodId) -> Box<dyn Send>;
+}
+
 /// Lets the sandbox follow a customer's test clock.
 #[async_trait]
 pub trait SandboxTime: Send + Sync {
@@ -372,12 +380,16 @@ pub trait CardRail: Send + Sync {
     async fn cancel_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
 
     /// Charges a saved card at once, its owner being away. The same `ask.attempt` is charged at most once, however often it is sent:
-    /// what became of it is asked by sending it again, or by [`CardRail::find`] once its `provider_id` is known.
+    /// what became of it is asked by sending it again, or by [`CardRail::find_charge`] once its `provider_id` is known.
     ///
     /// A declined charge is [`Outcome::Refused`] with the provider's own code, and its intent is ended, so that it can never settle.
     /// Nobody is there to take a second step: a card that wants one is refused with `authentication_required`. `provider_id` is
     /// empty where no answer named an intent, `client_secret` always. Fails only when the call could not be made at all.
     async fn charge(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError>;
+
+    /// Asks what became of a charge whose intent is known. As by [`CardRail::charge`], an intent that waits for a payer is ended,
+    /// and only then is the charge refused: else nobody would ever pay it, and it would stand open for good.
+    async fn find_charge(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
 
     /// Gives money back. The same `ask.refund` moves money at most once, and answers what became of it however often it is sent.
     /// [`Outcome::Settled`] names the provider's refund and the amount that went back; more than was paid is refused.

@@ -18,6 +18,8 @@ use url::Url;
 /// A history has at least so many steps.
 pub const LEAST_STEPS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(60);
+/// Between the steps of a history that has had enough of them, and waits for its kills.
+const IDLE: Duration = Duration::from_millis(250);
 /// How often a step is tried before it is left out.
 const TRIES: u32 = 5;
 
@@ -109,6 +111,9 @@ async fn go_on(teller: Arc<Teller>, mut standing: Standing, kills: u32) {
                 tries = 0;
                 standing.step += 1;
                 println!("at {number} {}", standing.step);
+                if standing.step > LEAST_STEPS {
+                    tokio::time::sleep(IDLE).await;
+                }
             }
             Ok(false) => tokio::time::sleep(PAUSE).await,
             Err(error) => {

@@ -1,9 +1,9 @@
 //! The process that is started and killed, again and again, and where each history stands meanwhile.
 
-use super::Networks;
 use super::dice::Dice;
 use super::life::Standing;
 use super::scratch::Scratch;
+use super::{Door, Networks};
 use crate::compose::Failure;
 use crate::config::HistoryArgs;
 use souk_domain::shared::{Clock, Timestamp};
@@ -22,7 +22,9 @@ const JUMP: u64 = 36 * 3_600;
 const REPORT: Duration = Duration::from_secs(5);
 /// What passes at the end, in days: longer than doubts about a refusal, than the waiting time of a stake, than any back-off.
 const LAST_DAYS: [u64; 12] = [2, 15, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2];
-const LAST_PATIENCE: Duration = Duration::from_secs(20);
+const LAST_PATIENCE: Duration = Duration::from_secs(60);
+/// What has not changed for so long, while nothing is due, waits for a time to come.
+const STILL: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// What must come to its end, each told in a line.
@@ -32,6 +34,12 @@ const OPEN: [&str; 4] = [
     "SELECT 'clock ' || id AS told FROM test_clocks WHERE target IS NOT NULL",
     "SELECT 'subscription ' || id AS told FROM subscriptions WHERE status <> 'canceled' AND parked IS NULL",
 ];
+
+/// What is to be done at `$1`. What a process that died had in hand comes back when its leases are over.
+const DUE: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1)
+        + (SELECT count(*) FROM outbox WHERE dead_at IS NULL AND (run_at <= $1 OR claimed_until > $1))
+        + (SELECT count(*) FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND parked IS NULL)
+        + (SELECT count(*) FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL) AS n";
 
 pub struct Lives<'a> {
     scratch: &'a Scratch,
@@ -53,6 +61,7 @@ pub struct Lives<'a> {
 struct Life {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
+    door: Door,
 }
 
 impl<'a> Lives<'a> {
@@ -83,7 +92,7 @@ impl<'a> Lives<'a> {
             if self.args.wipe_queue && dice.one_in(3) {
                 self.scratch.wipe_queue();
             }
-            let mut life = self.start(self.args.at_once)?;
+            let mut life = self.start(self.args.at_once).await?;
             if dice.one_in(8) {
                 // Killed while it starts.
                 tokio::time::sleep(Duration::from_millis(dice.below(400))).await;
@@ -102,24 +111,30 @@ impl<'a> Lives<'a> {
         Ok(())
     }
 
-    /// Days pass, workers work, nobody does anything new, nobody is killed at a bad moment.
+    /// Days pass, workers work, nobody does anything new, the networks are well, nobody is killed at a bad moment.
     pub async fn until_nothing_is_open(&mut self) -> Result<(), Failure> {
         self.begun = self.histories;
         let mut left = Vec::new();
         for days in LAST_DAYS {
             self.networks.clock.jump(days * 86_400);
-            let mut life = self.start(0)?;
+            let mut life = self.start(0).await?;
+            life.door.end_bad_days().await?;
             self.opened(&mut life).await?;
-            let until = Instant::now() + LAST_PATIENCE;
+            let begun = Instant::now();
+            let mut changed = begun;
             loop {
                 self.listen(&mut life, Instant::now() + GLANCE).await?;
-                left = self.left().await?;
-                if left.is_empty() || Instant::now() > until {
+                let now_left = self.left().await?;
+                if now_left != left {
+                    (left, changed) = (now_left, Instant::now());
+                }
+                let is_still = changed.elapsed() > STILL && self.due().await? == 0;
+                if left.is_empty() || is_still || begun.elapsed() > LAST_PATIENCE {
                     break;
                 }
             }
             self.kill(life).await?;
-            eprintln!("{days} days later: {} left open", left.len());
+            eprintln!("{days} days later, after {} ms: {} left open, such as {:?}", begun.elapsed().as_millis(), left.len(), left.first());
             if left.is_empty() && days < 15 && self.stakes_are_back().await? {
                 return Ok(());
             }
@@ -128,12 +143,13 @@ impl<'a> Lives<'a> {
         Ok(())
     }
 
-    fn start(&self, at_once: usize) -> Result<Life, Failure> {
+    async fn start(&self, at_once: usize) -> Result<Life, Failure> {
+        let door = self.networks.door().await?;
         let folder = &self.scratch.common.data;
         let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("lives.log"))?;
         let stories: Vec<_> = self.standings.values().map(ToString::to_string).collect();
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("history-life").arg("--data").arg(folder).args(["--networks", &self.networks.address]);
+        command.arg("history-life").arg("--data").arg(folder).args(["--networks", &door.address]);
         let numbers = [
             ("--ahead", self.networks.clock.seconds()),
             ("--seed", self.seed),
@@ -157,7 +173,7 @@ impl<'a> Lives<'a> {
         command.env_remove("SOUK_SECRET_KEY").env_remove("SMTP_URL").env("NO_COLOR", "1");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true).spawn()?;
         let output = child.stdout.take().ok_or("the process has no output")?;
-        Ok(Life { child, lines: BufReader::new(output).lines() })
+        Ok(Life { child, lines: BufReader::new(output).lines(), door })
     }
 
     async fn opened(&mut self, life: &mut Life) -> Result<(), Failure> {
@@ -190,7 +206,7 @@ impl<'a> Lives<'a> {
         while let Ok(Some(line)) = life.lines.next_line().await {
             self.heard(&line);
         }
-        Ok(())
+        life.door.close().await
     }
 
     fn heard(&mut self, line: &str) {
@@ -239,6 +255,12 @@ impl<'a> Lives<'a> {
             }
         }
         Ok(left)
+    }
+
+    async fn due(&self) -> Result<u64, Failure> {
+        let now: Timestamp = self.networks.clock.now();
+        let row = self.networks.parts.database.read().await?.query(DUE).bind(now).one().await?;
+        Ok(row.get("n")?)
     }
 
     /// Nothing that lives by everybody's time waits any more.

@@ -18,6 +18,7 @@ use crate::compose::{Failure, Pace, Parts, compose_at};
 use crate::config::{Common, HistoryArgs};
 use crate::sandbox;
 use crate::verify::{checked, text};
+use count::Counted;
 use lives::Lives;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::{Route, Server};
@@ -27,36 +28,73 @@ use souk_adapters::system::SystemRandom;
 use souk_adapters::verify::Check;
 use souk_domain::shared::Random;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use time::Ahead;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+/// How long a network may take to answer what the dead have asked.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
+
 /// The networks, in this process.
 struct Networks {
-    address: String,
+    routes: Arc<Route>,
     parts: Parts,
     clock: Arc<Ahead>,
     stop: CancellationToken,
 }
 
+/// The networks' door during one life. It closes when the life is over, before any time passes: no call that was made before a
+/// jump is answered after it.
+struct Door {
+    address: String,
+    closing: CancellationToken,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
 impl Networks {
     async fn open(common: &Common) -> Result<Self, Failure> {
-        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await?;
-        let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).ok_or("no address")?;
-        let address = format!("http://{bound}");
-        let own = Url::parse(&address)?;
+        // Where the store itself would be reached: nobody listens, since the histories are told nothing by their networks.
+        let own = Url::parse("http://127.0.0.1:9")?;
         let clock = Arc::new(Ahead::default());
         let pace = Pace { clock: Arc::clone(&clock) as _, queue: QueueConfig::default() };
         let parts = compose_at(common, own.clone(), own.clone(), pace).await?;
-        sandbox::install_methods(&parts).await?;
+        // Before there are methods: then the processor has nobody to send its events to.
         let opened = sandbox::open(&parts, &own, true).await?;
+        sandbox::install_methods(&parts).await?;
         let stop = CancellationToken::new();
         let (processor, until) = (opened.processor, stop.clone());
         tokio::spawn(async move { processor.run(until).await });
-        let routes = Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards);
-        tokio::spawn(stop.clone().run_until_cancelled_owned(Server::new_with_acceptor(acceptor).run(routes)));
-        Ok(Self { address, parts, clock, stop })
+        let routes = Arc::new(Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards));
+        Ok(Self { routes, parts, clock, stop })
+    }
+
+    async fn door(&self) -> Result<Door, Failure> {
+        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await?;
+        let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).ok_or("no address")?;
+        let closing = CancellationToken::new();
+        let server = Server::new_with_acceptor(acceptor);
+        let until = closing.clone().cancelled_owned();
+        let serving = tokio::spawn(server.run_with_graceful_shutdown(Arc::clone(&self.routes), until, Some(LAST_ANSWERS)));
+        Ok(Door { address: format!("http://{bound}"), closing, serving })
+    }
+}
+
+impl Door {
+    /// What was ordered to go wrong and has not yet does not.
+    async fn end_bad_days(&self) -> Result<(), Failure> {
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        for network in ["arcblock", "stripe"] {
+            http.delete(format!("{}/sandbox/{network}/faults", self.address)).send().await?.error_for_status()?;
+        }
+        Ok(())
+    }
+
+    /// Returns when the last call has been answered.
+    async fn close(self) -> Result<(), Failure> {
+        self.closing.cancel();
+        Ok(self.serving.await??)
     }
 }
 
@@ -71,31 +109,49 @@ pub async fn run(common: &Common, count: u32, args: &HistoryArgs) -> Result<(), 
     lives.until_all_have_ended().await?;
     lives.until_nothing_is_open().await?;
     let (kills, steps) = (lives.kills, lives.steps);
-    let breaches = told(&networks, &lives.troubles).await?;
+    let figures = told(&networks, &lives.troubles).await?;
     networks.stop.cancel();
     println!(
-        "{} histories, {steps} steps, {kills} kills{} in {} s; seed {seed}",
-        count,
-        if args.wipe_queue { ", the queue wiped at random," } else { "" },
+        "{count} histories of {steps} steps, each killed {} times at least, by {kills} kills{}: {} invoices, {} transfers and {} card charges \
+         at the networks, {} of them doubled, {} breaches; {} s, --seed {seed}",
+        args.kills,
+        if args.wipe_queue { ", the queue wiped at random" } else { "" },
+        figures.invoices,
+        figures.transfers,
+        figures.charges,
+        figures.doubled,
+        figures.breaches,
         begun.elapsed().as_secs()
     );
     networks.parts.database.close().await;
-    if breaches > 0 {
-        return Err(format!("there are {breaches} breaches; the store is left in {}", scratch.told()).into());
+    if figures.breaches > 0 {
+        return Err(format!("there are {} breaches; the store is left in {}", figures.breaches, scratch.told()).into());
     }
     drop(networks);
     scratch.remove().await
 }
 
-/// Prints all checks; answers how many breaches there are. In a history nothing may be parked or go wrong either.
-async fn told(networks: &Networks, troubles: &[String]) -> Result<usize, Failure> {
+/// What a run comes to.
+struct Figures {
+    invoices: u64,
+    transfers: usize,
+    charges: usize,
+    /// Attempts that a network carried out more than once.
+    doubled: usize,
+    breaches: usize,
+}
+
+/// Prints all checks. In a history nothing may be parked or go wrong either.
+async fn told(networks: &Networks, troubles: &[String]) -> Result<Figures, Failure> {
     let mut parked = 0;
     let mut tell = |check: Check| {
         parked += check.notes.iter().filter(|note| note.ends_with("is parked")).count();
         println!("{}", text(&check));
     };
     let mut breaches = checked(&networks.parts.database, &mut tell).await?;
-    let counted = count::count(&networks.parts, &networks.address).await?;
+    let door = networks.door().await?;
+    let counted = count::count(&networks.parts, &door.address).await?;
+    door.close().await?;
     for check in &counted.checks {
         breaches += check.breaches.len();
         println!("{}", text(check));
@@ -103,6 +159,7 @@ async fn told(networks: &Networks, troubles: &[String]) -> Result<usize, Failure
     for trouble in troubles {
         println!("    trouble: {trouble}");
     }
-    println!("{} transfers and {} card charges at the networks", counted.transfers, counted.charges);
-    Ok(breaches + parked + troubles.len())
+    let row = networks.parts.database.read().await?.query("SELECT count(*) AS n FROM invoices").one().await?;
+    let Counted { transfers, charges, doubled, .. } = counted;
+    Ok(Figures { invoices: row.get("n")?, transfers, charges, doubled, breaches: breaches + parked + troubles.len() })
 }

@@ -54,7 +54,7 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
   };
   return (
     <Dialog
-      title={t('cancel.title', { name: subscriptionName(subscription) })}
+      title={t('cancel.title', { name: subscriptionName(subscription, { language }) })}
       closeLabel={t('action.close')}
       onClose={onClose}
       locked={cancel.isPending}

@@ -6,6 +6,7 @@ import { Failed, Notice } from '@/app/notice';
 import { dayText } from '@/lib/format';
 import styles from './invoice-list.module.css';
 import { byDay, descriptionText, emptyText, invoiceAmount, isPayable, reasonText } from './invoice-text';
+import { useNames } from './names';
 import { PayInvoice } from './pay';
 import { type InvoiceScope, invoiceFeedQuery } from './queries';
 import { InvoiceBadge } from './status';
@@ -15,6 +16,7 @@ import { useTexts } from './texts';
 export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
   const texts = useTexts();
   const { t, language } = texts;
+  const named = useNames();
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(
     invoiceFeedQuery(scope),
   );
@@ -35,7 +37,7 @@ export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
               <li key={invoice.id}>
                 <span className={styles.line}>
                   <Link to="/customer/invoice/$id" params={{ id: invoice.id }} className={styles.open}>
-                    {descriptionText(invoice, texts)}
+                    {named(descriptionText(invoice, texts))}
                   </Link>
                   <span className="money">
                     {invoice.status === 'void' ? <s>{invoiceAmount(invoice, texts)}</s> : invoiceAmount(invoice, texts)}

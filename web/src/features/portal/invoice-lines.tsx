@@ -2,6 +2,7 @@ import type { InvoiceDetail, InvoiceLine } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import styles from './invoice-page.module.css';
 import { spanText } from './invoice-text';
+import { useNames } from './names';
 import { useTexts } from './texts';
 
 interface LinesProps {
@@ -12,6 +13,7 @@ interface LinesProps {
 /** What was billed, each amount with how it came about, and the sums. */
 export function Lines({ invoice, money }: LinesProps) {
   const { t } = useTexts();
+  const named = useNames();
   const { subtotal, tax } = invoice;
   const sums: [string, string][] = [];
   if (subtotal && subtotal !== invoice.total) sums.push([t('invoice.subtotal'), money(subtotal)]);
@@ -36,7 +38,7 @@ export function Lines({ invoice, money }: LinesProps) {
           // biome-ignore lint/suspicious/noArrayIndexKey: lines of a written invoice never move.
           <tr key={place}>
             <td>
-              {line.description || line.price?.product?.name}
+              {named(line.description || line.price?.product?.name || '')}
               <Reckoning line={line} />
             </td>
             <td className="figures">{line.quantity}</td>

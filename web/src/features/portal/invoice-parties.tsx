@@ -6,12 +6,14 @@ import { countryName, dayText, momentText } from '@/lib/format';
 import type { Locale } from '@/lib/locale';
 import styles from './invoice-page.module.css';
 import { methodText, spanText } from './invoice-text';
+import { useNames } from './names';
 import { useTexts } from './texts';
 
 /** Who wrote it, for whom, when, and how it was paid. */
 export function Parties({ invoice }: { invoice: InvoiceDetail }) {
   const { t, language } = useTexts();
   const store = useStore();
+  const named = useNames();
   const { customer } = invoice;
   const name = invoice.customer_name || customer?.name || customer?.fullName;
   const address = addressLines(invoice.customer_address ?? customer?.address, language);
@@ -44,7 +46,7 @@ export function Parties({ invoice }: { invoice: InvoiceDetail }) {
           <dt>{t('invoice.subscription')}</dt>
           <dd>
             <Link to="/customer/subscription/$id" params={{ id: invoice.subscription_id }} className={styles.link}>
-              {invoice.subscription?.description || invoice.subscription_id}
+              {named(invoice.subscription?.description || invoice.subscription_id)}
             </Link>
           </dd>
         </div>

@@ -7,6 +7,7 @@ import { Pager } from '@/app/pager';
 import { dayText } from '@/lib/format';
 import styles from './invoice-list.module.css';
 import { descriptionText, emptyText, invoiceAmount, isPayable, reasonText } from './invoice-text';
+import { useNames } from './names';
 import { PayInvoice } from './pay';
 import { type InvoiceScope, invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
 import { InvoiceBadge } from './status';
@@ -103,6 +104,7 @@ interface RowProps {
 function Row({ invoice, withSubscription, withAction }: RowProps) {
   const texts = useTexts();
   const { t, language } = texts;
+  const named = useNames();
   const number = invoice.number ?? t('invoice.draft.number');
   return (
     <tr>
@@ -124,7 +126,7 @@ function Row({ invoice, withSubscription, withAction }: RowProps) {
         <td>
           {invoice.subscription_id ? (
             <Link to="/customer/subscription/$id" params={{ id: invoice.subscription_id }} className={styles.above}>
-              {invoice.subscription?.description || invoice.subscription_id}
+              {named(invoice.subscription?.description || invoice.subscription_id)}
             </Link>
           ) : null}
         </td>
@@ -132,7 +134,7 @@ function Row({ invoice, withSubscription, withAction }: RowProps) {
       <td className={styles.date}>
         <time dateTime={invoice.created_at}>{dayText(invoice.created_at, language)}</time>
       </td>
-      <td className={styles.description}>{descriptionText(invoice, texts)}</td>
+      <td className={styles.description}>{named(descriptionText(invoice, texts))}</td>
       <td>
         <InvoiceBadge status={invoice.status} />
       </td>

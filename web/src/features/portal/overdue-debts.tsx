@@ -5,6 +5,7 @@ import { Check } from '@/kit/icons';
 import { formatMoney } from '@/lib/amount';
 import styles from './dialogs.module.css';
 import { methodText } from './invoice-text';
+import { useNames } from './names';
 import { useTexts } from './texts';
 import type { OpenDebt } from './use-overdue';
 
@@ -58,6 +59,7 @@ function Row({ debt, invoices }: { debt: OpenDebt; invoices: Invoice[] }) {
 /** A card is asked for on the page of what it pays for, or given anew there. */
 function ByCard({ invoices }: { invoices: Invoice[] }) {
   const { t } = useTexts();
+  const named = useNames();
   const subscriptions = new Map(
     invoices.flatMap(({ subscription_id: id, subscription }) =>
       id ? [[id, subscription?.description || id] as const] : [],
@@ -69,7 +71,7 @@ function ByCard({ invoices }: { invoices: Invoice[] }) {
       {[...subscriptions].map(([id, name]) => (
         <p key={id}>
           <Link to="/customer/subscription/$id" params={{ id }} className={styles.link}>
-            {t('overdue.details', { name })}
+            {t('overdue.details', { name: named(name) })}
           </Link>
         </p>
       ))}

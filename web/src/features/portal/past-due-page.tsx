@@ -7,6 +7,7 @@ import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
 import { dayText } from '@/lib/format';
 import { descriptionText, invoiceAmount } from './invoice-text';
+import { useNames } from './names';
 import { OverdueDebts } from './overdue-debts';
 import { leadText } from './overdue-dialog';
 import styles from './past-due-page.module.css';
@@ -100,6 +101,7 @@ function Debts({ customerId, back }: { customerId: string; back: string | undefi
 function Row({ invoice }: { invoice: Invoice }) {
   const texts = useTexts();
   const { t, language } = texts;
+  const named = useNames();
   return (
     <li>
       <Link to="/customer/invoice/$id" params={{ id: invoice.id }} className={styles.open}>
@@ -107,7 +109,8 @@ function Row({ invoice }: { invoice: Invoice }) {
       </Link>
       <span className="money">{invoiceAmount(invoice, texts)}</span>
       <span className={styles.quiet}>
-        {invoice.subscription?.description || descriptionText(invoice, texts)} · {dayText(invoice.created_at, language)}
+        {named(invoice.subscription?.description || descriptionText(invoice, texts))} ·{' '}
+        {dayText(invoice.created_at, language)}
       </span>
     </li>
   );

@@ -7,8 +7,10 @@ import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { momentText } from '@/lib/format';
 import { methodText } from './invoice-text';
+import { useNames } from './names';
 import styles from './payments.module.css';
 import { paymentsQuery } from './queries';
+import { refusalText } from './refusal-text';
 import { PaymentBadge } from './status';
 import { useTexts } from './texts';
 
@@ -38,7 +40,9 @@ export function Payments() {
 }
 
 function Payment({ payment }: { payment: PaymentIntent }) {
-  const { t, language } = useTexts();
+  const texts = useTexts();
+  const { t, language } = texts;
+  const named = useNames();
   const {
     amount,
     amount_received: received,
@@ -51,7 +55,7 @@ function Payment({ payment }: { payment: PaymentIntent }) {
   return (
     <li className={styles.payment}>
       <span className={`${styles.amount} money`}>{formatMoney(paid, currency, language)}</span>
-      <span className={styles.what}>{payment.description || payment.id}</span>
+      <span className={styles.what}>{named(payment.description || payment.id)}</span>
       <PaymentBadge status={payment.status} />
       <span className={styles.when}>
         <time dateTime={payment.created_at}>{momentText(payment.created_at, language)}</time>
@@ -65,8 +69,10 @@ function Payment({ payment }: { payment: PaymentIntent }) {
             </a>
           </>
         ) : null}
-        {failure?.message && payment.status !== 'succeeded' ? (
-          <span className={styles.failure}>{t('portal.payment.failed', { message: failure.message })}</span>
+        {failure && payment.status !== 'succeeded' ? (
+          <span className={styles.failure}>
+            {t('portal.payment.failed', { message: refusalText(failure.code, method?.type === 'stripe', texts) })}
+          </span>
         ) : null}
       </span>
     </li>

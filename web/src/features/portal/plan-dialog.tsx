@@ -11,7 +11,7 @@ import { RadioCards } from '@/kit/radio-cards';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { PlanPreviewLines } from './plan-preview';
-import { planText, priceText } from './price-text';
+import { planText, priceText, productName } from './price-text';
 import { planPreviewQuery, plansQuery } from './queries';
 import { useTexts } from './texts';
 
@@ -91,7 +91,7 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
           legend={t('plan.choose')}
           cards={plans.map((each) => ({
             value: each.id,
-            title: each.product?.name ?? each.id,
+            title: productName(each, texts),
             detail: priceText(each, subscription.paymentCurrency, texts),
           }))}
           value={plan?.id ?? ''}
@@ -180,7 +180,8 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
   return (
     <div className={styles.form}>
       <p>
-        {plan.product?.name}: <strong className="money">{priceText(plan, subscription.paymentCurrency, texts)}</strong>
+        {productName(plan, texts)}:{' '}
+        <strong className="money">{priceText(plan, subscription.paymentCurrency, texts)}</strong>
       </p>
       {error ? <Failure title={t('plan.notPreviewed')} text={errorText(error)} /> : null}
       {changed ? (

@@ -2,6 +2,7 @@ import type { PaymentCurrency, PlanPreview, ProrationLine } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { dayText, momentText } from '@/lib/format';
 import styles from './dialogs.module.css';
+import { useNames } from './names';
 import { type Texts, useTexts } from './texts';
 
 interface PlanPreviewProps {
@@ -15,6 +16,7 @@ interface PlanPreviewProps {
 export function PlanPreviewLines({ preview, currency, busy }: PlanPreviewProps) {
   const texts = useTexts();
   const { t, language } = texts;
+  const named = useNames();
   const money = (amount: string) => formatMoney(amount, currency, language);
   const date = (at: number) => dayText(at * 1000, language);
   return (
@@ -24,7 +26,7 @@ export function PlanPreviewLines({ preview, currency, busy }: PlanPreviewProps) 
         {preview.lines.map((line, place) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines of one preview never move.
           <li key={place}>
-            <span>{line.description}</span>
+            <span>{named(line.description)}</span>
             <span className="money">{signed(line, money)}</span>
             <span className={styles.quiet}>{formulaText(line, texts)}</span>
           </li>

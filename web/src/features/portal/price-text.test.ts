@@ -54,8 +54,16 @@ describe('a subscription', () => {
   });
 
   it('is called by its description, else by its products, else by its id', () => {
-    expect(subscriptionName({ id: 'sub_1', description: 'Team plan', items })).toBe('Team plan');
-    expect(subscriptionName({ id: 'sub_1', description: null, items })).toBe('Chorus, Seat');
-    expect(subscriptionName({ id: 'sub_1', description: null, items: [] })).toBe('sub_1');
+    expect(subscriptionName({ id: 'sub_1', description: 'Team plan', items }, texts.en)).toBe('Team plan');
+    expect(subscriptionName({ id: 'sub_1', description: null, items }, texts.en)).toBe('Chorus, Seat');
+    expect(subscriptionName({ id: 'sub_1', description: null, items: [] }, texts.en)).toBe('sub_1');
+  });
+
+  it('is called in Chinese as its products are, unless it has a description of its own', () => {
+    const sold = { name: 'Chorus', metadata: { name_zh: '合唱' } };
+    const own = [{ id: 'si_1', price_id: 'price_1', quantity: 1, price: price({ product: sold }) }];
+    expect(subscriptionName({ id: 'sub_1', description: 'Chorus', items: own }, texts.zh)).toBe('合唱');
+    expect(subscriptionName({ id: 'sub_1', description: 'Chorus', items: own }, texts.en)).toBe('Chorus');
+    expect(subscriptionName({ id: 'sub_1', description: 'Team plan', items: own }, texts.zh)).toBe('Team plan');
   });
 });

@@ -40,8 +40,16 @@ export function planText({ items, paymentCurrency }: Pick<Subscription, 'items' 
   return items.map(({ price, quantity }) => priceText(price, paymentCurrency, texts, quantity)).join(' + ');
 }
 
-/** What a subscription is called: its own description, else its products. */
-export function subscriptionName({ description, items, id }: Pick<Subscription, 'description' | 'items' | 'id'>) {
-  const products = items.map(({ price }) => price.product?.name).filter(Boolean);
-  return description || products.join(', ') || id;
+/** What a product is called; sellers who speak Chinese have given it a name there too. */
+export const productName = ({ product, id }: Price, { language }: Pick<Texts, 'language'>): string =>
+  (language === 'zh' && product?.metadata?.name_zh) || product?.name || id;
+
+/** What a subscription is called: its own description, else its products. A description that is their names is one of those. */
+export function subscriptionName(
+  { description, items, id }: Pick<Subscription, 'description' | 'items' | 'id'>,
+  texts: Pick<Texts, 'language'>,
+): string {
+  const names = items.map(({ price }) => price.product?.name).filter(Boolean);
+  const own = description && description !== names.join(', ') ? description : '';
+  return own || items.map(({ price }) => productName(price, texts)).join(', ') || id;
 }

@@ -39,7 +39,7 @@ export function ResumeDialog({ subscription, onClose, onDone }: DialogProps) {
   const date = dayText((info?.subscription.current_period_end ?? subscription.current_period_end) * 1000, language);
   return (
     <Dialog
-      title={t('resume.title', { name: subscriptionName(subscription) })}
+      title={t('resume.title', { name: subscriptionName(subscription, { language }) })}
       closeLabel={t('action.close')}
       onClose={onClose}
       locked={resume.isPending || staking}

@@ -4,7 +4,7 @@ import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { dayText } from '@/lib/format';
 import { methodText } from './invoice-text';
-import { priceText } from './price-text';
+import { priceText, productName } from './price-text';
 import styles from './subscription-facts.module.css';
 import { type Texts, useTexts } from './texts';
 
@@ -21,7 +21,7 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
         {subscription.items.map(({ id, price, quantity }) => (
           <span key={id} className={styles.item}>
             <span>
-              {price.product?.name ?? price.id}
+              {productName(price, texts)}
               {quantity > 1 ? <span className={styles.quiet}> × {quantity}</span> : null}
             </span>
             <span className="money">{priceText(price, currency, texts, quantity)}</span>

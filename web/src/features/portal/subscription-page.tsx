@@ -39,10 +39,11 @@ interface SubscriptionPageProps {
 }
 
 export function SubscriptionPage({ id, page, pageSize }: SubscriptionPageProps) {
-  const { t } = useTexts();
+  const texts = useTexts();
+  const { t } = texts;
   const { data, error, refetch } = useQuery(subscriptionQuery(id));
   const refused = error instanceof ApiError && (error.status === 404 || error.status === 403);
-  usePageTitle(data ? subscriptionName(data) : t('subscription.title'));
+  usePageTitle(data ? subscriptionName(data, texts) : t('subscription.title'));
   return (
     <div className={styles.page}>
       <Link to="/customer" className={styles.back}>
@@ -77,7 +78,7 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
     <>
       <header className={styles.head}>
         <div>
-          <h1>{subscriptionName(subscription)}</h1>
+          <h1>{subscriptionName(subscription, texts)}</h1>
           <p className={`${styles.plan} money`}>{planText(subscription, texts)}</p>
           <p className={styles.next}>{nextText(subscription, texts)}</p>
         </div>

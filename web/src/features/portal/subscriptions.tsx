@@ -49,7 +49,7 @@ function Card({ subscription }: { subscription: Subscription }) {
     <li className={styles.card}>
       <h3>
         <Link to="/customer/subscription/$id" params={{ id: subscription.id }} className={styles.open}>
-          {subscriptionName(subscription)}
+          {subscriptionName(subscription, texts)}
         </Link>
       </h3>
       <SubscriptionBadge subscription={subscription} />

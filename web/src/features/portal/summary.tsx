@@ -49,7 +49,7 @@ export function Summary() {
             key={each.id}
             tone="warn"
             title={t('summary.trialEnds', {
-              name: subscriptionName(each),
+              name: subscriptionName(each, texts),
               date: dayText((each.trial_end ?? 0) * 1000, language),
             })}
           >

@@ -4,8 +4,8 @@ import { SelectField } from '@/kit/field';
 import { formatMoney } from '@/lib/amount';
 import { locale } from '@/lib/locale';
 import { short } from './accounts';
-import { askFaucet } from './ledger';
-import { t } from './text';
+import { askFaucet, chainId, sendTransaction } from './ledger';
+import { type Key, t } from './text';
 import type { Accounts, Keys, useBalance } from './use-wallet';
 import type { Account, KeyKind } from './wire';
 
@@ -43,7 +43,7 @@ export function AccountPanel({ keys, accounts, account, balance }: AccountPanelP
           <Balance tokens={balance.tokens} />
         </dd>
       </dl>
-      <Faucet address={account.address} onFilled={balance.refresh} />
+      <Faucet keys={keys} account={account} balance={balance} />
       {adding ? (
         <NewAccount keys={keys} accounts={accounts} onDone={() => setAdding(false)} />
       ) : (
@@ -62,29 +62,60 @@ function Balance({ tokens }: { tokens: AccountPanelProps['balance']['tokens'] })
   return <>{tokens.map((token) => formatMoney(token.value, token, locale())).join(' + ')}</>;
 }
 
-function Faucet({ address, onFilled }: { address: string; onFilled: () => void }) {
+interface FaucetProps {
+  keys: Keys | null;
+  account: Account;
+  balance: ReturnType<typeof useBalance>;
+}
+
+/** Fills the account, or empties it into where its tokens came from. */
+function Faucet({ keys, account, balance }: FaucetProps) {
   const [busy, setBusy] = useState(false);
   const [message, setMessage] = useState('');
-  const fill = async () => {
+  const move = async (moving: () => Promise<void>, done: Key, failed: Key) => {
     setBusy(true);
     setMessage('');
     try {
-      await askFaucet(address);
-      setMessage(t('faucetDone'));
-      onFilled();
+      await moving();
+      setMessage(t(done));
+      balance.refresh();
     } catch (error) {
-      setMessage(t('faucetFailed', { message: error instanceof Error ? error.message : String(error) }));
+      setMessage(t(failed, { message: error instanceof Error ? error.message : String(error) }));
     }
     setBusy(false);
   };
+  const held = Array.isArray(balance.tokens) ? balance.tokens : [];
+  const giveBack = async () => {
+    if (!keys) return;
+    const chain = await chainId();
+    for (const { address, value } of held) {
+      await sendTransaction(await keys.transfer(account, address, { address, value }, chain));
+    }
+  };
   return (
     <div>
-      <Button wide busy={busy} onClick={fill}>
+      <Button wide busy={busy} onClick={() => move(() => askFaucet(account.address), 'faucetDone', 'faucetFailed')}>
         {busy ? t('faucetBusy') : t('faucet')}
       </Button>
       <p className="k-hint wallet-said" role="status">
         {message}
       </p>
+      {held.length > 0 && (
+        <>
+          <Button
+            look="quiet"
+            wide
+            disabled={busy || !keys}
+            aria-describedby="give-back"
+            onClick={() => move(giveBack, 'gaveBack', 'giveBackFailed')}
+          >
+            {t('giveBack')}
+          </Button>
+          <p id="give-back" className="k-hint">
+            {t('giveBackHint')}
+          </p>
+        </>
+      )}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { decode, verify } from '@arcblock/jwt';
 import Client from '@ocap/client/legacy';
 import { fromBase58, toBase58 } from '@ocap/util';
 import { fromRandom, fromSecretKey, type WalletObject } from '@ocap/wallet';
-import { type Intention, intentionOf, methodName, type RawData } from './transaction';
+import { type Intention, intentionOf, methodName, type RawData, type TokenAmount } from './transaction';
 import type { Account, Claim, Envelope, KeyKind, Permission, Profile } from './wire';
 
 /**
@@ -120,13 +120,24 @@ export async function revocation(account: Account, permission: Permission, chain
   const nonce = Date.now() * 1000;
   const tx = { from: account.address, pk: wallet.publicKey, nonce, chainId, itx: { address, to, typeUrls } };
   const client = encoder({ ...NOTHING, chainId, itx: { typeUrl: 'fg:t:revoke_delegate', value: '' } });
-  const signed = await client.signRevokeDelegateTx?.({ tx, wallet, encoding: 'base58' });
-  return Buffer.from(fromBase58(signed ?? ''))
+  return base64url(await client.signRevokeDelegateTx?.({ tx, wallet, encoding: 'base58' }));
+}
+
+/** The transaction that sends tokens of one kind to another account, in base64url. */
+export async function transfer(account: Account, to: string, token: TokenAmount, chainId: string): Promise<string> {
+  const wallet = walletOf(account);
+  const itx = { to, tokens: [token], assets: [] };
+  const tx = { from: account.address, pk: wallet.publicKey, nonce: Date.now() * 1000, chainId, itx };
+  const client = encoder({ ...NOTHING, chainId, itx: { typeUrl: 'fg:t:transfer_v2', value: '' } });
+  return base64url(await client.signTransferV2Tx?.({ tx, wallet, encoding: 'base58' }));
+}
+
+const base64url = (signed: string | undefined) =>
+  Buffer.from(fromBase58(signed ?? ''))
     .toString('base64')
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '');
-}
 
 async function signature(account: Account, claim: Claim): Promise<string> {
   const wallet = walletOf(account);

@@ -10,7 +10,7 @@ import { accept, ask, decline, type Reply } from './request';
 import { t } from './text';
 import { type Accounts, type Keys, useBalance } from './use-wallet';
 import type { Account, Claim, Envelope } from './wire';
-import { useAmounts } from './words';
+import { UNREAD, useAmounts } from './words';
 
 /** Time to read "Done" before a window that a store opened closes itself. */
 const CLOSE_MS = 1200;
@@ -154,6 +154,8 @@ function Asked({ keys, step, account, accounts, appName, onAnswer }: AskedProps)
   const items = step.claims.flatMap((claim) => (claim.type === 'profile' ? (claim.items ?? []) : []));
   const errors = profileErrors(account.profile, items);
   const refused = demands.some(({ demand }) => demand.refusal);
+  // Nobody agrees to an amount before it can be read.
+  const reading = needed.length > 0 && (balance.tokens === null || amount.includes(UNREAD));
   const enough = covers(balance.tokens, needed);
   const signIn = step.claims.every((claim) => claim.type === 'authPrincipal' || claim.type === 'profile');
 
@@ -192,7 +194,7 @@ function Asked({ keys, step, account, accounts, appName, onAnswer }: AskedProps)
         {!enough && <Alert tone="warn">{t('balanceLow')}</Alert>}
         <div className="wallet-answers">
           <Button onClick={() => onAnswer(false)}>{t('decline')}</Button>
-          <Button look="primary" disabled={refused || !enough} onClick={onAccept}>
+          <Button look="primary" busy={reading} disabled={refused || !enough} onClick={onAccept}>
             {label}
           </Button>
         </div>

@@ -5,22 +5,26 @@ import { short } from './accounts';
 import { tokenState } from './ledger';
 import type { TokenAmount } from './transaction';
 
-/** Amounts in the words of their token; the token's own address while its name is being read. */
+/** Stands for an amount whose token is not known yet. */
+export const UNREAD = '…';
+
+/** Amounts in the words of their token; where nobody knows how it is called, with its address. */
 export function useAmounts(tokens: TokenAmount[], joint = ' + '): string {
-  const [units, setUnits] = useState<Record<string, { symbol: string; decimal: number }>>({});
+  const [units, setUnits] = useState<Record<string, { symbol: string; decimal: number } | 'unknown'>>({});
   const wanted = tokens.map((token) => token.address).join(',');
   useEffect(() => {
     for (const address of wanted.split(',').filter(Boolean)) {
       tokenState(address).then(
         (unit) => setUnits((all) => ({ ...all, [address]: unit })),
-        () => undefined,
+        () => setUnits((all) => ({ ...all, [address]: 'unknown' })),
       );
     }
   }, [wanted]);
   return tokens
     .map(({ address, value }) => {
       const unit = units[address];
-      return unit ? formatMoney(value, unit, locale()) : `${value} × ${short(address)}`;
+      if (!unit) return UNREAD;
+      return unit === 'unknown' ? `${value} × ${short(address)}` : formatMoney(value, unit, locale());
     })
     .join(joint);
 }

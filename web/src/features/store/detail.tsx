@@ -12,6 +12,7 @@ import { Acquire } from './acquire';
 import { AppIcon } from './app-icon';
 import styles from './detail.module.css';
 import { Facts } from './facts';
+import { Plans } from './plans';
 import { appQuery } from './queries';
 import { Screenshots } from './screenshots';
 import { Versions } from './versions';
@@ -68,6 +69,7 @@ function App({ app }: { app: AppDetail }) {
       </div>
       <FactsStrip app={app} />
       <OlderVersion app={app} />
+      <Plans plans={app.plans} />
       <Screenshots shots={app.screenshots} />
       <div className={styles.columns}>
         <div className={styles.left}>

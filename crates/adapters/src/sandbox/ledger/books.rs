@@ -373,7 +373,12 @@ async fn change_balance(tx: &mut SandboxTx, address: &str, change: Change) -> Re
     if change == Change::default() {
         return Ok(());
     }
-    let before = balance_of(tx, address).await?;
+    // Taken before it is read: the store's own account is changed by all who pay, and would be lost to somebody else each time.
+    let lock = tx.either(
+        "SELECT balance FROM ledger_accounts WHERE address = $1",
+        "SELECT balance FROM ledger_accounts WHERE address = $1 FOR UPDATE",
+    );
+    let before: u128 = tx.rows(lock, &[address.into()]).await?.first().map_or(Ok(0), |row| row.number(0))?;
     let after = before.checked_sub(change.debit).and_then(|rest| rest.checked_add(change.credit)).ok_or_else(short)?;
     let changed = tx
         .execute(

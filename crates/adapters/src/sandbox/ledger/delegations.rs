@@ -175,7 +175,12 @@ fn cap(text: &str) -> Result<u128, Refusal> {
 }
 
 async fn load(tx: &mut SandboxTx, address: &str) -> Result<Option<Kept>, SandboxDbError> {
-    let rows = tx.rows("SELECT sender, state FROM ledger_delegations WHERE address = $1", &[address.into()]).await?;
+    // Taken before it is read: it is read to be changed, and each charge of the payer changes it.
+    let lock = tx.either(
+        "SELECT sender, state FROM ledger_delegations WHERE address = $1",
+        "SELECT sender, state FROM ledger_delegations WHERE address = $1 FOR UPDATE",
+    );
+    let rows = tx.rows(lock, &[address.into()]).await?;
     rows.first().map(read).transpose()
 }
 

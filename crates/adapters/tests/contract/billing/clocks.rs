@@ -75,6 +75,11 @@ on_both! {
         assert_eq!((ended.status, ended.ended_at), (SubscriptionStatus::Canceled, Some(billing.start.plus(DAY * 16))));
         let invoice = &billing.invoices().await[0];
         assert_eq!((invoice.status, invoice.refusals), (InvoiceStatus::Uncollectible, 7));
+        let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands");
+        let told: Vec<_> = found.story.iter().map(|event| event.what.as_str()).collect();
+        assert_eq!(told[..4], ["renewed", "payment_refused", "retried", "payment_refused"]);
+        assert_eq!((told.iter().filter(|what| **what == "payment_refused").count(), told.last()), (7, Some(&"canceled")));
+        assert!(found.story.iter().all(|event| event.what != "payment_refused" || event.subject == invoice.id.as_str()));
     }
 
     async fn a_clock_goes_forward_by_two_years_at_most_and_once_at_a_time(db: &TestDatabase) {

@@ -7,4 +7,5 @@ mod debts;
 mod endings;
 mod plans;
 mod renewals;
+mod slots;
 mod stakes;

@@ -219,6 +219,29 @@ on_both! {
         assert_eq!(refused_with(&bench.charge("att_2", 900, &card).await.outcome), "insufficient_funds");
     }
 
+    async fn a_declined_charge_that_was_not_ended_is_ended_when_it_is_found(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let card = bench.saved("att_1", DECLINES_LATER).await;
+        // Whoever charged was gone before the cancellation left.
+        let form = [
+            ("amount", "900"),
+            ("currency", "usd"),
+            ("payment_method_types[]", "card"),
+            ("customer", card.customer.as_str()),
+            ("payment_method", card.card.as_str()),
+            ("confirm", "true"),
+            ("off_session", "true"),
+        ];
+        let declined = bench.server(Verb::POST, "/v1/payment_intents", &form).await.body;
+        let intent = declined["error"]["payment_intent"]["id"].as_str().expect("an intent").to_owned();
+        assert_eq!(status_of(&bench, &intent).await, "requires_payment_method");
+        let found = bench.rail.find_charge(&bench.method, &bench.currency, &intent).await;
+        assert_eq!(refused_with(&found), "insufficient_funds");
+        assert_eq!(status_of(&bench, &intent).await, "canceled");
+        let again = bench.rail.find_charge(&bench.method, &bench.currency, &intent).await;
+        assert!(matches!(again, Outcome::Refused(_)), "{again:?}");
+    }
+
     async fn a_card_that_saves_fine_may_decline_each_charge(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", DECLINES_LATER).await;

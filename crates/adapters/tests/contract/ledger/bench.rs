@@ -52,7 +52,7 @@ pub struct Bench {
     _stop: DropGuard,
 }
 
-async fn sandbox_db(db: &TestDatabase) -> SandboxDb {
+pub async fn sandbox_db(db: &TestDatabase) -> SandboxDb {
     match db.address().strip_prefix("sqlite://") {
         Some(path) => SandboxDb::open_sqlite(&Path::new(path).with_file_name("sandbox.db")).await,
         None => SandboxDb::open_postgres(db.address()).await,

@@ -3,6 +3,7 @@ use super::model::{
     AppDetailModel, AppExtras, AppListModel, AppModel, AppPriceModel, CategoryListModel, CategoryModel, EntitlementListModel,
     EntitlementModel, ScreenshotModel, ShelvesModel, VersionModel,
 };
+use super::plans::plans_of;
 use crate::auth::{Call, Caller, Guest, SignedIn};
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
@@ -99,9 +100,11 @@ impl AppsApi {
         let mut model = model.pop().ok_or_else(Problem::not_found)?;
         model.version.clone_from(&shown.version);
         model.size = shown.size;
+        let plans = plans_of(unit.as_mut(), call.mode, &found.did).await?;
         let screenshots = found.screenshots.iter().enumerate().map(|(index, shot)| ScreenshotModel::new(&found, index, shot));
         Ok(Json(AppDetailModel {
             app: model,
+            plans,
             readme: TextModel::from(&shown.readme),
             screenshots: screenshots.collect(),
             versions: versions.iter().map(VersionModel::from).collect(),

@@ -3,5 +3,6 @@
 mod api;
 mod download;
 mod model;
+mod plans;
 
 pub use api::{AppsApi, CategoriesApi, EntitlementsApi};

@@ -1,6 +1,9 @@
 use crate::routes::checkout_sessions::TextModel;
+use crate::routes::prices::RecurringModel;
 use poem_openapi::Object;
+use souk_domain::checkout::PaymentLink;
 use souk_domain::payment::{Currency, Method};
+use souk_domain::pricing::{Product, Recurring};
 use souk_domain::shared::Amount;
 use souk_domain::store::{App, AppVersion, Category, Screenshot};
 
@@ -195,11 +198,46 @@ impl From<&AppVersion> for VersionModel {
     }
 }
 
+/// What can be subscribed to with an app, and where.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppPlan", skip_serializing_if_is_none)]
+pub struct AppPlanModel {
+    pub payment_link_id: String,
+    pub name: TextModel,
+    pub description: TextModel,
+    /// 0: none.
+    pub trial_days: u32,
+    /// What one of it is called.
+    pub unit_label: Option<String>,
+    pub recurring: RecurringModel,
+    /// Of one unit, in each currency.
+    pub prices: Vec<AppPriceModel>,
+}
+
+impl AppPlanModel {
+    #[must_use]
+    pub fn new(link: &PaymentLink, product: &Product, recurring: Recurring, prices: Vec<AppPriceModel>) -> Self {
+        let text =
+            |en: &str, zh: &str| TextModel { en: en.to_owned(), zh: product.metadata.get(zh).map_or_else(|| en.to_owned(), Clone::clone) };
+        Self {
+            payment_link_id: link.id.to_string(),
+            name: text(&product.name, "name_zh"),
+            description: text(&product.description, "description_zh"),
+            trial_days: link.terms.trial.days,
+            unit_label: product.unit_label.clone(),
+            recurring: RecurringModel::from(recurring),
+            prices,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "AppDetail")]
 pub struct AppDetailModel {
     #[oai(flatten)]
     pub app: AppModel,
+    /// What can be subscribed to with it.
+    pub plans: Vec<AppPlanModel>,
     pub readme: TextModel,
     pub screenshots: Vec<ScreenshotModel>,
     pub versions: Vec<VersionModel>,

@@ -4,11 +4,11 @@
 use super::claims;
 use crate::auth::{Caller, Opener, resources};
 use crate::problem::Problem;
+use crate::routes::customers::named_customer;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
 use souk_domain::billing::{self, AskedCollection, Debt, ManageError, PlanOrder, StakeFor};
-use souk_domain::customer::Customer;
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
@@ -43,12 +43,7 @@ pub async fn open(
             (subscription.customer_id, vec![id.clone()])
         }
         (ConnectAction::CollectBatch, None, Some(named)) => {
-            let customer: Option<Customer> = match (CustomerId::parse(named), app.envelopes.parse_did(named)) {
-                (Ok(id), _) => unit.customers().find(&id).await?,
-                (Err(_), Some(did)) => unit.customers().find_by_did(mode, &did).await?,
-                (Err(_), None) => None,
-            };
-            let id = customer.ok_or_else(Problem::not_found)?.id;
+            let id = named_customer(app, unit.as_mut(), mode, named).await?.ok_or_else(Problem::not_found)?.id;
             params.insert("customerId".to_owned(), id.to_string());
             (id, Vec::new())
         }

@@ -1,3 +1,4 @@
+use super::named_customer;
 use crate::auth::{Call, Caller, Reader, SignedIn, resources};
 use crate::problem::Problem;
 use crate::routes::payments::{AddressModel, CustomerModel};
@@ -10,7 +11,7 @@ use poem_openapi::{Object, OpenApi};
 use souk_domain::access::User;
 use souk_domain::billing::overdue_of;
 use souk_domain::customer::{self, ContactForm};
-use souk_domain::shared::{CustomerId, Mode};
+use souk_domain::shared::Mode;
 use std::sync::Arc;
 
 /// What a person may change about themselves. An absent field stays.
@@ -68,11 +69,7 @@ impl CustomersApi {
         id: Path<String>,
     ) -> Result<Json<OverdueModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let customer = match (CustomerId::parse(&id), app.envelopes.parse_did(&id)) {
-            (Ok(id), _) => unit.customers().find(&id).await?,
-            (Err(_), Some(did)) => unit.customers().find_by_did(reader.mode(), &did).await?,
-            (Err(_), None) => None,
-        };
+        let customer = named_customer(&app, unit.as_mut(), reader.mode(), &id).await?;
         let customer = customer.filter(|customer| reader.may_read(&customer.did, customer.mode)).ok_or_else(Problem::not_found)?;
         let overdue = overdue_of(unit.as_mut(), &customer.id, None).await?;
         Ok(Json(overdue_model(&overdue, None, &app.site)))

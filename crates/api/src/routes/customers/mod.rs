@@ -3,3 +3,17 @@
 mod api;
 
 pub use api::CustomersApi;
+
+use crate::state::App;
+use souk_domain::customer::Customer;
+use souk_domain::shared::{CustomerId, Mode, StorageError};
+use souk_domain::storage::UnitOfWork;
+
+/// A customer by what people name them by: an id, or the DID that they have in this mode.
+pub async fn named_customer(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, named: &str) -> Result<Option<Customer>, StorageError> {
+    match (CustomerId::parse(named), app.envelopes.parse_did(named)) {
+        (Ok(id), _) => unit.customers().find(&id).await,
+        (Err(_), Some(did)) => unit.customers().find_by_did(mode, &did).await,
+        (Err(_), None) => Ok(None),
+    }
+}

@@ -2,6 +2,7 @@ use super::api::own;
 use super::model::InvoiceModel;
 use crate::auth::{Opener, Writes, resources};
 use crate::problem::Problem;
+use crate::routes::customers::named_customer;
 use crate::routes::payments::CustomerModel;
 use crate::state::App;
 use poem::web::Data;
@@ -9,9 +10,8 @@ use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::billing::{self, OVERDUE_MAX, expand_invoice, overdue_of};
-use souk_domain::customer::Customer;
 use souk_domain::payment::MethodSettings;
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, SubscriptionId};
+use souk_domain::shared::{CurrencyId, InvoiceId, SubscriptionId};
 use std::sync::Arc;
 
 /// Which unpaid invoices are paid by card: these, or all of a subscription or of a customer in the currency.
@@ -92,29 +92,20 @@ async fn owed(app: &App, opener: &Opener<resources::Invoices>, debt: &CardDebtMo
     }
     let mut unit = app.ctx.store.read().await?;
     let subscription = debt.subscription_id.as_deref().map(SubscriptionId::parse).transpose()?;
-    let (customer, mode): (Option<Customer>, _) = match (&subscription, debt.customer_id.as_deref()) {
+    let customer = match (&subscription, debt.customer_id.as_deref()) {
         (Some(id), _) => {
             let found = unit.subscriptions().find(id).await?.ok_or_else(Problem::not_found)?;
-            (unit.customers().find(&found.customer_id).await?, found.mode)
+            unit.customers().find(&found.customer_id).await?
         }
         (None, Some(named)) => {
-            let found = match (CustomerId::parse(named), app.envelopes.parse_did(named)) {
-                (Ok(id), _) => unit.customers().find(&id).await?,
-                (Err(_), Some(did)) => {
-                    let currency = unit.methods().find_currency(&CurrencyId::parse(&debt.currency_id)?).await?;
-                    let mode = currency.ok_or_else(Problem::not_found)?.mode;
-                    unit.customers().find_by_did(mode, &did).await?
-                }
-                (Err(_), None) => None,
-            };
-            let mode = found.as_ref().map(|customer| customer.mode).ok_or_else(Problem::not_found)?;
-            (found, mode)
+            let currency = unit.methods().find_currency(&CurrencyId::parse(&debt.currency_id)?).await?.ok_or_else(Problem::not_found)?;
+            named_customer(app, unit.as_mut(), currency.mode, named).await?
         }
         (None, None) => return Err(Problem::bad(NO_DEBTOR)),
     };
     let customer = customer.ok_or_else(Problem::not_found)?;
     let links: Vec<_> = subscription.iter().map(SubscriptionId::as_str).collect();
-    if !opener.may_open(&links, &customer.did, mode) {
+    if !opener.may_open(&links, &customer.did, customer.mode) {
         return Err(Problem::not_found());
     }
     let overdue = overdue_of(unit.as_mut(), &customer.id, subscription.as_ref()).await?;

@@ -1,6 +1,7 @@
 use super::model::{OverdueModel, SubscriptionListModel, SubscriptionModel, overdue_model};
 use crate::auth::{Actor, Opener, Reader, Writes, resources};
 use crate::problem::Problem;
+use crate::routes::customers::named_customer;
 use crate::routes::input::{metadata_filter, page, read_metadata, words};
 use crate::state::App;
 use poem::Request;
@@ -137,20 +138,11 @@ async fn whose(app: &App, reader: &Reader<resources::Subscriptions>, named: Opti
         (_, Some("all") | None) if reader.is_store() && (named.is_some() || matches!(reader, Reader::Key(..))) => Ok(Some(Whose(None))),
         (Reader::Key(..), None) => Ok(Some(Whose(None))),
         (Reader::Person(caller, _), None) => Ok(unit.customers().find_by_did(mode, &caller.user.did).await?.map(|own| Whose(Some(own.id)))),
-        (reader, Some(named)) => {
-            let customer = match CustomerId::parse(named) {
-                Ok(id) => unit.customers().find(&id).await?,
-                Err(_) => match app.envelopes.parse_did(named) {
-                    Some(did) => unit.customers().find_by_did(mode, &did).await?,
-                    None => None,
-                },
-            };
-            match customer {
-                Some(customer) if reader.may_read(&customer.did, customer.mode) => Ok(Some(Whose(Some(customer.id)))),
-                Some(_) => Err(Problem::forbidden()),
-                None => Ok(None),
-            }
-        }
+        (reader, Some(named)) => match named_customer(app, unit.as_mut(), mode, named).await? {
+            Some(customer) if reader.may_read(&customer.did, customer.mode) => Ok(Some(Whose(Some(customer.id)))),
+            Some(_) => Err(Problem::forbidden()),
+            None => Ok(None),
+        },
     }
 }
 

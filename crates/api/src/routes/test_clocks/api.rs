@@ -1,18 +1,21 @@
 use crate::auth::{Reads, Writes, resources};
 use crate::problem::Problem;
+use crate::routes::customers::named_customer;
 use crate::state::App;
+use poem::http::StatusCode;
 use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::billing::{self, Step, TestClock};
 use souk_domain::customer::Customer;
-use souk_domain::shared::{ClockId, CustomerId, MAX_PAGE_SIZE, Mode, Timestamp};
+use souk_domain::shared::{ClockId, MAX_PAGE_SIZE, Mode, Timestamp};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "TestClockInput")]
 pub struct ClockInputModel {
+    /// A customer's id or DID.
     pub customer_id: String,
     pub name: String,
 }
@@ -102,8 +105,9 @@ impl TestClocksApi {
         writes: Writes<resources::TestClocks>,
         input: Json<ClockInputModel>,
     ) -> Result<Json<ClockModel>, Problem> {
-        let customer = CustomerId::parse(&input.customer_id)?;
-        let clock = billing::create_clock(&app.ctx, writes.mode, &customer, &input.name).await?;
+        let found = named_customer(&app, app.ctx.store.read().await?.as_mut(), writes.mode, input.customer_id.trim()).await?;
+        let customer = found.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, "There is no such customer in test mode"))?;
+        let clock = billing::create_clock(&app.ctx, writes.mode, &customer.id, &input.name).await?;
         shown(&app, &clock).await
     }
 

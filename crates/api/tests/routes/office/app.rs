@@ -317,6 +317,10 @@ impl CardRail for Network {
         Err(nothing_moves())
     }
 
+    async fn find_charge(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
+        Outcome::Absent
+    }
+
     async fn refund(&self, _: &Method, _: &Currency, _: &CardRefundAsk) -> Outcome {
         Outcome::Absent
     }

@@ -9,7 +9,10 @@ async fn a_clock_lives_through_what_would_have_happened() {
     let order = json!({ "customer_id": alice.customer.as_str(), "name": "Next year" });
     assert_eq!(alice.buyer.browser.post("/api/test-clocks", &order).await.status, 403);
     assert_eq!(owner.browser.live().post("/api/test-clocks", &order).await.status, 400);
-    let clock = owner.browser.post("/api/test-clocks", &order).await.ok();
+    let by_did = json!({ "customer_id": alice.buyer.wallet.did().as_str(), "name": "Next year" });
+    let clock = owner.browser.post("/api/test-clocks", &by_did).await.ok();
+    assert_eq!(clock["customer_id"], alice.customer.as_str());
+    owner.browser.post("/api/test-clocks", &json!({ "customer_id": "nobody", "name": "None" })).await.refused(404);
     assert_eq!(owner.browser.post("/api/test-clocks", &order).await.status, 409);
     let path = format!("/api/test-clocks/{}", clock["id"].as_str().expect("an id"));
     let now = app.ctx.now().seconds();

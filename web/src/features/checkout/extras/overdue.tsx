@@ -67,7 +67,7 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
                   <div>
                     <p className="checkout-item-name money">{money}</p>
                     <p className="checkout-detail">
-                      {isCard(method.type) ? t('overdue.byCard') : method.name} ·{' '}
+                      {t(isCard(method.type) ? 'overdue.byCard' : 'overdue.byWallet')} ·{' '}
                       {t('overdue.count', { count: countOf(state.overdue, id) })}
                     </p>
                   </div>
@@ -123,5 +123,9 @@ function leadText(overdue: Overdue, locale: string): string {
   const [only] = rows;
   if (!only || rows.length > 1) return t('overdue.lead');
   const total = formatMoney(only.amount, only.currency, locale);
-  return t('overdue.leadOne', { count: overdue.invoices.length, total, method: only.method.name });
+  return t('overdue.leadOne', {
+    count: overdue.invoices.length,
+    total,
+    method: t(isCard(only.method.type) ? 'overdue.byCard' : 'overdue.byWallet'),
+  });
 }

@@ -135,7 +135,15 @@ describe('the address', () => {
 
   test('a way back is a web address or none', () => {
     expect(safeUrl('javascript:alert(1)', 'https://souk.example')).toBeNull();
-    expect(safeUrl('/apps?x=1', 'https://souk.example')).toBe('/apps?x=1');
+    expect(safeUrl('/apps?x=1', 'https://souk.example')).toBe('https://souk.example/apps?x=1');
     expect(safeUrl('https://shop.example/cart', 'https://souk.example')).toBe('https://shop.example/cart');
   });
+
+  test.each(['https://souk.example//evil.example/x', '/.//evil.example/x', 'https://souk.example/\\evil.example'])(
+    'does not turn %s into another host',
+    (url) => {
+      const link = safeUrl(url, 'https://souk.example');
+      expect(link && new URL(link, 'https://souk.example').origin).toBe('https://souk.example');
+    },
+  );
 });

@@ -45,14 +45,12 @@ export function mountPrefix(path: string): string {
   return /^(.*)\/checkout\/pay\//.exec(path)?.[1] ?? '';
 }
 
-/** Only addresses a link may lead to: `javascript:` and the like are none. */
+/** Only addresses a link may lead to, whole: `javascript:` and the like are none, and a path alone could name another host. */
 export function safeUrl(url: string | null | undefined, base: string): string | null {
   if (!url) return null;
   try {
     const parsed = new URL(url, base);
-    if (!['http:', 'https:'].includes(parsed.protocol)) return null;
-    const own = parsed.origin === new URL(base).origin;
-    return own ? parsed.pathname + parsed.search + parsed.hash : parsed.href;
+    return ['http:', 'https:'].includes(parsed.protocol) ? parsed.href : null;
   } catch {
     return null;
   }

@@ -1,0 +1,68 @@
+//! A limit per network on what this process sends while nobody waits: a network that gets too much at once answers late or never,
+//! and what is not answered in time is asked about again, which makes it worse.
+
+use async_trait::async_trait;
+use souk_domain::payment::ChargeSlots;
+use souk_domain::shared::MethodId;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
+
+/// So many slots for each method.
+#[derive(Debug)]
+pub struct NetworkSlots {
+    each: usize,
+    by_method: Mutex<HashMap<MethodId, Arc<Semaphore>>>,
+}
+
+impl NetworkSlots {
+    /// At least one slot each, or nothing would ever leave.
+    #[must_use]
+    pub fn of(each: usize) -> Self {
+        Self { each: each.max(1), by_method: Mutex::default() }
+    }
+
+    fn slots_of(&self, method: &MethodId) -> Arc<Semaphore> {
+        let mut by_method = self.by_method.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = by_method.entry(method.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
+        Arc::clone(slots)
+    }
+}
+
+#[async_trait]
+impl ChargeSlots for NetworkSlots {
+    async fn take(&self, method: &MethodId) -> Box<dyn Send> {
+        // It is never closed: there is always a permit to come.
+        Box::new(self.slots_of(method).acquire_owned().await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    fn method(name: &str) -> MethodId {
+        MethodId::parse(name).expect("an id")
+    }
+
+    #[tokio::test]
+    async fn a_full_network_keeps_the_next_waiting_and_no_other_network() {
+        let slots = NetworkSlots::of(2);
+        let (full, free) = (method("pm_full"), method("pm_free"));
+        let first = slots.take(&full).await;
+        let _second = slots.take(&full).await;
+        let mut third = slots.take(&full);
+        assert!((&mut third).now_or_never().is_none());
+        assert!(slots.take(&free).now_or_never().is_some());
+        drop(first);
+        assert!(third.now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_limit_of_nothing_is_a_limit_of_one() {
+        let slots = NetworkSlots::of(0);
+        let _first = slots.take(&method("pm_1")).await;
+        assert!(slots.take(&method("pm_1")).now_or_never().is_none());
+    }
+}

@@ -1,0 +1,72 @@
+//! However many messages are charged beside each other, a network never has more than its slots to answer at once.
+
+use super::bench::{Billing, DAY, MONTHLY};
+use crate::ledger::bench::{sandbox_db, serve};
+use futures_util::future::join_all;
+use poem::{Endpoint, EndpointExt, Route};
+use souk_adapters::arcblock::ArcblockRail;
+use souk_adapters::on_both;
+use souk_adapters::sandbox::ledger::{Ledger, routes};
+use souk_adapters::slots::NetworkSlots;
+use souk_domain::billing::{self, InvoiceStatus, Scope};
+use souk_domain::context::{Context, Networks};
+use souk_domain::payment::MethodKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::Barrier;
+
+const SLOTS: usize = 3;
+
+/// Calls that a network has to answer.
+struct Crowd {
+    come: AtomicUsize,
+    inside: AtomicUsize,
+    most: AtomicUsize,
+    /// The first wait for one another, so that all slots are taken at the same time.
+    full: Barrier,
+}
+
+on_both! {
+    async fn messages_that_are_charged_at_once_share_the_slots_of_their_network(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 2, MONTHLY).await;
+        for number in 1..=24 {
+            billing.insert(&billing.subscription(&format!("sub_{number}"), &price, DAY * 30)).await;
+        }
+        let crowd = Arc::new(Crowd {
+            come: AtomicUsize::new(0),
+            inside: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            full: Barrier::new(SLOTS),
+        });
+        let (clock, app) = (billing.networks.clock.clone(), &billing.networks.app);
+        let ledger = Ledger::open(sandbox_db(db).await, clock.clone(), app.did(), false).await.expect("opens");
+        let counting = Arc::clone(&crowd);
+        let counted = Route::new().nest("/sandbox/arcblock", routes(Arc::new(ledger))).around(move |network, call| {
+            let crowd = Arc::clone(&counting);
+            async move {
+                let inside = crowd.inside.fetch_add(1, Ordering::SeqCst) + 1;
+                crowd.most.fetch_max(inside, Ordering::SeqCst);
+                if crowd.come.fetch_add(1, Ordering::SeqCst) < SLOTS {
+                    crowd.full.wait().await;
+                }
+                let answer = network.call(call).await;
+                crowd.inside.fetch_sub(1, Ordering::SeqCst);
+                answer
+            }
+        });
+        let (address, _open) = serve(counted).await;
+        let rail = ArcblockRail::new(app.clone(), clock, address.parse().expect("an address")).expect("a rail");
+        let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)).with_slots(Arc::new(NetworkSlots::of(SLOTS)));
+        let ctx = Context { networks, ..billing.ctx.clone() };
+
+        let round = billing::renew_due(&ctx, &Scope::Wall, ctx.now(), 100).await.expect("renews");
+        assert_eq!(round.attempts.len(), 24);
+        for charged in join_all(round.attempts.chunks(6).map(|message| billing::charge(&ctx, message))).await {
+            charged.expect("charges");
+        }
+        assert_eq!(crowd.most.load(Ordering::SeqCst), SLOTS);
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 24]);
+        assert_eq!(billing.networks.earned().await, 48);
+    }
+}

@@ -1,0 +1,37 @@
+//! What can be subscribed to with an app.
+
+use super::model::{AppPlanModel, AppPriceModel};
+use souk_domain::access::Did;
+use souk_domain::pricing::CatalogueFilter;
+use souk_domain::shared::{Mode, Page, StorageError};
+use souk_domain::storage::UnitOfWork;
+
+/// A payment link whose metadata has an app's DID under this name is a plan of that app.
+const APP: &str = "app";
+/// The most that a page shows.
+const SHOWN: u32 = 20;
+
+/// The links that are made for an app, each with the price that it begins with, the oldest first.
+pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did) -> Result<Vec<AppPlanModel>, StorageError> {
+    let filter = CatalogueFilter { active: Some(true), metadata: [(APP.to_owned(), app.to_string())].into(), ..CatalogueFilter::default() };
+    let links = unit.links().list(mode, &filter, &Page::new(None, Some(SHOWN))).await?.list;
+    if links.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<_> = links.iter().filter_map(|link| link.items.first()).map(|item| item.price_id.clone()).collect();
+    let prices = unit.prices().find_all(&ids).await?;
+    let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
+    let products = unit.products().find_all(&ids).await?;
+    let methods = unit.methods().list(mode).await?;
+    let currencies = unit.methods().currencies(mode).await?;
+    let plans = links.iter().rev().filter_map(|link| {
+        let price = prices.iter().find(|price| link.items.first().is_some_and(|item| item.price_id == price.id) && price.active)?;
+        let product = products.iter().find(|product| product.id == price.product_id && product.active)?;
+        let amounts = currencies.iter().filter(|currency| currency.active).filter_map(|currency| {
+            let method = methods.iter().find(|method| method.id == currency.method_id && method.active)?;
+            Some(AppPriceModel::new(price.unit_amount_in(&currency.id)?, currency, method))
+        });
+        Some(AppPlanModel::new(link, product, price.recurring?, amounts.collect()))
+    });
+    Ok(plans.collect())
+}

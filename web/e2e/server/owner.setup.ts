@@ -1,0 +1,21 @@
+import { expect, test as setup } from '@playwright/test';
+import { expectAccessible } from '../fixtures/axe';
+import { wear } from '../fixtures/look';
+import { isOwner, OWNER } from './owner';
+import { agreeInWallet, requireServer } from './wallet';
+import { wordsIn } from './words';
+
+setup('whoever opens the one-time link first owns the store', async ({ page, browser }) => {
+  requireServer();
+  setup.setTimeout(60_000);
+  // The link of a server that is tested again was used the first time.
+  if (await isOwner(browser)) return;
+  const say = wordsIn('en');
+  await wear(page);
+  await page.goto(process.env.SOUK_OWNER_LINK ?? '/claim-owner');
+  expect(await agreeInWallet(page, say)).toEqual(['Sign in', 'Sign in']);
+  await expectAccessible(page);
+  await page.getByRole('button', { name: say('portal:owner.action') }).click();
+  await expect(page.getByRole('heading', { level: 1, name: say('portal:owner.done') })).toBeVisible();
+  await page.context().storageState({ path: OWNER });
+});

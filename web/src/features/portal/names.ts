@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useUser } from '@/app/queries';
+import { entitlementsQuery, subscriptionsQuery } from './queries';
+import { useTexts } from './texts';
+
+/**
+ * Invoices and payments are written in English. What the customer has, they know by its Chinese name as well: this says
+ * it in place of the English one, and leaves everything else as it is.
+ */
+export function useNames(): (written: string) => string {
+  const { t, language } = useTexts();
+  const user = useUser();
+  const wanted = { enabled: language === 'zh' && Boolean(user) };
+  const { data: subscriptions } = useQuery({ ...subscriptionsQuery, ...wanted });
+  const { data: owned } = useQuery({ ...entitlementsQuery, ...wanted });
+  return useMemo(() => {
+    const names = new Map<string, string>();
+    if (language === 'zh') {
+      for (const { app } of owned?.list ?? []) names.set(app.title.en, app.title.zh);
+      for (const { items } of subscriptions?.list ?? []) {
+        for (const { price } of items) {
+          const { name, metadata } = price.product ?? {};
+          if (name && metadata?.name_zh) names.set(name, metadata.name_zh);
+        }
+      }
+    }
+    const own = new Map([
+      ['Applied credit', t('known.applied')],
+      ['Kept as credit for the next invoices', t('known.kept')],
+    ]);
+    const named = (written: string) => names.get(written) ?? own.get(written) ?? written;
+    return (written) => {
+      const [, what, name] = /^(Unused|Remaining) time on (.+)$/.exec(written) ?? [];
+      if (!name) return named(written);
+      return t(what === 'Unused' ? 'known.unused' : 'known.remaining', { name: named(name) });
+    };
+  }, [t, language, owned, subscriptions]);
+}

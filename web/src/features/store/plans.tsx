@@ -1,0 +1,70 @@
+import type { AppPlan, Recurring } from '@/api/types';
+import { useTexts } from '@/app/i18n';
+import en from '@/i18n/en/plans.json';
+import { translator } from '@/i18n/light';
+import zh from '@/i18n/zh/plans.json';
+import { ButtonLink } from '@/kit/button';
+import styles from './plans.module.css';
+import { priceOf } from './price';
+import { checkoutAddress } from './queries';
+
+const t = translator({ en, zh });
+
+/** What can be subscribed to with an app: how often it costs how much, and for how long it is free first. */
+export function Plans({ plans }: { plans: AppPlan[] }) {
+  const sold = plans.filter(({ prices }) => prices.length > 0);
+  if (sold.length === 0) return null;
+  return (
+    <section aria-labelledby="plans">
+      <h2 id="plans" className={styles.title}>
+        {t('plans.title')}
+      </h2>
+      <p className={styles.quiet}>{t('plans.lead')}</p>
+      <ul className={styles.plans}>
+        {sold.map((plan) => (
+          <Plan key={plan.payment_link_id} plan={plan} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Plan({ plan }: { plan: AppPlan }) {
+  const { text, language } = useTexts();
+  const name = text(plan.name);
+  const [first, ...others] = plan.prices.map((price) => priceOf(price, language));
+  const count = plan.trial_days;
+  return (
+    <li className={styles.plan}>
+      <div className={styles.words}>
+        <h3>{name}</h3>
+        <p className={styles.quiet}>{text(plan.description)}</p>
+      </div>
+      <p className="money">
+        <strong className={styles.price}>{first}</strong> {rhythm(plan)}
+        {others.length > 0 ? (
+          <span className={styles.others}>{t('plans.or', { prices: others.join(', ') })}</span>
+        ) : null}
+      </p>
+      <ButtonLink
+        href={checkoutAddress(plan.payment_link_id)}
+        aria-label={count > 0 ? t('plans.tryOf', { name, count }) : t('plans.subscribeTo', { name })}
+      >
+        {count > 0 ? t('plans.try', { count }) : t('plans.subscribe')}
+      </ButtonLink>
+    </li>
+  );
+}
+
+/** "/ month", "every 3 months", "/ message / month" where usage is counted. */
+function rhythm({ recurring, unit_label: unit }: AppPlan): string {
+  const label = unit || (recurring.usage_type === 'metered' ? t('plans.unit') : '');
+  return [label && `/ ${label}`, every(recurring)].filter(Boolean).join(' ');
+}
+
+function every({ interval, interval_count: count }: Recurring): string {
+  if (count === 1) return t(`interval.slash.${interval}`);
+  if (interval === 'month' && count === 3) return t('interval.every3Months');
+  if (interval === 'month' && count === 6) return t('interval.every6Months');
+  return t(`interval.every.${interval}`, { n: count });
+}

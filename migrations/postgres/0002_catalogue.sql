@@ -126,14 +126,15 @@ CREATE TABLE app_downloads_daily (
 
 -- The right to download an app, one for each purchase of it.
 CREATE TABLE entitlements (
-    id          TEXT        NOT NULL PRIMARY KEY,
-    livemode    BOOLEAN     NOT NULL,
-    holder      TEXT        NOT NULL,
-    app         TEXT        NOT NULL REFERENCES apps (did),
-    session_id  TEXT        NOT NULL,
-    invoice_id  TEXT,
-    acquired_at TIMESTAMPTZ NOT NULL
+    id              TEXT        NOT NULL PRIMARY KEY,
+    livemode        BOOLEAN     NOT NULL,
+    holder          TEXT        NOT NULL,
+    app             TEXT        NOT NULL REFERENCES apps (did),
+    session_id      TEXT        NOT NULL,
+    subscription_id TEXT, -- what gives it, while it runs; none: bought once
+    invoice_id      TEXT,
+    acquired_at     TIMESTAMPTZ NOT NULL
 );
 
-CREATE UNIQUE INDEX entitlements_purchase ON entitlements (session_id, app);
+CREATE UNIQUE INDEX entitlements_purchase ON entitlements (session_id, app, coalesce(subscription_id, ''));
 CREATE INDEX entitlements_holder ON entitlements (holder, livemode, app);

@@ -50,6 +50,7 @@ CREATE TABLE subscriptions (
     paused_at            TIMESTAMPTZ,
     days_until_cancel    BIGINT           NOT NULL,
     billing_threshold    NUMERIC(78,0),
+    resets_anchor        BOOLEAN          NOT NULL,
     stake                JSONB,
     latest_invoice_id    TEXT,
     clock_id             TEXT             REFERENCES test_clocks (id),
@@ -71,6 +72,7 @@ CREATE TABLE subscription_items (
     position        BIGINT           NOT NULL,
     price_id        TEXT             NOT NULL,
     quantity        BIGINT           NOT NULL,
+    billed          JSONB, -- {"from", "until", "amount"}: usage of the period that is on invoices already
     UNIQUE (subscription_id, position)
 );
 

@@ -50,6 +50,7 @@ CREATE TABLE subscriptions (
     paused_at            INTEGER,
     days_until_cancel    INTEGER NOT NULL,
     billing_threshold    TEXT,
+    resets_anchor        INTEGER NOT NULL,
     stake                TEXT,
     latest_invoice_id    TEXT,
     clock_id             TEXT    REFERENCES test_clocks (id),
@@ -71,6 +72,7 @@ CREATE TABLE subscription_items (
     position        INTEGER NOT NULL,
     price_id        TEXT    NOT NULL,
     quantity        INTEGER NOT NULL,
+    billed          TEXT, -- {"from", "until", "amount"}: usage of the period that is on invoices already
     UNIQUE (subscription_id, position)
 ) STRICT;
 

@@ -16,7 +16,6 @@ use souk_adapters::slots::NetworkSlots;
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::system::{SystemClock, SystemRandom};
 use souk_domain::access::PageTokens;
-use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
@@ -62,13 +61,9 @@ pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure>
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         networks: Networks::default(),
-        policy: policy(common),
+        policy: common.policy(),
     };
     Ok((database, ctx))
-}
-
-fn policy(common: &Common) -> BillingPolicy {
-    BillingPolicy { usage_ceiling: common.usage_ceiling, ..BillingPolicy::default() }
 }
 
 fn prepare_folder(common: &Common) -> Result<crate::config::SecretSeed, Failure> {
@@ -130,7 +125,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let sandbox = sandbox::database(common).await?;
     let ledger = Ledger::open(sandbox.clone(), Arc::clone(&clock), app_key.did(), false).await?;
     let networks = networks.with_sandbox_time(Arc::new(ledger)).with_slots(Arc::new(NetworkSlots::of(common.charge_slots)));
-    let ctx = Context { store: Arc::new(store), clock: Arc::clone(&clock), random: Arc::clone(&random), networks, policy: policy(common) };
+    let ctx = Context { store: Arc::new(store), clock: Arc::clone(&clock), random: Arc::clone(&random), networks, policy: common.policy() };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
         tracing::warn!("REDIS_URL is not set: this must stay the only process of the store, several need Redis");

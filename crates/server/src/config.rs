@@ -4,7 +4,8 @@ use crate::history::Standing;
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
-use souk_domain::billing::USAGE_CEILING;
+use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, USAGE_CEILING};
+use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use url::Url;
@@ -222,10 +223,31 @@ pub struct Common {
     /// The store's name.
     #[arg(long, env = "SOUK_NAME", default_value = "Souk")]
     pub name: String,
+    /// Days after an invoice was written at which a refused charge is tried again, by comma; empty: never by itself.
+    #[arg(long, env = "SOUK_RETRY_DAYS", default_value = "1,3,5,7,10,14", value_name = "DAYS", value_parser = parse_retry_days)]
+    pub retry_days: RetryDays,
+    /// Days that a subscription may owe before it is cancelled, unless it says otherwise itself.
+    #[arg(long, env = "SOUK_DAYS_UNTIL_CANCEL", default_value_t = DAYS_UNTIL_CANCEL, value_name = "DAYS", value_parser = parse_days)]
+    pub days_until_cancel: u32,
     /// A wallet is asked to permit charges for at most so many units of what is billed by usage, where no threshold says how much.
     #[arg(long, env = "SOUK_USAGE_CEILING", value_name = "UNITS", default_value_t = USAGE_CEILING, value_parser = clap::value_parser!(u64).range(1..))]
     pub usage_ceiling: u64,
 }
+
+impl Common {
+    #[must_use]
+    pub fn policy(&self) -> BillingPolicy {
+        BillingPolicy {
+            retry_days: self.retry_days.0.clone(),
+            days_until_cancel: self.days_until_cancel,
+            usage_ceiling: self.usage_ceiling,
+        }
+    }
+}
+
+/// Ascending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryDays(pub Vec<u32>);
 
 /// Never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -265,6 +287,19 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 
 fn parse_slots(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|slots| (1..=1_000).contains(slots)).ok_or_else(|| "expected a number from 1 to 1000".to_owned())
+}
+
+fn parse_days(text: &str) -> Result<u32, String> {
+    let days = text.trim().parse::<u32>().ok().filter(|days| (1..=DAYS_UNTIL_CANCEL_MAX).contains(days));
+    days.ok_or_else(|| format!("expected a number of days from 1 to {DAYS_UNTIL_CANCEL_MAX}"))
+}
+
+fn parse_retry_days(text: &str) -> Result<RetryDays, String> {
+    if text.trim().is_empty() {
+        return Ok(RetryDays(Vec::new()));
+    }
+    let days = text.split(',').map(parse_days).collect::<Result<Vec<_>, _>>().ok().filter(|days| days.is_sorted_by(|a, b| a < b));
+    days.map(RetryDays).ok_or_else(|| "expected ascending numbers of days, such as 1,3,5,7,10,14".to_owned())
 }
 
 fn parse_database(text: &str) -> Result<String, String> {
@@ -318,10 +353,26 @@ mod tests {
             ("--charge-slots", "0", "from 1 to 1000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),
             ("--smtp-url", "mail", "smtps://"),
+            ("--retry-days", "1,3,3", "ascending numbers of days"),
+            ("--retry-days", "0,3", "ascending numbers of days"),
+            ("--days-until-cancel", "0", "from 1 to 365"),
         ] {
             let refused = Cli::try_parse_from(["souk", "serve", option, value]).expect_err(option).to_string();
             assert!(refused.contains(said), "{option}: {refused}");
         }
+    }
+
+    #[test]
+    fn the_policy_of_debts_is_what_the_options_say() {
+        let parsed = |options: &[&str]| {
+            let cli = Cli::try_parse_from([&["souk", "work"], options].concat()).expect("parses");
+            let Command::Work(common) = cli.command else { panic!("another command") };
+            common.policy()
+        };
+        assert_eq!(parsed(&[]), BillingPolicy::default());
+        let set = parsed(&["--retry-days", "2,4", "--days-until-cancel", "9"]);
+        assert_eq!(set, BillingPolicy { retry_days: vec![2, 4], days_until_cancel: 9, usage_ceiling: USAGE_CEILING });
+        assert_eq!(parsed(&["--retry-days", ""]).retry_days, [0_u32; 0]);
     }
 
     #[test]

@@ -105,6 +105,7 @@ fn account_name(mode: Mode, account: &Account) -> String {
         Account::Staked(method) => format!("Assets:{mode}:Staked:{}", part(method)),
         Account::Sales => format!("Income:{mode}:Sales"),
         Account::Stakes => format!("Liabilities:{mode}:Stakes"),
+        Account::Credits => format!("Liabilities:{mode}:Credits"),
     }
 }
 

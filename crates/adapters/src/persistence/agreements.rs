@@ -5,14 +5,16 @@ use super::rates::TierForm;
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
-use souk_domain::billing::{Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Prorated, Stake, StakeStatus, TrialTerms};
+use souk_domain::billing::{
+    BilledUsage, Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Prorated, Stake, StakeStatus, TrialTerms,
+};
 use souk_domain::checkout::{Deposit, SubscriptionTerms};
 use souk_domain::payment::{CardHolder, Grant, SavedCard};
 use souk_domain::pricing::{Anchoring, Cycle, Tier, TiersMode};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, MethodId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
-stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, SubscriptionTerms, Deposit, CardHolder, Grant, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation }
+stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, SubscriptionTerms, Deposit, CardHolder, Grant, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation, BilledUsage }
 
 impl Formed for Vec<InvoiceId> {
     type Form = Vec<String>;
@@ -42,6 +44,8 @@ pub(super) struct SubscriptionTermsForm {
     no_stake: bool,
     min_stake: Option<String>,
     billing_threshold: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    resets_anchor: bool,
     description: String,
     days_until_cancel: Option<u32>,
     metadata: BTreeMap<String, String>,
@@ -57,6 +61,7 @@ impl Formed for SubscriptionTerms {
             no_stake: self.no_stake,
             min_stake: self.min_stake_amount,
             billing_threshold: self.billing_threshold_amount,
+            resets_anchor: self.resets_anchor,
             description: self.description,
             days_until_cancel: self.days_until_cancel,
             metadata: self.metadata,
@@ -72,6 +77,7 @@ impl Formed for SubscriptionTerms {
             no_stake: form.no_stake,
             min_stake_amount: form.min_stake,
             billing_threshold_amount: form.billing_threshold,
+            resets_anchor: form.resets_anchor,
             description: form.description,
             days_until_cancel: form.days_until_cancel,
             metadata: form.metadata,
@@ -234,6 +240,24 @@ impl Formed for Stake {
 }
 
 #[derive(Serialize, Deserialize)]
+pub(super) struct BilledUsageForm {
+    from: i64,
+    until: i64,
+    amount: String,
+}
+
+impl Formed for BilledUsage {
+    type Form = BilledUsageForm;
+    fn form(self) -> BilledUsageForm {
+        BilledUsageForm { from: self.from.micros(), until: self.until.micros(), amount: self.amount.to_string() }
+    }
+    fn of(form: BilledUsageForm) -> Option<Self> {
+        let amount = Amount::parse_base_units(&form.amount).ok()?;
+        Some(Self { from: Timestamp::from_micros(form.from), until: Timestamp::from_micros(form.until), amount })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
 pub(super) struct ClockEventForm {
     at: i64,
     what: String,
@@ -262,6 +286,7 @@ pub(super) enum CalculationForm {
     Custom { amount: String },
     Prorated { what: String, whole: String, seconds: u64, of_seconds: u64, quantity: u64, rounded_up: bool },
     Stake { threshold: String, minimum: String, recurring: String },
+    Rest { whole: Box<Self>, billed: String },
     Flat { amount: String },
     Applied { amount: String },
     Taken { amount: String },
@@ -287,6 +312,7 @@ impl Formed for Calculation {
             Self::Stake { threshold, minimum, recurring } => {
                 CalculationForm::Stake { threshold: threshold.to_string(), minimum: minimum.to_string(), recurring: recurring.to_string() }
             }
+            Self::Rest { whole, billed } => CalculationForm::Rest { whole: Box::new(whole.form()), billed: billed.to_string() },
             Self::Flat { amount } => CalculationForm::Flat { amount: amount.to_string() },
             Self::Applied { amount } => CalculationForm::Applied { amount: amount.to_string() },
             Self::Taken { amount } => CalculationForm::Taken { amount: amount.to_string() },
@@ -305,6 +331,9 @@ impl Formed for Calculation {
             }
             CalculationForm::Stake { threshold, minimum, recurring } => {
                 Self::Stake { threshold: amount(&threshold)?, minimum: amount(&minimum)?, recurring: amount(&recurring)? }
+            }
+            CalculationForm::Rest { whole, billed } => {
+                Self::Rest { whole: Box::new(<Self as Formed>::of(*whole)?), billed: amount(&billed)? }
             }
             CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
             CalculationForm::Applied { amount: taken } => Self::Applied { amount: amount(&taken)? },

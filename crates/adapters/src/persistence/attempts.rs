@@ -14,13 +14,13 @@ const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
 
 const CLAIM_DUE: Sql = Sql {
-    sqlite: "UPDATE attempts SET check_at = $2 WHERE id IN
+    sqlite: "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
                  (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3)
              RETURNING id",
     postgres: "WITH due AS MATERIALIZED
                    (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3
                     FOR UPDATE SKIP LOCKED)
-               UPDATE attempts SET check_at = $2 FROM due WHERE attempts.id = due.id RETURNING attempts.id",
+               UPDATE attempts SET check_at = $2, sent_at = COALESCE(attempts.sent_at, $1) FROM due WHERE attempts.id = due.id RETURNING attempts.id",
 };
 
 const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
@@ -124,6 +124,17 @@ impl Attempts for SqlAttempts<'_> {
         Ok(())
     }
 
+    async fn refuse(&mut self, attempt: &Attempt, error: &Refusal, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE attempts SET status = 'refused', last_error = $2, updated_at = $3
+                      WHERE id = $1 AND status IN ('open', 'unknown') AND check_at = $4";
+        let query = self.session.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
+        let refused = query.execute().await? == 1;
+        if refused {
+            self.uncover(&attempt.id).await?;
+        }
+        Ok(refused)
+    }
+
     async fn finish(
         &mut self,
         id: &AttemptId,
@@ -132,12 +143,11 @@ impl Attempts for SqlAttempts<'_> {
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4 WHERE id = $1 AND status IN ('open', 'unknown')";
-        if self.session.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 0 {
-            return Ok(false);
+        let ended = self.session.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1;
+        if ended {
+            self.uncover(id).await?;
         }
-        let uncover = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
-        self.session.query(uncover).bind(id).bind(false).execute().await?;
-        Ok(true)
+        Ok(ended)
     }
 
     async fn postpone(
@@ -161,6 +171,14 @@ impl Attempts for SqlAttempts<'_> {
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError> {
         let rows = self.session.query_each(CLAIM_DUE).bind(now).bind(again_at).bind(limit).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
+    }
+}
+
+impl SqlAttempts<'_> {
+    /// What an ended attempt was for may have another one.
+    async fn uncover(&mut self, id: &AttemptId) -> Result<(), StorageError> {
+        let uncover = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
+        self.session.query(uncover).bind(id).bind(false).execute().await.map(drop)
     }
 }
 

@@ -130,6 +130,9 @@ impl Database {
     }
 }
 
+/// Deadlocks, and transactions that could not be put into any order.
+const CONFLICTS: [&str; 2] = ["40P01", "40001"];
+
 /// A driver's error as ours. Unique violations become [`StorageError::Duplicate`] with the constraint's name on
 /// PostgreSQL, and `table.column, table.column` on SQLite.
 pub(super) fn storage(error: sqlx::Error) -> StorageError {
@@ -138,6 +141,7 @@ pub(super) fn storage(error: sqlx::Error) -> StorageError {
             let told = refusal.message().trim_start_matches("UNIQUE constraint failed: ");
             StorageError::Duplicate(refusal.constraint().unwrap_or(told).to_owned())
         }
+        Some(refusal) if refusal.code().is_some_and(|code| CONFLICTS.contains(&code.as_ref())) => StorageError::Conflict,
         _ => StorageError::Driver(Box::new(error)),
     }
 }

@@ -4,21 +4,48 @@ use super::columns::keys;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
-use souk_domain::shared::{Listed, Mode, Page, SessionId, StorageError};
+use souk_domain::shared::{Listed, Mode, Page, SessionId, StorageError, Timestamp};
 use souk_domain::store::{Entitlement, Entitlements};
 
 pub struct SqlEntitlements<'a>(pub &'a mut Session);
 
-const GRANT: &str = "INSERT INTO entitlements (id, livemode, holder, app, session_id, invoice_id, acquired_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (session_id, app) DO NOTHING";
-const HOLDS: &str = "SELECT 1 AS one FROM entitlements WHERE holder = $1 AND livemode = $2 AND app = $3 LIMIT 1";
+const GRANT: &str = "INSERT INTO entitlements (id, livemode, holder, app, session_id, subscription_id, invoice_id, acquired_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
+
+/// Whether the entitlement `e` gives a right at the time `$now`: what a subscription gives lasts as long as its plan contains the app
+/// and it runs, or is paid for though it is paused. Time is that of the customer's test clock, where there is one.
+macro_rules! gives {
+    ($now:literal) => {
+        concat!(
+            "(e.subscription_id IS NULL OR EXISTS (
+                SELECT 1 FROM subscriptions s JOIN subscription_items i ON i.subscription_id = s.id
+                JOIN prices p ON p.id = i.price_id JOIN products d ON d.id = p.product_id LEFT JOIN test_clocks c ON c.id = s.clock_id
+                WHERE s.id = e.subscription_id AND d.app = e.app
+                AND (s.status IN ('trialing', 'active', 'past_due') OR s.status = 'paused' AND s.period_end > COALESCE(c.now_at, ",
+            $now,
+            "))))"
+        )
+    };
+}
+
+const HOLDS: &str =
+    concat!("SELECT 1 AS one FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app = $3 AND ", gives!("$4"), " LIMIT 1");
 const HELD: Sql = Sql {
-    sqlite: "SELECT DISTINCT app FROM entitlements WHERE holder = $1 AND livemode = $2 AND app IN (SELECT value FROM json_each($3))",
-    postgres: "SELECT DISTINCT app FROM entitlements WHERE holder = $1 AND livemode = $2 AND app IN (SELECT jsonb_array_elements_text($3))",
+    sqlite: concat!(
+        "SELECT DISTINCT app FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app IN (SELECT value FROM json_each($3)) AND ",
+        gives!("$4")
+    ),
+    postgres: concat!(
+        "SELECT DISTINCT app FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app IN (SELECT jsonb_array_elements_text($3)) AND ",
+        gives!("$4")
+    ),
 };
-const COUNT: &str = "SELECT count(*) AS n FROM entitlements WHERE holder = $1 AND livemode = $2";
-const OF_HOLDER: &str = "SELECT * FROM entitlements WHERE holder = $1 AND livemode = $2 AND ($3 IS NULL OR id < $3)
-    ORDER BY id DESC LIMIT $4 OFFSET $5";
+const COUNT: &str = concat!("SELECT count(*) AS n FROM entitlements e WHERE holder = $1 AND livemode = $2 AND ", gives!("$3"));
+const OF_HOLDER: &str = concat!(
+    "SELECT * FROM entitlements e WHERE holder = $1 AND livemode = $2 AND ($3 IS NULL OR id < $3) AND ",
+    gives!("$6"),
+    " ORDER BY id DESC LIMIT $4 OFFSET $5"
+);
 
 fn read(row: &Row) -> Result<Entitlement, StorageError> {
     Ok(Entitlement {
@@ -27,6 +54,7 @@ fn read(row: &Row) -> Result<Entitlement, StorageError> {
         holder: row.get("holder")?,
         app: row.get("app")?,
         session_id: row.get("session_id")?,
+        subscription_id: row.get("subscription_id")?,
         invoice_id: row.get("invoice_id")?,
         acquired_at: row.get("acquired_at")?,
     })
@@ -36,24 +64,24 @@ fn read(row: &Row) -> Result<Entitlement, StorageError> {
 impl Entitlements for SqlEntitlements<'_> {
     async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError> {
         let query = self.0.query(GRANT).bind(&entitlement.id).bind(entitlement.mode.is_live()).bind(&entitlement.holder);
-        let query = query.bind(&entitlement.app).bind(&entitlement.session_id).bind(entitlement.invoice_id.as_ref());
-        query.bind(entitlement.acquired_at).execute().await.map(drop)
+        let query = query.bind(&entitlement.app).bind(&entitlement.session_id).bind(entitlement.subscription_id.as_ref());
+        query.bind(entitlement.invoice_id.as_ref()).bind(entitlement.acquired_at).execute().await.map(drop)
     }
 
-    async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did) -> Result<bool, StorageError> {
-        Ok(self.0.query(HOLDS).bind(holder).bind(mode.is_live()).bind(app).optional().await?.is_some())
+    async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError> {
+        Ok(self.0.query(HOLDS).bind(holder).bind(mode.is_live()).bind(app).bind(now).optional().await?.is_some())
     }
 
-    async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did]) -> Result<Vec<Did>, StorageError> {
-        let query = self.0.query_each(HELD).bind(holder).bind(mode.is_live()).bind(keys(apps));
+    async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did], now: Timestamp) -> Result<Vec<Did>, StorageError> {
+        let query = self.0.query_each(HELD).bind(holder).bind(mode.is_live()).bind(keys(apps)).bind(now);
         query.all().await?.iter().map(|row| row.get("app")).collect()
     }
 
-    async fn of_holder(&mut self, mode: Mode, holder: &Did, page: &Page) -> Result<Listed<Entitlement>, StorageError> {
-        let count = self.0.query(COUNT).bind(holder).bind(mode.is_live()).one().await?.get("n")?;
+    async fn of_holder(&mut self, mode: Mode, holder: &Did, now: Timestamp, page: &Page) -> Result<Listed<Entitlement>, StorageError> {
+        let count = self.0.query(COUNT).bind(holder).bind(mode.is_live()).bind(now).one().await?.get("n")?;
         let offset = if page.starting_after.is_some() { 0 } else { page.offset() };
         let query = self.0.query(OF_HOLDER).bind(holder).bind(mode.is_live()).bind(page.starting_after.as_ref());
-        let rows = query.bind(page.size).bind(offset).all().await?;
+        let rows = query.bind(page.size).bind(offset).bind(now).all().await?;
         Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
     }
 

@@ -4,8 +4,8 @@ use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::billing::{Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions};
-use souk_domain::shared::{ClockId, CustomerId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp};
+use souk_domain::billing::{Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold};
+use souk_domain::shared::{Amount, ClockId, CustomerId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp};
 use std::collections::HashMap;
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM subscriptions WHERE id IN " (listed "$1") " ORDER BY id");
@@ -24,6 +24,9 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2",
     postgres: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
 };
+/// SQLite has one writer.
+const LOCK: Sql =
+    Sql { sqlite: "SELECT * FROM subscriptions WHERE id = $1", postgres: "SELECT * FROM subscriptions WHERE id = $1 FOR UPDATE" };
 
 pub struct SqlSubscriptions<'s>(pub &'s mut Session);
 
@@ -33,16 +36,22 @@ impl Subscriptions for SqlSubscriptions<'_> {
         let insert = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id,
                           session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
                           cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
-                          stake, latest_invoice_id, clock_id, due_at, parked, metadata, created_at, updated_at, version)
+                          resets_anchor, stake, latest_invoice_id, clock_id, due_at, parked, metadata, created_at, updated_at, version)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-                              $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)";
+                              $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)";
         let s = subscription;
         let query = self.0.query(insert).bind(&s.id).bind(s.mode).bind(s.status).bind(&s.description).bind(&s.customer_id);
         let query = query.bind(&s.method_id).bind(&s.currency_id).bind(&s.mandate_id).bind(&s.session_id).bind(s.cycle);
         let query = query.bind(s.anchor).bind(s.index).bind(s.period.start).bind(s.period.end).bind(s.trial.map(|trial| trial.start));
         let query = query.bind(s.trial.map(|trial| trial.end)).bind(s.cancel_at_period_end).bind(s.cancel_at).bind(s.canceled_at);
         let query = query.bind(s.ended_at).bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(s.days_until_cancel);
-        let query = query.bind(s.billing_threshold).bind(&s.stake).bind(&s.latest_invoice_id).bind(&s.clock_id).bind(s.next_due());
+        let query = query.bind(s.billing_threshold.map(|threshold| threshold.amount));
+        let query = query
+            .bind(s.billing_threshold.is_some_and(|threshold| threshold.resets_anchor))
+            .bind(&s.stake)
+            .bind(&s.latest_invoice_id)
+            .bind(&s.clock_id)
+            .bind(s.next_due());
         let query = query.bind(&s.parked).bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version);
         query.execute().await?;
         self.insert_items(subscription).await
@@ -64,6 +73,7 @@ impl Subscriptions for SqlSubscriptions<'_> {
                           anchor = $9, period_index = $10, period_start = $11, period_end = $12, cancel_at_period_end = $13,
                           cancel_at = $14, canceled_at = $15, ended_at = $16, cancellation = $17, past_due_since = $18, paused_at = $19,
                           stake = $20, latest_invoice_id = $21, due_at = $22, parked = $23, metadata = $24, updated_at = $25,
+                          billing_threshold = $26, resets_anchor = $27,
                           version = version + 1
                       WHERE id = $1 AND version = $2";
         let s = subscription;
@@ -73,11 +83,12 @@ impl Subscriptions for SqlSubscriptions<'_> {
         let query = query.bind(s.period.end).bind(s.cancel_at_period_end).bind(s.cancel_at).bind(s.canceled_at).bind(s.ended_at);
         let query = query.bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(&s.stake).bind(&s.latest_invoice_id);
         let query = query.bind(due_at).bind(&s.parked).bind(&s.metadata).bind(s.updated_at);
+        let query = query.bind(s.billing_threshold.map(|threshold| threshold.amount));
+        let query = query.bind(s.billing_threshold.is_some_and(|threshold| threshold.resets_anchor));
         Ok(query.execute().await? == 1)
     }
 
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
-        self.0.query("DELETE FROM subscription_items WHERE subscription_id = $1").bind(&subscription.id).execute().await?;
         self.insert_items(subscription).await
     }
 
@@ -121,6 +132,11 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
+    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
+        let row = self.0.query_each(LOCK).bind(id).optional().await?;
+        Ok(self.with_items(row.into_iter().collect()).await?.pop())
+    }
+
     async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError> {
         let select = "SELECT * FROM subscriptions WHERE customer_id = $1 AND status <> 'canceled' ORDER BY id";
         let rows = self.0.query(select).bind(customer).all().await?;
@@ -130,10 +146,12 @@ impl Subscriptions for SqlSubscriptions<'_> {
 
 impl SqlSubscriptions<'_> {
     async fn insert_items(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
-        let insert = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity) VALUES ($1, $2, $3, $4, $5)";
+        let insert = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity, billed)
+                      VALUES ($1, $2, $3, $4, $5, $6)
+                      ON CONFLICT (id) DO UPDATE SET price_id = excluded.price_id, quantity = excluded.quantity, billed = excluded.billed";
         for (position, item) in (0u32..).zip(&subscription.items) {
             let query = self.0.query(insert).bind(&item.id).bind(&subscription.id).bind(position);
-            query.bind(&item.price_id).bind(item.quantity).execute().await?;
+            query.bind(&item.price_id).bind(item.quantity).bind(item.billed).execute().await?;
         }
         Ok(())
     }
@@ -144,7 +162,12 @@ impl SqlSubscriptions<'_> {
             return Ok(items);
         }
         for row in self.0.query_each(ITEMS).bind(keys(ids)).all().await? {
-            let item = SubscriptionItem { id: row.get("id")?, price_id: row.get("price_id")?, quantity: row.get("quantity")? };
+            let item = SubscriptionItem {
+                id: row.get("id")?,
+                price_id: row.get("price_id")?,
+                quantity: row.get("quantity")?,
+                billed: row.get("billed")?,
+            };
             items.entry(row.get("subscription_id")?).or_default().push(item);
         }
         Ok(items)
@@ -182,7 +205,10 @@ fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription,
         past_due_since: row.get("past_due_since")?,
         paused_at: row.get("paused_at")?,
         days_until_cancel: row.get("days_until_cancel")?,
-        billing_threshold: row.get("billing_threshold")?,
+        billing_threshold: match row.get::<Option<Amount>>("billing_threshold")? {
+            Some(amount) => Some(Threshold { amount, resets_anchor: row.get("resets_anchor")? }),
+            None => None,
+        },
         stake: row.get("stake")?,
         latest_invoice_id: row.get("latest_invoice_id")?,
         clock_id: row.get("clock_id")?,

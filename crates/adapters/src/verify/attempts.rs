@@ -18,7 +18,7 @@ const RULES: &[Rule] = &[
             ),
             (
                 "SELECT e.id FROM journal_entries e LEFT JOIN attempts a ON a.id = e.subject AND a.purpose = e.reason
-                 WHERE a.id IS NULL OR a.status <> 'settled'",
+                 WHERE e.reason NOT IN ('credit_given', 'credit_used') AND (a.id IS NULL OR a.status <> 'settled')",
                 "is in the journal without a settled attempt",
             ),
             (
@@ -87,9 +87,10 @@ const RULES: &[Rule] = &[
                 "does not have what its attempt settled",
             ),
             (
-                "SELECT i.id FROM payment_intents i WHERE i.status = 'succeeded' AND NOT EXISTS
-                     (SELECT 1 FROM attempts a WHERE a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled')",
-                "succeeded without a settled attempt",
+                "SELECT i.id FROM payment_intents i WHERE i.status = 'succeeded' AND LTRIM(CAST(i.amount AS TEXT), '0') <> '' AND NOT EXISTS
+                     (SELECT 1 FROM attempts a WHERE a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled')
+                     AND NOT EXISTS (SELECT 1 FROM journal_entries e WHERE e.subject = i.id AND e.reason = 'credit_used')",
+                "succeeded without a settled attempt, and not by credit",
             ),
         ],
         noted: &[],

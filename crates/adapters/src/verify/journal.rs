@@ -15,6 +15,8 @@ const SETTLED: &str = "SELECT id, purpose, method_id, currency_id, amount FROM a
 // A taken deposit is income, and told by an invoice of its own; a deposit given or returned is not.
 const PAID: &str = "SELECT id, currency_id, amount_paid FROM invoices
     WHERE id > $1 AND status = 'paid' AND reason NOT IN ('stake', 'return_stake', 'subscription_recover') ORDER BY id LIMIT $2";
+const CREDITS: &str = "SELECT customer_id || ' ' || currency_id AS id, currency_id, amount FROM credits
+    WHERE customer_id || ' ' || currency_id > $1 ORDER BY customer_id || ' ' || currency_id LIMIT $2";
 const REFUNDS: &str = "SELECT id, kind, status, currency_id, amount FROM refunds WHERE id > $1 ORDER BY id LIMIT $2";
 
 /// What was added and what was taken away.
@@ -59,7 +61,8 @@ type Sums = BTreeMap<(Account, CurrencyId), Sum>;
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let journal = entries(checks).await?;
     accounts(checks, &journal).await?;
-    income(checks, &journal).await
+    income(checks, &journal).await?;
+    credits(checks, &journal).await
 }
 
 /// Each entry sums to zero in each currency. Answers what stands on each account: debits less credits.
@@ -133,7 +136,31 @@ async fn accounts(checks: &mut Checks<'_>, journal: &Sums) -> Result<(), Storage
     Ok(())
 }
 
-/// What customers paid, less what they got back, is the journal's income.
+/// What customers have left is what the journal owes them.
+async fn credits(checks: &mut Checks<'_>, journal: &Sums) -> Result<(), StorageError> {
+    let mut held: BTreeMap<CurrencyId, Sum> = BTreeMap::new();
+    let read = |row: &Row| held.entry(row.get("currency_id")?).or_default().add(row.get("amount")?);
+    checks.walk(CREDITS, "id", read).await?;
+    let mut check = Check::of("customers' credits equal the journal's");
+    let booked = of_account(journal, &Account::Credits);
+    for currency in booked.keys().chain(held.keys()).collect::<BTreeSet<_>>() {
+        check.of += 1;
+        let (booked, held) = (booked.get(currency).copied().unwrap_or_default(), held.get(currency).copied().unwrap_or_default());
+        if !booked.equals(&held)? {
+            check.breaches.push(format!("{currency}: customers have {held}, the journal {booked}"));
+        }
+    }
+    checks.told(check);
+    Ok(())
+}
+
+/// What stands on the credit side of an account, by currency.
+fn of_account(journal: &Sums, account: &Account) -> BTreeMap<CurrencyId, Sum> {
+    let own = journal.iter().filter(|((own, _), _)| own == account);
+    own.map(|((_, currency), sum)| (currency.clone(), Sum { more: sum.less, less: sum.more })).collect()
+}
+
+/// What customers paid, less what they got back, is the journal's income, that among it which was given back as credit.
 async fn income(checks: &mut Checks<'_>, journal: &Sums) -> Result<(), StorageError> {
     let mut paid: BTreeMap<CurrencyId, Sum> = BTreeMap::new();
     let read = |row: &Row| paid.entry(row.get("currency_id")?).or_default().add(row.get("amount_paid")?);
@@ -146,13 +173,16 @@ async fn income(checks: &mut Checks<'_>, journal: &Sums) -> Result<(), StorageEr
         Ok(())
     };
     checks.walk(REFUNDS, "id", read).await?;
-    let mut check = Check::of("paid invoices less refunds equal the journal's income");
-    let booked: BTreeMap<_, _> =
-        journal.iter().filter(|((account, _), _)| *account == Account::Sales).map(|((_, id), sum)| (id, sum)).collect();
-    for currency in booked.keys().copied().chain(paid.keys()).collect::<BTreeSet<_>>() {
+    let mut check = Check::of("paid invoices less refunds equal the journal's income and credit");
+    let mut booked = of_account(journal, &Account::Sales);
+    for (currency, credit) in of_account(journal, &Account::Credits) {
+        let sum = booked.entry(currency).or_default();
+        sum.add(credit.more)?;
+        sum.take(credit.less)?;
+    }
+    for currency in booked.keys().chain(paid.keys()).collect::<BTreeSet<_>>() {
         check.of += 1;
-        // Income stands on the credit side.
-        let sum = booked.get(currency).map_or_else(Sum::default, |sum| Sum { more: sum.less, less: sum.more });
+        let sum = booked.get(currency).copied().unwrap_or_default();
         let paid = paid.get(currency).copied().unwrap_or_default();
         if !sum.equals(&paid)? {
             check.breaches.push(format!("{currency}: invoices less refunds say {paid}, the journal {sum}"));

@@ -7,10 +7,12 @@ use souk_domain::pricing::Cycle;
 use souk_domain::shared::{StorageError, Timestamp};
 use std::collections::HashSet;
 
+// A bill for a threshold begins a period if its own goes on after it.
 const PERIODS: &str = "SELECT s.id, s.cycle, s.anchor, s.period_index, s.period_start, s.period_end, i.period_start AS billed
     FROM (SELECT * FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2) s
     LEFT JOIN invoices i ON i.subscription_id = s.id AND i.reason IN
-        ('subscription_create', 'subscription_cycle', 'subscription_update', 'subscription_recover')
+        ('subscription_create', 'subscription_cycle', 'subscription_update', 'subscription_recover', 'subscription_threshold')
+        AND (i.reason <> 'subscription_threshold' OR i.period_end > i.created_at)
     ORDER BY s.id, i.id";
 
 /// A subscription with the starts of the periods that were billed.

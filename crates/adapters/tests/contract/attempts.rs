@@ -125,6 +125,44 @@ on_both! {
         assert_eq!(found, wanted);
     }
 
+    async fn what_the_janitor_took_in_hand_is_nobodys_first_sending(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
+        assert_eq!(unit.attempts().claim_due(at(5), at(65), 1).await.expect("claims"), [id("att_1")]);
+        assert!(unit.attempts().claim_first(&[id("att_1")], at(6), at(300)).await.expect("asks").is_empty());
+        let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
+        assert_eq!((found.sent_at, found.check_at), (Some(at(5)), at(65)));
+        assert_eq!(unit.attempts().claim_due(at(65), at(125), 1).await.expect("claims"), [id("att_1")]);
+        let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
+        assert_eq!(found.sent_at, Some(at(5)), "the first time is kept");
+    }
+
+    async fn what_is_sent_first_is_left_alone_by_the_janitor_for_its_time(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
+        assert_eq!(unit.attempts().claim_first(&[id("att_1")], at(5), at(300)).await.expect("claims"), [id("att_1")]);
+        assert!(unit.attempts().claim_due(at(299), at(400), 1).await.expect("claims").is_empty());
+        assert_eq!(unit.attempts().claim_due(at(300), at(400), 1).await.expect("claims"), [id("att_1")]);
+    }
+
+    async fn a_refusal_does_not_end_what_somebody_else_has_taken_in_hand(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
+        unit.attempts().claim_first(&[id("att_1")], at(5), at(6)).await.expect("claims");
+        let late = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
+        unit.attempts().claim_due(at(6), at(66), 1).await.expect("claims");
+        assert!(!unit.attempts().refuse(&late, &refusal(), at(7)).await.expect("answers"));
+        let held = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
+        assert_eq!((held.status, &held.last_error), (AttemptStatus::Open, &None));
+        assert!(unit.attempts().refuse(&held, &refusal(), at(8)).await.expect("refuses"));
+        assert!(!unit.attempts().refuse(&held, &refusal(), at(9)).await.expect("answers"), "it has ended");
+        let ended = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
+        assert_eq!((ended.status, ended.last_error, ended.updated_at), (AttemptStatus::Refused, Some(refusal()), at(8)));
+    }
+
     async fn a_due_attempt_is_claimed_by_one_janitor(db: &TestDatabase) {
         let intents: Vec<String> = (0..12).map(|number| format!("pi_{number}")).collect();
         open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;

@@ -13,6 +13,7 @@ fn entitlement(id: &str, session: &str) -> Entitlement {
         holder: did("zBuyer"),
         app: did("z1"),
         session_id: SessionId::parse(session).expect("an id"),
+        subscription_id: None,
         invoice_id: Some(InvoiceId::parse("in_1").expect("an id")),
         acquired_at: at(0),
     }
@@ -44,10 +45,10 @@ on_both! {
         let mut session = db.begin().await.expect("begins");
         let mut entitlements = SqlEntitlements(&mut session);
         entitlements.grant(&entitlement("ent_1", "cs_1")).await.expect("grants");
-        assert!(entitlements.holds(Mode::Test, &did("zBuyer"), &did("z1")).await.expect("reads"));
-        assert!(!entitlements.holds(Mode::Live, &did("zBuyer"), &did("z1")).await.expect("reads"));
-        assert!(!entitlements.holds(Mode::Test, &did("zBuyer"), &did("z2")).await.expect("reads"));
-        assert!(!entitlements.holds(Mode::Test, &did("zOther"), &did("z1")).await.expect("reads"));
+        assert!(entitlements.holds(Mode::Test, &did("zBuyer"), &did("z1"), at(0)).await.expect("reads"));
+        assert!(!entitlements.holds(Mode::Live, &did("zBuyer"), &did("z1"), at(0)).await.expect("reads"));
+        assert!(!entitlements.holds(Mode::Test, &did("zBuyer"), &did("z2"), at(0)).await.expect("reads"));
+        assert!(!entitlements.holds(Mode::Test, &did("zOther"), &did("z1"), at(0)).await.expect("reads"));
     }
 
     async fn a_holder_sees_the_newest_first(db: &TestDatabase) {
@@ -58,7 +59,7 @@ on_both! {
             entitlements.grant(&entitlement(id, purchase)).await.expect("grants");
         }
         entitlements.grant(&Entitlement { mode: Mode::Live, ..entitlement("ent_4", "cs_4") }).await.expect("grants");
-        let page = entitlements.of_holder(Mode::Test, &did("zBuyer"), &Page::new(Some(1), Some(2))).await.expect("lists");
+        let page = entitlements.of_holder(Mode::Test, &did("zBuyer"), at(0), &Page::new(Some(1), Some(2))).await.expect("lists");
         let ids: Vec<_> = page.list.iter().map(|one| one.id.as_str()).collect();
         assert_eq!((ids, page.count), (vec!["ent_3", "ent_2"], 3));
     }

@@ -171,3 +171,32 @@ async fn an_address_of_neither_database_is_refused_with_a_sentence() {
     let Err(error) = Database::open("mysql://localhost/souk").await else { panic!("opened") };
     assert_eq!(error.to_string(), "storage failed: expected an address that begins with sqlite:// or postgres://");
 }
+
+/// SQLite has one writer: nobody waits in a circle there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_who_wait_for_each_other_one_is_told_so() {
+    let db = TestDatabase::postgres().await;
+    let mut session = with_specimens(&db).await;
+    session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0), ('cs_2', 0)").execute().await.expect("inserts");
+    session.commit().await.expect("commits");
+    let barrier = std::sync::Arc::new(tokio::sync::Barrier::new(2));
+    let both = [["cs_1", "cs_2"], ["cs_2", "cs_1"]].map(|order| {
+        let (db, barrier) = (Database::clone(&db), std::sync::Arc::clone(&barrier));
+        tokio::spawn(async move {
+            let mut session = db.begin().await.expect("begins");
+            let add = "UPDATE specimens SET number = number + 1 WHERE id = $1";
+            session.query(add).bind(order[0]).execute().await.expect("adds");
+            barrier.wait().await;
+            match session.query(add).bind(order[1]).execute().await {
+                Ok(_) => session.commit().await.map(|()| true),
+                Err(StorageError::Conflict) => Ok(false),
+                Err(error) => Err(error),
+            }
+        })
+    });
+    let mut through = 0;
+    for one in both {
+        through += u32::from(one.await.expect("ends").expect("commits, or is told"));
+    }
+    assert_eq!(through, 1);
+}

@@ -119,6 +119,7 @@ pub fn terms() -> SubscriptionTerms {
         no_stake: true,
         min_stake_amount: Some("0.5".to_owned()),
         billing_threshold_amount: Some("10".to_owned()),
+        resets_anchor: true,
         description: "All of it".to_owned(),
         days_until_cancel: Some(3),
         metadata: [("plan".to_owned(), "gold".to_owned())].into(),

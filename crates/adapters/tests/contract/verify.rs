@@ -113,7 +113,7 @@ on_both! {
             (
                 "UPDATE invoices SET reason = 'stake' WHERE id = 'in_1'",
                 "UPDATE invoices SET reason = 'manual'",
-                "paid invoices less refunds equal the journal's income",
+                "paid invoices less refunds equal the journal's income and credit",
             ),
             (
                 "UPDATE journal_entries SET subject = 'att_9' WHERE id = 'je_1'",

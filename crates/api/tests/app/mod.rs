@@ -228,6 +228,18 @@ impl TestApp {
         session.query(sql).one().await.expect("counts").get("n").expect("n")
     }
 
+    /// What `souk verify` says is broken. Subscriptions of these tests begin without an invoice for their first period.
+    pub async fn breaches(&self) -> Vec<String> {
+        let mut breaches = Vec::new();
+        let mut tell = |check: souk_adapters::verify::Check| {
+            if check.title != "no period between the first and the current one is missing" {
+                breaches.extend(check.breaches);
+            }
+        };
+        souk_adapters::verify::verify(&self.database, &mut tell).await.expect("checks");
+        breaches
+    }
+
     /// Makes the database look as only a crash can leave it.
     pub async fn execute(&self, sql: &'static str) {
         let mut session = self.database.begin().await.expect("begins");
@@ -245,7 +257,7 @@ impl TestApp {
         assert_eq!(self.count(left).await, 0, "rows are left in the outbox");
         let settled = "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose <> 'mandate'";
         let settled = self.count(settled).await;
-        let booked = self.count("SELECT count(*) AS n FROM journal_entries").await;
+        let booked = self.count("SELECT count(*) AS n FROM journal_entries WHERE reason NOT IN ('credit_given', 'credit_used')").await;
         assert_eq!(settled, booked, "attempts settled, entries booked");
         let paid = self.count("SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose IN ('payment', 'refund')").await;
         let moved = self.networks.transfers_of(self.app_key.did().as_str()).await + self.networks.charges().await.len();

@@ -104,8 +104,14 @@ impl Networks {
 
     /// How often the card processor gave money back.
     pub async fn card_refunds(&self) -> usize {
-        let charges = self.charges().await;
-        charges.iter().filter_map(|charge| charge["refunds"].as_array()).map(Vec::len).sum()
+        let mut refunds = 0;
+        for charge in self.charges().await {
+            let address = format!("sandbox/stripe/v1/refunds?payment_intent={}", charge["payment_intent"].as_str().expect("an id"));
+            let answer = self.http.get(self.at(&address)).bearer_auth(SECRET_KEY).send().await.expect("an answer");
+            let list: Value = serde_json::from_str(&answer.text().await.expect("a body")).expect("a list");
+            refunds += list["data"].as_array().expect("a list").len();
+        }
+        refunds
     }
 
     /// What was paid to an account on the ledger: transfers, stakes apart.

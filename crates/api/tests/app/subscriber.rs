@@ -2,7 +2,7 @@
 
 use super::{Buyer, TestApp};
 use souk_domain::billing::{
-    DAYS_UNTIL_CANCEL, Period, Scope, Subscription, SubscriptionItem, SubscriptionStatus, period, renew_due, retry_due,
+    DAYS_UNTIL_CANCEL, Period, Scope, Subscription, SubscriptionItem, SubscriptionStatus, Threshold, period, renew_due, retry_due,
 };
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Grant, Mandate, MandateAsk, MandateStatus, Outcome};
@@ -19,6 +19,8 @@ pub struct Subscriber {
     pub customer: CustomerId,
     pub product: ProductId,
     pub price: PriceId,
+    /// The further item's, where there is one.
+    pub beside: Option<(ProductId, PriceId)>,
     pub id: SubscriptionId,
 }
 
@@ -31,11 +33,14 @@ pub struct Terms {
     pub trial: Option<Duration>,
     /// The most of one charge, in whole tokens.
     pub limit: u128,
+    /// A further item, of a product of its own: whole tokens, and whether it is metered.
+    pub beside: Option<(u128, bool)>,
+    pub threshold: Option<Threshold>,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self { tokens: 10, metered: false, trial: None, limit: 100 }
+        Self { tokens: 10, metered: false, trial: None, limit: 100, beside: None, threshold: None }
     }
 }
 
@@ -73,7 +78,16 @@ pub fn cycle(interval: Interval) -> Cycle {
 impl TestApp {
     /// A further price of a product.
     pub async fn price(&self, product: &ProductId, tokens: u128, interval: Interval) -> PriceId {
-        let price = price_of(self, product, tokens, cycle(interval), false);
+        self.priced(product, tokens, interval, false).await
+    }
+
+    /// The same, by what is used.
+    pub async fn metered_price(&self, product: &ProductId, tokens: u128, interval: Interval) -> PriceId {
+        self.priced(product, tokens, interval, true).await
+    }
+
+    async fn priced(&self, product: &ProductId, tokens: u128, interval: Interval, metered: bool) -> PriceId {
+        let price = price_of(self, product, tokens, cycle(interval), metered);
         let mut unit = self.ctx.store.begin().await.expect("begins");
         unit.prices().insert(&price).await.expect("inserts");
         unit.commit().await.expect("commits");
@@ -87,11 +101,11 @@ impl TestApp {
         let (customer, mandate) = self.permit(&buyer, terms.limit).await;
         let now = self.ctx.now();
         let random = self.ctx.random.as_ref();
-        let product = Product {
+        let product_named = |name: &str| Product {
             id: ProductId::new(now, random),
             mode: Mode::Test,
             active: true,
-            name: "Monthly".to_owned(),
+            name: name.to_owned(),
             description: String::new(),
             images: Vec::new(),
             features: Vec::new(),
@@ -104,7 +118,20 @@ impl TestApp {
             created_at: now,
             updated_at: now,
         };
+        let product = product_named("Monthly");
         let price = price_of(self, &product.id, terms.tokens, cycle(Interval::Week), terms.metered);
+        let beside = terms.beside.map(|(tokens, metered)| {
+            let product = product_named("Beside");
+            let price = price_of(self, &product.id, tokens, cycle(Interval::Week), metered);
+            (product, price)
+        });
+        let item = |price: &Price| SubscriptionItem {
+            id: SubscriptionItemId::new(now, random),
+            price_id: price.id.clone(),
+            quantity: 1,
+            billed: None,
+        };
+        let items = std::iter::once(&price).chain(beside.iter().map(|(_, price)| price)).map(item).collect();
         let trial = terms.trial.map(|long| Period { start: now, end: now.plus(long) });
         let anchor = trial.map_or(now, |trial| trial.end);
         let subscription = Subscription {
@@ -117,7 +144,7 @@ impl TestApp {
             currency_id: self.shop.token.clone(),
             mandate_id: Some(mandate),
             session_id: None,
-            items: vec![SubscriptionItem { id: SubscriptionItemId::new(now, random), price_id: price.id.clone(), quantity: 1 }],
+            items,
             cycle: cycle(Interval::Week),
             anchor,
             index: trial.is_none().then_some(0),
@@ -131,7 +158,7 @@ impl TestApp {
             past_due_since: None,
             paused_at: None,
             days_until_cancel: DAYS_UNTIL_CANCEL,
-            billing_threshold: None,
+            billing_threshold: terms.threshold,
             stake: None,
             latest_invoice_id: None,
             clock_id: None,
@@ -145,9 +172,14 @@ impl TestApp {
         let mut unit = self.ctx.store.begin().await.expect("begins");
         unit.products().insert(&product).await.expect("inserts");
         unit.prices().insert(&price).await.expect("inserts");
+        if let Some((product, price)) = &beside {
+            unit.products().insert(product).await.expect("inserts");
+            unit.prices().insert(price).await.expect("inserts");
+        }
         unit.subscriptions().insert(&subscription).await.expect("inserts");
         unit.commit().await.expect("commits");
-        Subscriber { buyer, customer, product: product.id, price: price.id, id: subscription.id }
+        let beside = beside.map(|(product, price)| (product.id, price.id));
+        Subscriber { buyer, customer, product: product.id, price: price.id, beside, id: subscription.id }
     }
 
     /// The customer of a buyer, and a permission that the network knows.

@@ -48,7 +48,7 @@ fn running(app: &TestApp) -> Subscription {
         currency_id: app.shop.token.clone(),
         mandate_id: None,
         session_id: None,
-        items: vec![SubscriptionItem { id: id("si_1"), price_id: id("price_monthly"), quantity: 1 }],
+        items: vec![SubscriptionItem { id: id("si_1"), price_id: id("price_monthly"), quantity: 1, billed: None }],
         cycle: monthly(),
         anchor: now,
         index: Some(0),
@@ -256,7 +256,7 @@ async fn a_short_trial_is_not_announced() {
 async fn a_start_names_what_is_paid_and_what_is_used() {
     let app = TestApp::open().await;
     let mut subscription = running(&app);
-    subscription.items.push(SubscriptionItem { id: id("si_2"), price_id: id("price_metered"), quantity: 1 });
+    subscription.items.push(SubscriptionItem { id: id("si_2"), price_id: id("price_metered"), quantity: 1, billed: None });
     begin(&app, &subscription).await;
     tell(&app, &Notice::Started(subscription.id)).await;
     app.drain().await;

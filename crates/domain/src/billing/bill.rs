@@ -1,9 +1,9 @@
 //! Writing one invoice of a subscription outside of the engine's rounds, charged at once by its mandate.
 
 use super::book::{Book, Charge};
+use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::debt::refuse;
-use super::plan::flat;
-use super::{BillingError, BillingReason, Calculation, InvoiceItem, ManageError, Period, Subscription};
+use super::{BillingError, BillingReason, InvoiceItem, Period, Subscription};
 use crate::context::Context;
 use crate::payment::Refusal;
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
@@ -17,9 +17,15 @@ pub(super) struct Bill {
     /// Of this invoice.
     pub lines: Vec<InvoiceItem>,
     pub total: Amount,
+    /// What the store owes instead, and keeps as credit: part of it may pay this bill already.
+    pub surplus: Amount,
 }
 
-/// Takes the customer's credit off a bill, numbers and writes the invoice, and the attempt that charges it. Where nothing permits a charge the invoice is overdue at once.
+/// Takes the customer's credit off a bill, numbers and writes the invoice, and the attempt that charges it. Where nothing permits a
+/// charge the invoice is overdue at once.
+///
+/// # Errors
+/// [`BillingError::Contended`] when the invoice stands already, or the credit is gone.
 /// The subscription is left for the caller to write.
 pub(super) async fn issue(
     ctx: &Context,
@@ -29,22 +35,28 @@ pub(super) async fn issue(
     mut bill: Bill,
     nonce: u64,
     now: Timestamp,
-) -> Result<Option<AttemptId>, ManageError> {
+) -> Result<Option<AttemptId>, BillingError> {
+    let (subject, method) = (bill.id.to_string(), subscription.method_id.clone());
+    let what = CreditFor { subject: &subject, mode: subscription.mode, method: &method, at: now };
+    if !bill.surplus.is_zero() {
+        let surplus = book.add_credit(subscription, bill.surplus)?;
+        give_credit(ctx, unit, &surplus, what).await?;
+    }
     let credit = book.use_credit(subscription, bill.total);
     if !credit.amount.is_zero() {
-        if !unit.credits().take(&credit).await? {
-            return Err(ManageError::Contended);
+        if !take_credit(ctx, unit, &credit, what).await? {
+            return Err(BillingError::Contended);
         }
-        bill.lines.push(flat(ctx, &bill.id, "Applied credit", Calculation::Applied { amount: credit.amount }, now));
+        bill.lines.push(applied_line(ctx, &bill.id, credit.amount, now));
         bill.total = bill.total.minus(credit.amount)?;
     }
     let written = book.invoice(bill.id, subscription, bill.reason, bill.period, bill.total, now);
-    let mut invoice = written.map_err(ManageError::Unbillable)?;
+    let mut invoice = written.map_err(|_| BillingError::Orphan)?;
     let charge = if bill.total.is_zero() { None } else { book.charge(ctx, subscription, &invoice, nonce)? };
     invoice.number = Some(unit.invoices().take_numbers(invoice.mode, 1).await?);
     invoice.intent_id = charge.as_ref().map(|charge| charge.intent.id.clone());
     match unit.invoices().insert_final(&invoice, &bill.lines).await {
-        Err(StorageError::Duplicate(_)) => return Err(ManageError::Contended),
+        Err(StorageError::Duplicate(_)) => return Err(BillingError::Contended),
         written => written?,
     }
     subscription.latest_invoice_id = Some(invoice.id.clone());
@@ -56,6 +68,6 @@ pub(super) async fn issue(
         return Ok(None);
     };
     unit.intents().put(&intent).await?;
-    unit.attempts().insert(&attempt, &intent.invoices).await.map_err(BillingError::from)?;
+    unit.attempts().insert(&attempt, &intent.invoices).await?;
     Ok(Some(attempt.id))
 }

@@ -8,7 +8,8 @@ use crate::payment::{
 };
 use crate::pricing::{Price, Product};
 use crate::shared::{
-    Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, Mode, PaymentIntentId, PriceId, ProductId, Timestamp,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, Mode, PaymentIntentId, PriceId, ProductId,
+    Timestamp,
 };
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
@@ -114,6 +115,14 @@ impl Book {
     pub fn credit_of(&self, subscription: &Subscription) -> Amount {
         let key = (subscription.customer_id.clone(), subscription.currency_id.clone());
         self.credits.get(&key).copied().unwrap_or_default()
+    }
+
+    /// Adds to the credit. What is added here has to be given in the store as well.
+    pub fn add_credit(&mut self, subscription: &Subscription, amount: Amount) -> Result<Credit, AmountError> {
+        let credit = Credit { customer_id: subscription.customer_id.clone(), currency_id: subscription.currency_id.clone(), amount };
+        let left = self.credits.entry((credit.customer_id.clone(), credit.currency_id.clone())).or_default();
+        *left = left.plus(amount)?;
+        Ok(credit)
     }
 
     /// Takes as much of the credit as an amount needs. What is taken here has to be taken from the store as well.

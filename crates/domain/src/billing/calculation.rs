@@ -37,6 +37,11 @@ pub enum Calculation {
     Flat {
         amount: Amount,
     },
+    /// Usage, less what earlier invoices of its period ask for; nothing where they ask for more.
+    Rest {
+        whole: Box<Self>,
+        billed: Amount,
+    },
     /// What is left of an earlier change of plan, taken off.
     Applied {
         amount: Amount,
@@ -81,6 +86,7 @@ impl Calculation {
                 share(*whole, *seconds, *of_seconds).plus(Amount::new(u128::from(*rounded_up)))
             }
             Self::Stake { threshold, minimum, recurring } => Ok(stake(*threshold, *minimum, *recurring)),
+            Self::Rest { whole, billed } => Ok(whole.amount()?.minus(*billed).unwrap_or_default()),
         }
     }
 
@@ -117,6 +123,10 @@ impl Calculation {
                     (false, true) => format!("商店要求的质押：{}", money(least)),
                 }
             }
+            Self::Rest { whole, billed } if chinese => {
+                format!("{}，减去已出账单 {}", whole.text(language, decimals, symbol), money(*billed))
+            }
+            Self::Rest { whole, billed } => format!("{}, less {} billed before", whole.text(language, decimals, symbol), money(*billed)),
             Self::Flat { amount } => money(*amount),
             Self::Applied { amount } if chinese => format!("更改套餐留存的余额：{}", money(*amount)),
             Self::Applied { amount } => format!("Credit from a change of plan: {}", money(*amount)),
@@ -268,6 +278,15 @@ mod tests {
     }
 
     #[test]
+    fn what_was_billed_before_is_told_beside_the_whole() {
+        let whole = Box::new(Calculation::PerUnit { unit: Amount::new(15), quantity: 3 });
+        let rest = Calculation::Rest { whole: whole.clone(), billed: Amount::new(30) };
+        assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA billed before", "3 × 1.5 TBA，减去已出账单 3 TBA"]);
+        assert_eq!((rest.amount(), rest.is_credit()), (Ok(Amount::new(15)), false));
+        assert_eq!(Calculation::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
+    }
+
+    #[test]
     fn credits_are_told_from_charges() {
         assert!(prorated(1, 2).is_credit());
         assert!(!Calculation::Flat { amount: Amount::new(1) }.is_credit());
@@ -295,6 +314,27 @@ mod tests {
                 part.split('×').map(|factor| factor.trim().parse::<u128>().expect("a number")).product::<u128>()
             }).sum();
             prop_assert_eq!(tiered.amount(), Ok(Amount::new(told)));
+        }
+
+        #[test]
+        fn however_often_usage_is_billed_before_the_end_all_bills_come_to_what_it_costs(
+            reports in proptest::collection::vec(0u64..20, 1..8),
+            mode in prop_oneof![Just(TiersMode::Graduated), Just(TiersMode::Volume)],
+        ) {
+            let (mut used, mut billed, mut surplus) = (0, Amount::ZERO, Amount::ZERO);
+            for (place, more) in reports.iter().enumerate() {
+                used += more;
+                let whole = Calculation::Tiered { mode, tiers: tiers(), quantity: used };
+                let costs = whole.amount().expect("an amount");
+                let rest = Calculation::Rest { whole: Box::new(whole), billed };
+                billed = billed.plus(rest.amount().expect("an amount")).expect("adds up");
+                if place + 1 == reports.len() {
+                    surplus = billed.minus(costs).expect("never less was billed");
+                }
+            }
+            let costs = tiered(mode, &tiers(), used).expect("an amount");
+            prop_assert_eq!(billed.minus(surplus), Ok(costs));
+            prop_assert!(mode == TiersMode::Volume || surplus.is_zero(), "what grows with usage is never billed too early");
         }
 
         #[test]

@@ -81,7 +81,7 @@ impl Ceilings {
         let mut all = Self::default();
         for one in &live {
             let items = one.items.iter().filter_map(|item| Some((prices.get(&item.price_id)?, item.quantity)));
-            all.add(&one.currency_id, ceiling(policy, items, one.billing_threshold, &one.currency_id)?)?;
+            all.add(&one.currency_id, ceiling(policy, items, one.billing_threshold.map(|threshold| threshold.amount), &one.currency_id)?)?;
         }
         Ok(all)
     }

@@ -134,7 +134,8 @@ async fn limits(
             let price_of = |item: &SubscriptionItem| prices.iter().find(|price| price.id == item.price_id);
             let items = subscription.items.iter().filter_map(|item| Some((price_of(item)?, item.quantity)));
             // A threshold is an amount of the currency that it was set in.
-            let threshold = subscription.billing_threshold.filter(|_| subscription.currency_id == currency.id);
+            let threshold =
+                subscription.billing_threshold.filter(|_| subscription.currency_id == currency.id).map(|threshold| threshold.amount);
             most.add(&currency.id, ceiling(&ctx.policy, items, threshold, &currency.id)?)?;
         }
     }

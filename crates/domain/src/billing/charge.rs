@@ -12,34 +12,37 @@ use std::time::Duration;
 
 /// Attempts of one call that are on their way, or wait for a slot of their network, at the same time.
 pub const SLOTS: usize = 32;
-/// The janitor leaves what is being sent alone for this long: all that wait for slots before it are answered by then, or timed out.
+/// What is being sent is nobody else's for this long: the others of its message, and those of other messages that wait for slots
+/// before it, are answered by then, or timed out.
 const SENDING: Duration = Duration::from_secs(300);
+/// One call to a network and the question after it end within this. What cannot is not sent any more: the janitor has its turn.
+const LAST_CALL: Duration = Duration::from_secs(30);
 /// The most outcomes of one commit.
 const GROUP: usize = 64;
 /// How often an outcome that lost a race is written again.
 const TRIES: u32 = 8;
 
-/// Sends attempts that no checkout waits for, and writes down what becomes of them. Those that are decided already are left
-/// alone: a message that comes twice does nothing the second time.
+/// Sends attempts that no checkout waits for, and writes down what becomes of them. Those that somebody else has begun to send
+/// are left to the janitor, who asks before sending again: of two who send the same, one could be refused while the other is not,
+/// and only who is alone may believe a refusal. So a message that comes twice does nothing the second time.
 pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), BillingError> {
+    let until = ctx.now().plus(SENDING);
     let mut unit = ctx.store.begin().await?;
-    let now = ctx.now();
-    let first = unit.attempts().claim_first(ids, now, now.plus(SENDING)).await?;
+    let ours = unit.attempts().claim_first(ids, ctx.now(), until).await?;
     unit.commit().await?;
-    let pursued = load(ctx, ids).await?;
+    let pursued = load(ctx, &ours).await?;
     let (sender, answers) = futures_channel();
     let sending = async {
-        let asked = stream::iter(pursued).map(|pursued| {
-            let asker = if first.contains(&pursued.attempt.id) { Asker::First } else { Asker::Worker };
-            async move {
-                let _slot = ctx.networks.slot(&pursued.method.id).await;
-                let outcome = ask(ctx, &pursued, asker).await;
-                (pursued, outcome)
-            }
+        let asked = stream::iter(pursued).map(|pursued| async move {
+            let _slot = ctx.networks.slot(&pursued.method.id).await;
+            let in_time = ctx.now().plus(LAST_CALL) < until;
+            let outcome = if in_time { Some(ask(ctx, &pursued, Asker::First).await) } else { None };
+            (pursued, outcome)
         });
         let mut asked = asked.buffer_unordered(SLOTS);
-        while let Some(answer) = asked.next().await {
-            if sender.unbounded_send(answer).is_err() {
+        while let Some((pursued, outcome)) = asked.next().await {
+            let Some(outcome) = outcome else { continue };
+            if sender.unbounded_send((pursued, outcome)).is_err() {
                 break;
             }
         }

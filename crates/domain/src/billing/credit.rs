@@ -1,6 +1,12 @@
-//! What the store owes a customer after a change of plan, and takes off their next invoices.
+//! What the store owes a customer after a change of plan, and takes off their next invoices or purchases. Each movement is booked:
+//! what is given was income, and becomes income again when it is taken.
 
-use crate::shared::{Amount, CurrencyId, CustomerId, StorageError};
+use super::plan::flat;
+use super::{BillingError, Calculation, InvoiceItem};
+use crate::context::Context;
+use crate::ledger::{Entry, Movement, Reason};
+use crate::shared::{Amount, CurrencyId, CustomerId, EntryId, InvoiceId, MethodId, Mode, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,4 +24,51 @@ pub trait Credits: Send {
     async fn give(&mut self, credit: &Credit) -> Result<(), StorageError>;
     /// Takes from it. False: it is not that much, and nothing changed.
     async fn take(&mut self, credit: &Credit) -> Result<bool, StorageError>;
+}
+
+/// For what credit moves: an invoice or a payment intent, each once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CreditFor<'a> {
+    pub subject: &'a str,
+    pub mode: Mode,
+    pub method: &'a MethodId,
+    pub at: Timestamp,
+}
+
+/// Gives and books it.
+pub(crate) async fn give_credit(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    credit: &Credit,
+    what: CreditFor<'_>,
+) -> Result<(), BillingError> {
+    unit.credits().give(credit).await?;
+    book(ctx, unit, credit, what, Reason::CreditGiven).await
+}
+
+/// Takes and books it. False: it is not that much, and nothing changed.
+pub(crate) async fn take_credit(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    credit: &Credit,
+    what: CreditFor<'_>,
+) -> Result<bool, BillingError> {
+    if !unit.credits().take(credit).await? {
+        return Ok(false);
+    }
+    book(ctx, unit, credit, what, Reason::CreditUsed).await?;
+    Ok(true)
+}
+
+async fn book(ctx: &Context, unit: &mut dyn UnitOfWork, credit: &Credit, what: CreditFor<'_>, reason: Reason) -> Result<(), BillingError> {
+    let movement = Movement { method_id: what.method, currency_id: &credit.currency_id, amount: credit.amount };
+    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+    let entry = Entry::of_movement(id, what.mode, reason, what.subject, what.at, &movement)?;
+    unit.journal().book(&entry).await?;
+    Ok(())
+}
+
+/// The line that takes credit off an invoice.
+pub(crate) fn applied_line(ctx: &Context, invoice: &InvoiceId, amount: Amount, at: Timestamp) -> InvoiceItem {
+    flat(ctx, invoice, "Applied credit", Calculation::Applied { amount }, at)
 }

@@ -1,11 +1,12 @@
 //! The end of a subscription, and what becomes of its deposit.
 
-use super::book::{Book, Charge};
+use super::bill::{Bill, issue};
+use super::book::Book;
 use super::plan::flat;
-use super::renew::{lines, nonces};
+use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Invoice, InvoiceItem, InvoiceStatus,
-    Notice, STAKE_WAITING, StakeStatus, Subscription, announce,
+    Notice, Period, STAKE_WAITING, StakeStatus, Subscription, SubscriptionItem, announce,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -29,7 +30,7 @@ pub(super) struct Ended {
 pub(super) async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &Book,
+    book: &mut Book,
     used: &HashMap<SubscriptionItemId, u64>,
     before: Subscription,
     reason: CancelReason,
@@ -107,11 +108,11 @@ pub(super) async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscript
     Ok(Owed { invoices, is_moving: !covered.is_empty() })
 }
 
-/// The last usage of metered items, on an invoice of its own.
+/// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.
 async fn bill_usage(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &Book,
+    book: &mut Book,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &mut Subscription,
     nonce: u64,
@@ -120,29 +121,16 @@ async fn bill_usage(
     if subscription.index.is_none() || used.is_empty() {
         return Ok(None);
     }
-    let metered = Subscription {
-        items: subscription.items.iter().filter(|item| used.get(&item.id).is_some_and(|used| *used > 0)).cloned().collect(),
-        ..subscription.clone()
-    };
-    let period = super::Period { start: subscription.period.start, end: now.min(subscription.period.end) };
+    let counts = |item: &&SubscriptionItem| used.get(&item.id).is_some_and(|used| *used > 0 || item.billed.is_some());
+    let metered = Subscription { items: subscription.items.iter().filter(counts).cloned().collect(), ..subscription.clone() };
+    let period = Period { start: subscription.period.start, end: now.min(subscription.period.end) };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Ok(items) = lines(ctx, book, used, &metered, &id, period, Some(period)) else { return Ok(None) };
-    let total = Amount::sum(items.iter().map(|line| line.amount))?;
-    if total.is_zero() {
+    let Ok(Lines { items, total, surplus }) = lines(ctx, book, used, &metered, &id, period, Some(period)) else { return Ok(None) };
+    if total.is_zero() && surplus.is_zero() {
         return Ok(None);
     }
-    let Ok(mut invoice) = book.invoice(id, subscription, BillingReason::SubscriptionCancel, period, total, now) else { return Ok(None) };
-    invoice.number = Some(unit.invoices().take_numbers(invoice.mode, 1).await?);
-    let charge = book.charge(ctx, subscription, &invoice, nonce.wrapping_add(1_000_000))?;
-    if let Some(charge) = &charge {
-        invoice.intent_id = Some(charge.intent.id.clone());
-    }
-    unit.invoices().insert_final(&invoice, &items).await?;
-    subscription.latest_invoice_id = Some(invoice.id.clone());
-    let Some(Charge { intent, attempt }) = charge else { return Ok(None) };
-    unit.intents().put(&intent).await?;
-    unit.attempts().insert(&attempt, &intent.invoices).await?;
-    Ok(Some(attempt.id))
+    let bill = Bill { id, reason: BillingReason::SubscriptionCancel, period, lines: items, total, surplus };
+    issue(ctx, unit, book, subscription, bill, nonce.wrapping_add(1_000_000), now).await
 }
 
 /// The waiting time of a deposit is over: what is owed by then is taken, and the rest goes back afterwards. While a payment is on
@@ -373,8 +361,8 @@ pub(super) async fn now(
     now: Timestamp,
 ) -> Result<Vec<AttemptId>, BillingError> {
     let one = std::slice::from_ref(&subscription);
-    let book = Book::read(unit, one).await?;
+    let mut book = Book::read(unit, one).await?;
     let used = super::renew::read_usage(unit, &book, one).await?;
-    let ended = write(ctx, unit, &book, &used, subscription, reason, nonces(ctx), now).await?;
+    let ended = write(ctx, unit, &mut book, &used, subscription, reason, nonces(ctx), now).await?;
     Ok(ended.attempts)
 }

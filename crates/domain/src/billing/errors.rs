@@ -20,5 +20,14 @@ pub enum BillingError {
     #[error(transparent)]
     Rail(#[from] RailError),
     #[error(transparent)]
-    Storage(#[from] StorageError),
+    Storage(StorageError),
+}
+
+impl From<StorageError> for BillingError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Contended,
+            error => Self::Storage(error),
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Refunds: money that goes back the way it came.
 
+use super::book::Book;
 use super::end::owed_for;
 use super::manage::nonce;
 use super::plan::paid_lines;
@@ -168,11 +169,13 @@ const fn is_for_time(reason: BillingReason) -> bool {
             | BillingReason::SubscriptionCycle
             | BillingReason::SubscriptionUpdate
             | BillingReason::SubscriptionRecover
+            | BillingReason::SubscriptionThreshold
     )
 }
 
 /// What of the plan, as it is now, was paid for the time from `now` on: by whichever payments, those of plans before it among them.
 async fn unused(unit: &mut dyn UnitOfWork, subscription: &Subscription, now: Timestamp) -> Result<Amount, ManageError> {
-    let paid = paid_lines(unit, subscription, now).await?;
+    let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
+    let paid = paid_lines(unit, subscription, &book, None, now).await?;
     Ok(Amount::sum(credits(&paid, now)?.iter().map(|credit| credit.amount))?)
 }

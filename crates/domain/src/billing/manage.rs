@@ -1,7 +1,7 @@
 //! What people do with a subscription, and why it may be refused.
 
 use super::renew::nonces;
-use super::{BillingError, IllegalChange, Subscription};
+use super::{BillingError, IllegalChange, Subscription, Threshold};
 use crate::context::Context;
 use crate::ledger::LedgerError;
 use crate::payment::{CheckError, RailError};
@@ -92,7 +92,16 @@ pub enum ManageError {
     #[error(transparent)]
     Rail(#[from] RailError),
     #[error(transparent)]
-    Storage(#[from] StorageError),
+    Storage(StorageError),
+}
+
+impl From<StorageError> for ManageError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Contended,
+            error => Self::Storage(error),
+        }
+    }
 }
 
 impl From<BillingError> for ManageError {
@@ -115,22 +124,30 @@ pub async fn find_subscription(unit: &mut dyn UnitOfWork, mode: Mode, id: &Subsc
     found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)
 }
 
-/// Writes description and metadata; what is absent stays.
-pub async fn describe_subscription(
-    ctx: &Context,
-    mode: Mode,
-    id: &SubscriptionId,
-    description: Option<&str>,
-    metadata: Option<Metadata>,
-) -> Result<(), ManageError> {
-    let description = description.map(|text| check_text("description", text, DESCRIPTION_MAX)).transpose()?;
+/// What the store may write on a subscription; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubscriptionFields {
+    pub description: Option<String>,
+    /// Replaces all of it.
+    pub metadata: Option<Metadata>,
+    /// An amount of zero: usage is billed at the end of its period only.
+    pub threshold: Option<Threshold>,
+}
+
+pub async fn amend_subscription(ctx: &Context, mode: Mode, id: &SubscriptionId, fields: SubscriptionFields) -> Result<(), ManageError> {
+    let SubscriptionFields { description, metadata, threshold } = fields;
+    let description = description.as_deref().map(|text| check_text("description", text, DESCRIPTION_MAX)).transpose()?;
     if let Some(metadata) = &metadata {
         check_metadata(metadata)?;
     }
     let mut unit = ctx.store.begin().await?;
     let found = find_subscription(unit.as_mut(), mode, id).await?;
     let (description, metadata) = (description.unwrap_or(found.description), metadata.unwrap_or(found.metadata));
-    save(unit.as_mut(), &Subscription { description, metadata, updated_at: ctx.now(), ..found }).await?;
+    let billing_threshold = match threshold {
+        Some(threshold) => Some(threshold).filter(|threshold| !threshold.amount.is_zero()),
+        None => found.billing_threshold,
+    };
+    save(unit.as_mut(), &Subscription { description, metadata, billing_threshold, updated_at: ctx.now(), ..found }).await?;
     unit.commit().await?;
     Ok(())
 }

@@ -44,7 +44,7 @@ pub(super) async fn settled(
 /// The network says that it never will.
 pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, refusal: &Refusal) -> Result<(), BillingError> {
     let wall = ctx.now();
-    if !unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), wall).await? {
+    if !unit.attempts().refuse(attempt, refusal, wall).await? {
         return Ok(());
     }
     match &attempt.purpose {

@@ -3,10 +3,10 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{load, nonce, save};
-use super::renew::{lines, publish_charges, read_usage};
+use super::renew::{Lines, lines, publish_charges, read_usage};
 use super::{BillingReason, Change, ManageError, Subscription, period, time_of};
 use crate::context::Context;
-use crate::shared::{Amount, InvoiceId, SubscriptionId};
+use crate::shared::{InvoiceId, SubscriptionId};
 
 /// Pauses a subscription. What it owes is still owed.
 pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
@@ -36,7 +36,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     }
     subscription.paused_at = None;
     subscription.updated_at = now;
-    let mut attempt = None;
+    let (mut attempt, mut has_new_items) = (None, false);
     if subscription.period.end <= now {
         let one = std::slice::from_ref(&subscription);
         let mut book = Book::read(unit.as_mut(), one).await?;
@@ -45,12 +45,16 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let next = period(&subscription.cycle, now, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
         let id = InvoiceId::new(now, ctx.random.as_ref());
         let lines = lines(ctx, &book, &used, &subscription, &id, next, behind).map_err(ManageError::Unbillable)?;
-        let total = Amount::sum(lines.iter().map(|line| line.amount))?;
-        (subscription.anchor, subscription.index, subscription.period) = (now, Some(0), next);
-        let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines, total };
+        let Lines { items, total, surplus } = lines;
+        subscription.anchor = now;
+        has_new_items = subscription.enter(0, next);
+        let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines: items, total, surplus };
         attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;
+    if has_new_items {
+        unit.subscriptions().put_items(&subscription).await?;
+    }
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
     super::find(ctx, id).await

@@ -2,18 +2,21 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
+use super::credit::applied_line;
 use super::manage::{load, nonce, save};
 use super::paid::kept_lines;
 use super::plan_permission::permits;
-use super::renew::{lines, publish_charges, usage_of};
+use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::{
-    BillingReason, Calculation, Credit, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange,
-    PlanLine, PlanOrder, PlanSwitch, Prorated, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
+    BilledUsage, BillingReason, Calculation, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period,
+    PlanChange, PlanLine, PlanOrder, PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan,
+    net, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Price, Product, Usage};
-use crate::shared::{Amount, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, Timestamp};
+use crate::shared::{Amount, EntitlementId, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
+use crate::store::Entitlement;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -45,6 +48,26 @@ pub struct PlanPreview {
     pub next: Amount,
 }
 
+/// What a plan is to be changed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanChoice {
+    pub price: PriceId,
+    /// Absent: as many as now. Of a metered price, nothing is ordered.
+    pub quantity: Option<u64>,
+    /// The item that is changed; absent: the one of the same product, else of a product in the same group.
+    pub item: Option<SubscriptionItemId>,
+}
+
+/// A price that an item can be changed to, or has.
+struct Plan {
+    price: Price,
+    product: Product,
+    /// The item's place.
+    place: usize,
+    /// The item's own product.
+    is_own: bool,
+}
+
 /// A change that is ready to be made.
 struct Draft {
     subscription: Subscription,
@@ -53,57 +76,82 @@ struct Draft {
     preview: PlanPreview,
 }
 
-/// The other plans that a subscription can change to: licensed prices of its product, or of a product in the same group.
+/// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, which count as
+/// the item does. Beside other items, those in their rhythm.
 pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Product)>, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let plans = plans_of(unit.as_mut(), &subscription).await?;
-    let current = subscription.items.first().map(|item| item.price_id.clone());
-    let others: Vec<_> = plans.into_iter().filter(|(price, _)| Some(&price.id) != current.as_ref()).collect();
+    let mut others: Vec<(Price, Product)> = Vec::new();
+    for Plan { price, product, .. } in plans {
+        let is_there = subscription.items.iter().any(|item| item.price_id == price.id);
+        if !is_there && !others.iter().any(|(other, _)| other.id == price.id) {
+            others.push((price, product));
+        }
+    }
     if others.is_empty() { Err(ManageError::NoPlans) } else { Ok(others) }
 }
 
-/// All plans, the current one among them.
-async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<(Price, Product)>, ManageError> {
+/// All plans, the current ones among them.
+async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Plan>, ManageError> {
     let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing);
-    let [item] = subscription.items.as_slice() else { return Err(ManageError::NoPlans) };
     if !runs || subscription.ends_at().is_some() {
         return Err(ManageError::NoPlans);
     }
-    let current = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NoPlans)?;
-    let product = unit.products().find(&current.product_id).await?.ok_or(ManageError::NoPlans)?;
-    let mut products = vec![product.clone()];
-    if let Some(group) = product.metadata.get(PLAN_GROUP).filter(|group| !group.is_empty()) {
-        let metadata = [(PLAN_GROUP.to_owned(), group.clone())].into();
-        let filter = CatalogueFilter { active: Some(true), metadata, ..CatalogueFilter::default() };
-        let found = unit.products().list(subscription.mode, &filter, &Page::new(None, Some(100))).await?;
-        products.extend(found.list.into_iter().filter(|other| other.id != product.id));
+    let mut plans = Vec::new();
+    for (place, item) in subscription.items.iter().enumerate() {
+        let current = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NoPlans)?;
+        let product = unit.products().find(&current.product_id).await?.ok_or(ManageError::NoPlans)?;
+        let mut products = vec![product.clone()];
+        if let Some(group) = product.metadata.get(PLAN_GROUP).filter(|group| !group.is_empty()) {
+            let metadata = [(PLAN_GROUP.to_owned(), group.clone())].into();
+            let filter = CatalogueFilter { active: Some(true), metadata, ..CatalogueFilter::default() };
+            let found = unit.products().list(subscription.mode, &filter, &Page::new(None, Some(100))).await?;
+            products.extend(found.list.into_iter().filter(|other| other.id != product.id));
+        }
+        let ids: Vec<_> = products.iter().map(|product| product.id.clone()).collect();
+        let prices = unit.prices().of_products(&ids).await?;
+        let is_alone = subscription.items.len() == 1;
+        let fits = |price: &Price| {
+            let is_current = price.id == current.id;
+            let is_elsewhere = subscription.items.iter().any(|other| other.id != item.id && other.price_id == price.id);
+            let cycle = price.recurring.map(|recurring| recurring.cycle);
+            (price.active || is_current)
+                && !is_elsewhere
+                && price.is_recurring()
+                && price.is_metered() == current.is_metered()
+                && (is_alone || cycle == Some(subscription.cycle))
+                && !price.is_custom()
+                && price.mode == subscription.mode
+                && price.rate_in(&subscription.currency_id).is_some()
+        };
+        for price in prices.into_iter().filter(fits) {
+            let Some(product) = products.iter().find(|product| product.id == price.product_id) else { continue };
+            let is_own = price.product_id == current.product_id;
+            plans.push(Plan { price, product: product.clone(), place, is_own });
+        }
     }
-    let ids: Vec<_> = products.iter().map(|product| product.id.clone()).collect();
-    let prices = unit.prices().of_products(&ids).await?;
-    let fits = |price: &Price| {
-        let is_current = price.id == current.id;
-        (price.active || is_current)
-            && usage_of(price) == Some(Usage::Licensed)
-            && !price.is_custom()
-            && price.mode == subscription.mode
-            && price.rate_in(&subscription.currency_id).is_some()
-    };
-    let of = |price: Price| {
-        let product = products.iter().find(|product| product.id == price.product_id)?.clone();
-        Some((price, product))
-    };
-    Ok(prices.into_iter().filter(fits).filter_map(of).collect())
+    Ok(plans)
 }
 
-/// What a change would cost if it were made now. `quantity` absent: as many as now.
-pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, price: &PriceId, quantity: Option<u64>) -> Result<PlanPreview, ManageError> {
+/// The plan that was chosen, for the item it is for.
+fn chosen(plans: Vec<Plan>, subscription: &Subscription, choice: &PlanChoice) -> Option<Plan> {
+    let fits = |plan: &Plan| {
+        let item = &subscription.items[plan.place];
+        plan.price.id == choice.price && choice.item.as_ref().is_none_or(|named| item.id == *named)
+    };
+    let is_current = |plan: &Plan| subscription.items[plan.place].price_id == choice.price;
+    plans.into_iter().filter(fits).min_by_key(|plan| (!is_current(plan), !plan.is_own, plan.place))
+}
+
+/// What a change would cost if it were made now.
+pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoice) -> Result<PlanPreview, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     // To the second, so that whoever accepts it can name the moment.
     let at = Timestamp::from_seconds(now.seconds()).max(subscription.period.start);
-    Ok(draft(ctx, unit.as_mut(), subscription, price, quantity, at).await?.preview)
+    Ok(draft(ctx, unit.as_mut(), subscription, choice, at).await?.preview)
 }
 
 /// The subscription as an order would leave it, and what would be due now. Refuses what is not what was shown any more.
@@ -115,7 +163,7 @@ pub(super) async fn planned(
 ) -> Result<(Subscription, Amount), ManageError> {
     let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
     let at = shown_for(unit, order, &before, now).await?;
-    let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.price, order.quantity, at).await?;
+    let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
     match order.fits(&preview) {
         true => Ok((subscription, preview.total)),
         false => Err(ManageError::PreviewChanged),
@@ -146,10 +194,10 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
         return Ok(PlanSwitch::NeedsPermission);
     }
     let mut unit = ctx.store.begin().await?;
-    let subscription = load(unit.as_mut(), id).await?;
+    let subscription = unit.subscriptions().lock(id).await?.ok_or(ManageError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = shown_for(unit.as_mut(), order, &subscription, now).await?;
-    let drafted = draft(ctx, unit.as_mut(), subscription, &order.price, order.quantity, at).await?;
+    let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
     let Draft { mut subscription, mut book, invoice, preview } = drafted;
     if !order.fits(&preview) {
         return Err(ManageError::PreviewChanged);
@@ -157,69 +205,128 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
     subscription.updated_at = now;
     let mut attempt = None;
     if !preview.lines.is_empty() {
-        if !preview.credited.is_zero() {
-            let credit = Credit {
-                customer_id: subscription.customer_id.clone(),
-                currency_id: subscription.currency_id.clone(),
-                amount: preview.credited,
-            };
-            unit.credits().give(&credit).await?;
-        }
         let total = preview.total.plus(preview.applied)?;
         let span = Period { start: at, end: preview.period.end };
         let lines = preview.lines.into_iter().filter(|line| !matches!(line.calculation, Calculation::Applied { .. })).collect();
-        let bill = Bill { id: invoice, reason: BillingReason::SubscriptionUpdate, period: span, lines, total };
+        let reason = BillingReason::SubscriptionUpdate;
+        let bill = Bill { id: invoice, reason, period: span, lines, total, surplus: preview.credited };
         attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
+    grant(ctx, unit.as_mut(), &subscription, &book, now).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
     Ok(PlanSwitch::Switched)
+}
+
+/// The apps of the plan as it is now. Those of the plan before end by themselves.
+async fn grant(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    book: &Book,
+    now: Timestamp,
+) -> Result<(), ManageError> {
+    let (Some(session), Some(customer)) = (&subscription.session_id, book.customers.get(&subscription.customer_id)) else { return Ok(()) };
+    for item in &subscription.items {
+        let product = book.prices.get(&item.price_id).and_then(|price| book.products.get(&price.product_id));
+        let Some(app) = product.and_then(|product| product.app.clone()) else { continue };
+        let entitlement = Entitlement {
+            id: EntitlementId::new(ctx.now(), ctx.random.as_ref()),
+            mode: subscription.mode,
+            holder: customer.did.clone(),
+            app,
+            session_id: session.clone(),
+            subscription_id: Some(subscription.id.clone()),
+            invoice_id: subscription.latest_invoice_id.clone(),
+            acquired_at: now,
+        };
+        unit.entitlements().grant(&entitlement).await?;
+    }
+    Ok(())
 }
 
 async fn draft(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     before: Subscription,
-    price: &PriceId,
-    quantity: Option<u64>,
+    choice: &PlanChoice,
     at: Timestamp,
 ) -> Result<Draft, ManageError> {
     let plans = plans_of(unit, &before).await?;
-    let (price, product) = plans.into_iter().find(|(plan, _)| plan.id == *price).ok_or(ManageError::NoPlans)?;
-    let [item] = before.items.as_slice() else { return Err(ManageError::NoPlans) };
-    let quantity = quantity.unwrap_or(item.quantity);
+    let Plan { price, product, place, .. } = chosen(plans, &before, choice).ok_or(ManageError::NoPlans)?;
+    let item = before.items[place].clone();
+    let quantity = if price.is_metered() { item.quantity } else { choice.quantity.unwrap_or(item.quantity) };
     if !(1..=PLAN_QUANTITY_MAX).contains(&quantity) || (price.id == item.price_id && quantity == item.quantity) {
         return Err(ManageError::NoPlans);
     }
     let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(ManageError::NoPlans)?;
     let rate = price.rate_in(&before.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
     let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.charge(quantity)? };
-    let is_trial = before.index.is_none();
-    let change = match is_trial {
-        // Nothing has been paid, and nothing is due before the trial ends.
-        true => PlanChange { period: before.period, anchor: None, lines: Vec::new() },
-        false => {
-            let paid = paid_lines(unit, &before, at).await?;
-            let changed = change_plan((&before.cycle, &paid), (&cycle, std::slice::from_ref(&plan)), &before.period, at);
+    let invoice = InvoiceId::new(at, ctx.random.as_ref());
+    let (paid, plan): (Vec<_>, &[PlanLine]) = match (before.index, price.is_metered()) {
+        // In a trial nothing has been paid, and nothing is due before it ends. What was used is not prorated: it is billed.
+        (None, _) | (_, true) => (Vec::new(), &[]),
+        (Some(_), false) => {
+            let book = Book::read(unit, std::slice::from_ref(&before)).await?;
+            (paid_lines(unit, &before, &book, Some(&item), at).await?, std::slice::from_ref(&plan))
+        }
+    };
+    let change = match before.index {
+        None => PlanChange { period: before.period, anchor: None, lines: Vec::new() },
+        Some(_) => {
+            let changed = change_plan((&before.cycle, &paid), (&cycle, plan), &before.period, at);
             changed.map_err(|error| ManageError::Unbillable(error.to_string()))?
         }
     };
-    let after = changed(&before, &price, quantity, cycle, &change);
+    let usage = match before.index {
+        Some(_) if price.is_metered() => usage_until(ctx, unit, &before, &item, &invoice, at).await?,
+        _ => Lines::default(),
+    };
+    let after = changed(&before, (place, &price, quantity), cycle, &change, at);
     let book = Book::read(unit, std::slice::from_ref(&after)).await?;
-    let invoice = InvoiceId::new(at, ctx.random.as_ref());
-    let preview = preview(ctx, unit, &book, &after, &change, (&price, &product, &invoice), at).await?;
+    let preview = preview(ctx, unit, &book, &after, (&change, usage), (&price, &product, &invoice), at).await?;
     Ok(Draft { subscription: after, book, invoice, preview })
 }
 
-fn changed(before: &Subscription, price: &Price, quantity: u64, cycle: Cycle, change: &PlanChange) -> Subscription {
-    let items = before.items.iter().map(|item| SubscriptionItem { price_id: price.id.clone(), quantity, ..item.clone() }).collect();
-    let after = Subscription { items, cycle, period: change.period, ..before.clone() };
-    match change.anchor {
-        Some(anchor) => Subscription { anchor, index: Some(0), ..after },
-        None => after,
+/// What a metered item was used until the change, at the price it had until then.
+async fn usage_until(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    before: &Subscription,
+    item: &SubscriptionItem,
+    invoice: &InvoiceId,
+    at: Timestamp,
+) -> Result<Lines, ManageError> {
+    if item.billed.is_some_and(|billed| billed.until > at) {
+        return Err(ManageError::PreviewChanged);
     }
+    let so_far = Period { end: at, ..before.period };
+    let one = Subscription { items: vec![item.clone()], period: so_far, ..before.clone() };
+    let book = Book::read(unit, std::slice::from_ref(&one)).await?;
+    let used = read_usage(unit, &book, std::slice::from_ref(&one)).await?;
+    lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far)).map_err(ManageError::Unbillable)
+}
+
+fn changed(
+    before: &Subscription,
+    (place, price, quantity): (usize, &Price, u64),
+    cycle: Cycle,
+    change: &PlanChange,
+    at: Timestamp,
+) -> Subscription {
+    let mut after = Subscription { cycle, period: change.period, ..before.clone() };
+    let item = &mut after.items[place];
+    (item.price_id, item.quantity) = (price.id.clone(), quantity);
+    if before.index.is_some() && price.is_metered() {
+        item.billed = Some(BilledUsage { from: at, until: at, amount: Amount::ZERO });
+    }
+    if let Some(anchor) = change.anchor {
+        after.anchor = anchor;
+        after.enter(0, change.period);
+    }
+    after
 }
 
 async fn preview(
@@ -227,47 +334,36 @@ async fn preview(
     unit: &mut dyn UnitOfWork,
     book: &Book,
     after: &Subscription,
-    change: &PlanChange,
+    (change, usage): (&PlanChange, Lines),
     (price, product, invoice): (&Price, &Product, &InvoiceId),
     at: Timestamp,
 ) -> Result<PlanPreview, ManageError> {
     let sum = |what| Amount::sum(change.lines.iter().filter(|line| line.what == what).map(|line| line.amount));
-    let (credit, charge) = (sum(Prorated::Credit)?, sum(Prorated::Charge)?);
-    let mut items = Vec::with_capacity(change.lines.len() + 1);
+    let (credit, charge) = (sum(Prorated::Credit)?, sum(Prorated::Charge)?.plus(usage.total)?);
+    let mut items = usage.items;
     for line in &change.lines {
-        let name = match line.price_id == price.id {
-            true => product.name.clone(),
-            false => name_of(unit, &line.price_id).await?,
-        };
-        let (description, start) = match line.what {
-            Prorated::Credit => (format!("Unused time on {name}"), at),
-            Prorated::Charge => (format!("Remaining time on {name}"), at.max(change.period.start)),
-        };
-        items.push(InvoiceItem {
-            id: InvoiceItemId::new(at, ctx.random.as_ref()),
-            invoice_id: invoice.clone(),
-            price_id: Some(line.price_id.clone()),
-            description,
-            quantity: line.quantity,
-            unit_amount: line.whole,
-            amount: line.amount,
-            period: Some(Period { start, end: change.period.end }),
-            calculation: Calculation::from(line),
-        });
+        let span = Period { start: at, end: change.period.end };
+        let mut item = prorated_item(ctx, unit, line, invoice, span, at).await?;
+        if line.what == Prorated::Charge && line.price_id == price.id {
+            // The product is another one perhaps, and at hand.
+            item.description = format!("Remaining time on {}", product.name);
+        }
+        items.push(item);
     }
     let held = book.credit_of(after);
     let (due, credited) = match net(&change.lines)? {
-        Net::Due(due) => (due, Amount::ZERO),
-        Net::Credit(kept) => (Amount::ZERO, kept),
+        Net::Due(due) => (due.plus(usage.total)?, usage.surplus),
+        Net::Credit(kept) => {
+            (usage.total.minus(kept).unwrap_or_default(), kept.minus(usage.total).unwrap_or_default().plus(usage.surplus)?)
+        }
     };
-    if !credited.is_zero() {
-        items.push(flat(ctx, invoice, "Kept as credit for the next invoices", Calculation::Flat { amount: credited }, at));
-    }
-    let applied = held.min(due);
+    items.extend(kept_line(ctx, invoice, credited.minus(usage.surplus)?, at));
+    // What the bill itself leaves over pays it too.
+    let applied = held.plus(credited)?.min(due);
     if !applied.is_zero() {
-        items.push(flat(ctx, invoice, "Applied credit", Calculation::Applied { amount: applied }, at));
+        items.push(applied_line(ctx, invoice, applied, at));
     }
-    let left = held.minus(applied)?.plus(credited)?;
+    let left = held.plus(credited)?.minus(applied)?;
     let next = next_amount(ctx, book, after)?;
     Ok(PlanPreview {
         at,
@@ -280,6 +376,39 @@ async fn preview(
         period: change.period,
         next: next.minus(left.min(next))?,
     })
+}
+
+/// A line for what a proration gives back or asks for.
+pub(super) async fn prorated_item(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    line: &ProrationLine,
+    invoice: &InvoiceId,
+    span: Period,
+    at: Timestamp,
+) -> Result<InvoiceItem, ManageError> {
+    let name = name_of(unit, &line.price_id).await?;
+    let description = match line.what {
+        Prorated::Credit => format!("Unused time on {name}"),
+        Prorated::Charge => format!("Remaining time on {name}"),
+    };
+    Ok(InvoiceItem {
+        id: InvoiceItemId::new(at, ctx.random.as_ref()),
+        invoice_id: invoice.clone(),
+        price_id: Some(line.price_id.clone()),
+        description,
+        quantity: line.quantity,
+        unit_amount: line.whole,
+        amount: line.amount,
+        period: Some(span),
+        calculation: Calculation::from(line),
+    })
+}
+
+/// What a bill gives back and nobody is asked for, so that its lines sum to nothing. `None`: there is nothing of it.
+pub(super) fn kept_line(ctx: &Context, invoice: &InvoiceId, kept: Amount, at: Timestamp) -> Option<InvoiceItem> {
+    let line = || flat(ctx, invoice, "Kept as credit for the next invoices", Calculation::Flat { amount: kept }, at);
+    (!kept.is_zero()).then(line)
 }
 
 /// A line that stands for no price.
@@ -310,45 +439,60 @@ fn next_amount(ctx: &Context, book: &Book, after: &Subscription) -> Result<Amoun
     let next = period(&after.cycle, after.anchor, index).map_err(|error| ManageError::Unbillable(error.to_string()))?;
     let unwritten = InvoiceId::new(next.start, ctx.random.as_ref());
     let lines = lines(ctx, book, &HashMap::new(), after, &unwritten, next, None).map_err(ManageError::Unbillable)?;
-    Ok(Amount::sum(lines.iter().map(|line| line.amount))?)
+    Ok(lines.total)
 }
 
 /// How many invoices are looked through for what was paid for the current period.
 const LOOK_BACK: u32 = 20;
 
-/// What the current plan has been paid for the time around `at`: by the last change within the period, else by its invoice.
+/// What licensed items have been paid for the time around `at`, one of them or all: by the last change within the period, else by
+/// its invoice.
 pub(super) async fn paid_lines(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
+    book: &Book,
+    item: Option<&SubscriptionItem>,
     at: Timestamp,
 ) -> Result<Vec<PaidLine>, ManageError> {
     let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
     let invoices = unit.invoices().list(subscription.mode, &filter, &Page::new(None, Some(LOOK_BACK))).await?.list;
+    let is_licensed = |price: &PriceId| book.prices.get(price).and_then(usage_of) == Some(Usage::Licensed);
+    let asked = subscription.items.iter().filter(|one| item.is_none_or(|item| item.id == one.id) && is_licensed(&one.price_id));
+    let mut wanted: Vec<_> = asked.map(|one| one.price_id.clone()).collect();
+    let mut found = Vec::new();
     for invoice in invoices.iter().filter(|invoice| bills_ahead(invoice)) {
+        if wanted.is_empty() {
+            break;
+        }
         let lines = kept_lines(unit, subscription, invoice, at).await?;
-        let paid: Vec<_> = lines.iter().filter_map(|line| paid_line(subscription, invoice, line, at)).collect();
+        let paid: Vec<_> = lines.iter().filter_map(|line| paid_line(&wanted, invoice, line, at)).collect();
         if paid.is_empty() {
             continue;
         }
-        return match invoice.status {
-            InvoiceStatus::Open | InvoiceStatus::Draft => Err(ManageError::PaymentInFlight),
-            _ => Ok(paid),
-        };
+        if matches!(invoice.status, InvoiceStatus::Open | InvoiceStatus::Draft) {
+            return Err(ManageError::PaymentInFlight);
+        }
+        wanted.retain(|price| paid.iter().all(|line| line.price_id != *price));
+        found.extend(paid);
     }
-    Ok(Vec::new())
+    Ok(found)
 }
 
 fn bills_ahead(invoice: &Invoice) -> bool {
-    let for_time =
-        matches!(invoice.reason, BillingReason::SubscriptionCreate | BillingReason::SubscriptionCycle | BillingReason::SubscriptionUpdate);
+    let for_time = matches!(
+        invoice.reason,
+        BillingReason::SubscriptionCreate
+            | BillingReason::SubscriptionCycle
+            | BillingReason::SubscriptionUpdate
+            | BillingReason::SubscriptionThreshold
+    );
     // One that was issued stands for its time, whoever let go of it since: what it gave back is not given back again.
     for_time && (invoice.status != InvoiceStatus::Void || invoice.number.is_some())
 }
 
-fn paid_line(subscription: &Subscription, invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {
+fn paid_line(wanted: &[PriceId], invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {
     let paid_for = line.period.or(invoice.period).filter(|period| period.contains(at))?;
-    let price_id = line.price_id.clone()?;
-    let is_current = subscription.items.iter().any(|item| item.price_id == price_id);
+    let price_id = line.price_id.clone().filter(|price| wanted.contains(price))?;
     let paid = if invoice.status == InvoiceStatus::Paid { line.amount } else { Amount::ZERO };
-    (is_current && !line.calculation.is_credit()).then_some(PaidLine { price_id, quantity: line.quantity, paid, paid_for })
+    (!line.calculation.is_credit()).then_some(PaidLine { price_id, quantity: line.quantity, paid, paid_for })
 }

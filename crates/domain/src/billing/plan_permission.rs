@@ -1,7 +1,7 @@
 //! Whether a wallet's permission suffices for another plan. Where it does not, the plan changes when there is a wider one.
 
 use super::plan::planned;
-use super::{Ceilings, ManageError, PlanPreview, Subscription, ceiling};
+use super::{Ceilings, ManageError, PlanChoice, PlanPreview, Subscription, ceiling};
 use crate::context::Context;
 use crate::payment::Grant;
 use crate::shared::{Amount, PriceId, SubscriptionId, Timestamp};
@@ -10,9 +10,7 @@ use crate::storage::UnitOfWork;
 /// A change of plan as it was shown and agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanOrder {
-    pub price: PriceId,
-    /// Absent: as many as now.
-    pub quantity: Option<u64>,
+    pub choice: PlanChoice,
     /// The moment that it was shown for.
     pub at: Timestamp,
     /// What was shown to be due.
@@ -50,7 +48,10 @@ pub(super) async fn with_plan(
     let prices = unit.prices().find_all(&ids).await?;
     let priced = |price: &PriceId| prices.iter().find(|found| found.id == *price);
     let items = after.items.iter().filter_map(|item| Some((priced(&item.price_id)?, item.quantity)));
-    others.add(&after.currency_id, ceiling(&ctx.policy, items, after.billing_threshold, &after.currency_id)?)?;
+    others.add(
+        &after.currency_id,
+        ceiling(&ctx.policy, items, after.billing_threshold.map(|threshold| threshold.amount), &after.currency_id)?,
+    )?;
     others.raise(&after.currency_id, due);
     Ok(others)
 }

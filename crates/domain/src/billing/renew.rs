@@ -1,7 +1,7 @@
 //! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
 
 use super::book::{Book, Charge, MODES};
-use super::plan::flat;
+use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::{
     BillingError, BillingReason, Calculation, Change, ClockEvent, Credit, Due, Invoice, InvoiceItem, Period, Scope, Subscription, end,
     period,
@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::Refusal;
 use crate::pricing::{Price, Usage};
-use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AmountError, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -32,8 +32,11 @@ struct Renewal {
     invoice: Invoice,
     items: Vec<InvoiceItem>,
     charge: Option<Charge>,
+    /// What earlier invoices of the period that ends asked for too much, and becomes credit.
+    surplus: Option<Credit>,
     /// What it takes of the customer's credit.
     credit: Credit,
+    has_new_items: bool,
 }
 
 /// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. One that missed several periods
@@ -71,7 +74,7 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
                 Err(reason) => park(unit.as_mut(), subscription, reason, now).await?,
             },
             Due::End(reason) => {
-                let ended = end::write(ctx, unit.as_mut(), &book, &used, subscription, reason, nonce, now).await?;
+                let ended = end::write(ctx, unit.as_mut(), &mut book, &used, subscription, reason, nonce, now).await?;
                 round.attempts.extend(ended.attempts);
                 round.story.push(ended.event);
             }
@@ -121,7 +124,7 @@ pub(super) async fn read_usage(
     for subscription in due {
         for item in &subscription.items {
             let Some(Usage::Metered(aggregate)) = book.prices.get(&item.price_id).and_then(usage_of) else { continue };
-            let Period { start, end } = subscription.period;
+            let (start, end) = (item.counts_from(&subscription.period), subscription.period.end);
             used.insert(item.id.clone(), unit.usage().used(&item.id, aggregate, start, end).await?);
         }
     }
@@ -153,25 +156,34 @@ fn renewal(
     let begun = next.start;
     let ended = before.index.map(|_| before.period);
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let mut items = lines(ctx, book, used, &before, &id, next, ended)?;
-    let total = Amount::sum(items.iter().map(|line| line.amount)).map_err(|error| error.to_string())?;
+    let Lines { mut items, total, surplus } = lines(ctx, book, used, &before, &id, next, ended)?;
+    let surplus = (!surplus.is_zero()).then(|| book.add_credit(&before, surplus)).transpose().map_err(|error| error.to_string())?;
     let status = before.status.after(Change::PeriodBegins).map_err(|error| error.to_string())?;
     let credit = book.use_credit(&before, total);
     if !credit.amount.is_zero() {
-        items.push(flat(ctx, &id, "Applied credit", Calculation::Applied { amount: credit.amount }, begun));
+        items.push(applied_line(ctx, &id, credit.amount, begun));
     }
     let total = total.minus(credit.amount).map_err(|error| error.to_string())?;
     let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
-    let subscription =
-        Subscription { status, index: Some(index), period: next, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
+    let mut subscription = Subscription { status, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
+    let has_new_items = subscription.enter(index, next);
     let charge = match total.is_zero() {
         true => None,
         false => book.charge(ctx, &subscription, &invoice, nonce).map_err(|error| error.to_string())?,
     };
-    Ok(Renewal { subscription, invoice, items, charge, credit })
+    Ok(Renewal { subscription, invoice, items, charge, surplus, credit, has_new_items })
 }
 
-/// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`.
+/// What is billed.
+#[derive(Default)]
+pub(super) struct Lines {
+    pub items: Vec<InvoiceItem>,
+    pub total: Amount,
+    /// What earlier invoices asked for the same usage, and it does not cost after all.
+    pub surplus: Amount,
+}
+
+/// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`, less what of it was billed before.
 pub(super) fn lines(
     ctx: &Context,
     book: &Book,
@@ -180,27 +192,36 @@ pub(super) fn lines(
     invoice: &InvoiceId,
     ahead: Period,
     behind: Option<Period>,
-) -> Result<Vec<InvoiceItem>, String> {
-    let mut lines = Vec::with_capacity(subscription.items.len());
+) -> Result<Lines, String> {
+    let mut lines = Lines { items: Vec::with_capacity(subscription.items.len()), ..Lines::default() };
+    let fails = |error: AmountError| error.to_string();
     for item in &subscription.items {
         let price = book.prices.get(&item.price_id).ok_or("a price of it is gone")?;
         let product = book.products.get(&price.product_id).ok_or("a product of it is gone")?;
         let rate = price.rate_in(&subscription.currency_id).ok_or("Currency not configured for price")?;
-        let (quantity, span) = match (usage_of(price), behind) {
-            (Some(Usage::Metered(_)), Some(behind)) => (used.get(&item.id).copied().unwrap_or_default(), behind),
+        let (quantity, span, billed) = match (usage_of(price), behind) {
+            (Some(Usage::Metered(_)), Some(behind)) => {
+                let span = Period { start: item.counts_from(&behind), ..behind };
+                (used.get(&item.id).copied().unwrap_or_default(), span, item.billed.map_or(Amount::ZERO, |billed| billed.amount))
+            }
             (Some(Usage::Metered(_)), None) => continue,
-            (Some(Usage::Licensed), _) => (item.quantity, ahead),
+            (Some(Usage::Licensed), _) => (item.quantity, ahead, Amount::ZERO),
             (None, _) => return Err("a price of it is not recurring".to_owned()),
         };
-        let calculation = Calculation::of(&rate, quantity);
-        lines.push(InvoiceItem {
+        let whole = Calculation::of(&rate, quantity);
+        let surplus = billed.minus(whole.amount().map_err(fails)?).unwrap_or_default();
+        let calculation = if billed.is_zero() { whole } else { Calculation::Rest { whole: Box::new(whole), billed } };
+        let amount = calculation.amount().map_err(fails)?;
+        lines.total = lines.total.plus(amount).map_err(fails)?;
+        lines.surplus = lines.surplus.plus(surplus).map_err(fails)?;
+        lines.items.push(InvoiceItem {
             id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
             invoice_id: invoice.clone(),
             price_id: Some(price.id.clone()),
             description: product.name.clone(),
             quantity,
             unit_amount: price.unit_amount_in(&subscription.currency_id).unwrap_or_default(),
-            amount: calculation.amount().map_err(|error| error.to_string())?,
+            amount,
             period: Some(span),
             calculation,
         });
@@ -208,8 +229,9 @@ pub(super) fn lines(
     Ok(lines)
 }
 
-/// Everything of a round that was renewed. Numbers come last: whoever else writes invoices of the mode waits from there on.
+/// Everything of a round that was renewed. Numbers come late: whoever else writes invoices of the mode waits from there on.
 async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renewal>, round: &mut Round) -> Result<(), BillingError> {
+    move_credits(ctx, unit, &renewals).await?;
     for mode in MODES {
         let count = renewals.iter().filter(|renewal| renewal.invoice.mode == mode).count();
         if count == 0 {
@@ -221,10 +243,7 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
             renewal.invoice.number = Some(number);
         }
     }
-    for Renewal { mut subscription, mut invoice, items, charge, credit } in renewals {
-        if !credit.amount.is_zero() && !unit.credits().take(&credit).await? {
-            return Err(BillingError::Contended);
-        }
+    for Renewal { mut subscription, mut invoice, items, charge, has_new_items, .. } in renewals {
         let at = invoice.created_at;
         let what = if subscription.index == Some(0) { "trial_ended" } else { "renewed" };
         round.story.push(ClockEvent { at, what: what.to_owned(), subject: subscription.id.to_string() });
@@ -243,10 +262,31 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
             super::debt::refuse(ctx, unit, &invoice, &mut subscription, &refusal, at).await?;
         }
         unit.subscriptions().update(&subscription).await?;
+        if has_new_items {
+            unit.subscriptions().put_items(&subscription).await?;
+        }
         if let Some(Charge { intent, attempt }) = charge {
             unit.intents().put(&intent).await?;
             unit.attempts().insert(&attempt, &intent.invoices).await?;
             round.attempts.push(attempt.id);
+        }
+    }
+    Ok(())
+}
+
+/// Credit before numbers, as whoever writes one bill takes them, and in the order of its owners: two who take them in different order
+/// would wait for each other.
+async fn move_credits(ctx: &Context, unit: &mut dyn UnitOfWork, renewals: &[Renewal]) -> Result<(), BillingError> {
+    let moves = |renewal: &&Renewal| renewal.surplus.is_some() || !renewal.credit.amount.is_zero();
+    let mut moving: Vec<_> = renewals.iter().filter(moves).collect();
+    moving.sort_by(|a, b| (&a.credit.customer_id, &a.credit.currency_id).cmp(&(&b.credit.customer_id, &b.credit.currency_id)));
+    for Renewal { invoice, surplus, credit, .. } in moving {
+        let what = CreditFor { subject: invoice.id.as_str(), mode: invoice.mode, method: &invoice.method_id, at: invoice.created_at };
+        if let Some(surplus) = surplus {
+            give_credit(ctx, unit, surplus, what).await?;
+        }
+        if !credit.amount.is_zero() && !take_credit(ctx, unit, credit, what).await? {
+            return Err(BillingError::Contended);
         }
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! Reporting what a metered item was used.
 
-use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, renew::usage_of, time_of};
+use super::renew::{publish_charges, usage_of};
+use super::threshold::bill_when_reached;
+use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, time_of};
 use crate::context::Context;
 use crate::pricing::{Aggregate, Usage};
 use crate::shared::{Mode, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
@@ -43,16 +45,26 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
     let identifier = check_text("identifier", identifier, IDENTIFIER_MAX)?;
     let mut unit = ctx.store.begin().await?;
-    let (subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
+    let (mut subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
     // One that was counted already stays counted, however late it comes again.
     let known = unit.usage().find(&report.item, &identifier).await?;
     if let Some(known) = known {
         return Ok(known);
     }
+    if subscription.billing_threshold.is_some() {
+        // Reports that are reckoned come one after the other, so that one of them sees that the threshold is reached.
+        subscription = unit.subscriptions().lock(&subscription.id).await?.ok_or(ManageError::NotFound)?;
+    }
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let at = report.at.unwrap_or(now);
+    // Whoever reports in whole seconds means the part of the second that is in the period.
+    let from = subscription.items.iter().find(|item| item.id == report.item).map(|item| item.counts_from(&subscription.period));
+    let told = report.at.unwrap_or(now);
+    let at = match from {
+        Some(from) if told.seconds() == from.seconds() => told.max(from),
+        _ => told,
+    };
     let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
-    if !runs || at > now || !subscription.period.contains(at) {
+    if !runs || told > now || !subscription.period.contains(at) || from.is_none_or(|from| at < from) {
         return Err(ManageError::UsageOutOfPeriod);
     }
     let record =
@@ -60,6 +72,8 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     if !unit.usage().insert(&record).await? {
         return Err(ManageError::Contended);
     }
+    let charge = bill_when_reached(ctx, unit.as_mut(), subscription, now).await?;
+    publish_charges(ctx, unit.as_mut(), charge.as_slice()).await?;
     unit.commit().await?;
     Ok(record)
 }

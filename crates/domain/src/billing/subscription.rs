@@ -225,11 +225,41 @@ pub struct Stake {
     pub return_at: Option<Timestamp>,
 }
 
+/// What of a metered item's usage is on invoices before its period is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BilledUsage {
+    /// Usage before this is billed for good.
+    pub from: Timestamp,
+    /// How far the invoices go.
+    pub until: Timestamp,
+    /// What they ask for usage since `from`.
+    pub amount: Amount,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionItem {
     pub id: SubscriptionItemId,
     pub price_id: PriceId,
     pub quantity: u64,
+    /// In the current period.
+    pub billed: Option<BilledUsage>,
+}
+
+impl SubscriptionItem {
+    /// From when on the usage of a period counts at the item's price.
+    #[must_use]
+    pub fn counts_from(&self, period: &Period) -> Timestamp {
+        self.billed.map_or(period.start, |billed| billed.from.max(period.start))
+    }
+}
+
+/// When usage is billed before the end of its period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Threshold {
+    /// As soon as it costs at least this.
+    pub amount: Amount,
+    /// A new period begins with the bill.
+    pub resets_anchor: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -261,8 +291,7 @@ pub struct Subscription {
     pub past_due_since: Option<Timestamp>,
     pub paused_at: Option<Timestamp>,
     pub days_until_cancel: u32,
-    /// Usage is billed before the end of a period when it costs at least this.
-    pub billing_threshold: Option<Amount>,
+    pub billing_threshold: Option<Threshold>,
     pub stake: Option<Stake>,
     pub latest_invoice_id: Option<InvoiceId>,
     /// The customer's test clock.
@@ -311,6 +340,16 @@ impl Subscription {
         }
     }
 
+    /// Begins a period: nothing of its usage is billed yet. True when the items changed.
+    pub fn enter(&mut self, index: u32, period: Period) -> bool {
+        (self.index, self.period) = (Some(index), period);
+        let mut changed = false;
+        for item in &mut self.items {
+            changed |= item.billed.take().is_some();
+        }
+        changed
+    }
+
     /// What is to be done now. An end that was asked for comes before the renewal of the same moment.
     #[must_use]
     pub fn due(&self, now: Timestamp) -> Due {
@@ -350,7 +389,7 @@ pub trait Subscriptions: Send {
     /// Writes a changed subscription if it still has the version that was read, and counts the version up; `due_at` becomes
     /// [`Subscription::next_due`]. False: somebody was faster.
     async fn update(&mut self, subscription: &Subscription) -> Result<bool, StorageError>;
-    /// Replaces the items.
+    /// Writes the items as they are now: what they cost, how many there are, and what of them is billed.
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError>;
     /// Those that are due, earliest first, locked for this unit of work; another one skips them.
@@ -359,6 +398,8 @@ pub trait Subscriptions: Send {
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
     /// The one an item belongs to.
     async fn of_item(&mut self, item: &SubscriptionItemId) -> Result<Option<Subscription>, StorageError>;
+    /// One that is about to be changed: whoever else changes it waits for this unit of work.
+    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
     /// Those of a customer that have not ended.
     async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError>;
 }

@@ -1,7 +1,7 @@
 //! A subscription with everything that it refers to.
 
 use super::book::Book;
-use super::renew::{lines, read_usage};
+use super::renew::{Lines, lines, read_usage};
 use super::{BillingError, ManageError, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
 use crate::context::Context;
 use crate::customer::Customer;
@@ -92,9 +92,8 @@ fn next_invoice(ctx: &Context, book: &Book, used: &HashMap<SubscriptionItemId, u
     let next = period(&subscription.cycle, subscription.anchor, index).ok()?;
     let behind = subscription.index.map(|_| subscription.period);
     let unwritten = InvoiceId::new(at, ctx.random.as_ref());
-    let lines = lines(ctx, book, used, subscription, &unwritten, next, behind).ok()?;
-    let total = Amount::sum(lines.iter().map(|line| line.amount)).ok()?;
-    let credit = book.credit_of(subscription).min(total);
+    let Lines { total, surplus, .. } = lines(ctx, book, used, subscription, &unwritten, next, behind).ok()?;
+    let credit = book.credit_of(subscription).plus(surplus).ok()?.min(total);
     Some(NextInvoice { amount: total.minus(credit).ok()?, at })
 }
 

@@ -1,14 +1,16 @@
-//! Paying without the wallet, by a permission that it gave earlier.
+//! Paying without the wallet: by credit with the store, or by a permission that the wallet gave earlier.
 
 use super::consent::sufficient;
 use super::proceed::{Step, charge, step};
-use super::settle::{SettleError, settle_first};
+use super::settle::{PaidBy, SettleError, complete, settle_first};
 use super::transfer::{Payable, TransferError, payable};
 use super::{Session, SessionMode};
 use crate::access::Did;
+use crate::billing::{BillingError, Credit, CreditFor, Invoice, applied_line, take_credit};
 use crate::context::Context;
 use crate::payment::{AttemptStatus, Grant};
-use crate::shared::{Amount, MandateId, SessionId};
+use crate::shared::{Amount, MandateId, SessionId, StorageError};
+use crate::storage::UnitOfWork;
 
 /// How often a confirmation that lost a race begins again.
 const TRIES: u32 = 4;
@@ -16,12 +18,38 @@ const TRIES: u32 = 4;
 /// Whether a submitted session could be paid without the wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FastPay {
-    /// The payer's account holds what is due now.
+    /// What is due now is there: at the store as credit, or on the payer's account.
     pub balance: bool,
     /// A permission of the payer allows it.
     pub delegation: bool,
-    /// Both are so, and nothing else is to be signed: what would be paid by whom.
-    pub offer: Option<(Amount, Did)>,
+    /// The customer's credit is enough.
+    pub credit: bool,
+    /// Nothing else is to be signed.
+    pub offer: Option<FastOffer>,
+}
+
+/// What would be paid, by whom, and from where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FastOffer {
+    pub by: FastMeans,
+    pub amount: Amount,
+    pub payer: Did,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FastMeans {
+    Credit,
+    Delegation,
+}
+
+impl FastMeans {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Credit => "credit",
+            Self::Delegation => "delegation",
+        }
+    }
 }
 
 /// Asks the network. Nothing is asked where no permission was ever given.
@@ -29,15 +57,19 @@ pub async fn fast_pay(ctx: &Context, id: &SessionId, payer: &Did) -> Result<Fast
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, payer).await?;
     let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
+    let credit = has_credit(unit.as_mut(), &payable).await?;
     drop(unit);
-    if given.is_empty() {
-        return Ok(FastPay::default());
-    }
-    let delegation = sufficient(ctx, &payable).await?.is_some();
-    let balance = holds(ctx, &payable, payer).await?;
-    let complete = delegation && balance && !payable.session.lacks_deposit();
-    let offer = complete.then(|| (payable.intent.amount, payer.clone()));
-    Ok(FastPay { balance, delegation, offer })
+    let delegation = !given.is_empty() && sufficient(ctx, &payable).await?.is_some();
+    // Later periods are charged by a permission, whatever pays the first.
+    let by_credit = credit && (delegation || payable.session.kind == SessionMode::Payment);
+    let balance = credit || (!given.is_empty() && holds(ctx, &payable, payer).await?);
+    let by = match (by_credit, delegation && balance) {
+        (true, _) => Some(FastMeans::Credit),
+        (false, true) => Some(FastMeans::Delegation),
+        (false, false) => None,
+    };
+    let by = by.filter(|_| !payable.session.lacks_deposit());
+    Ok(FastPay { balance, delegation, credit, offer: by.map(|by| FastOffer { by, amount: payable.intent.amount, payer: payer.clone() }) })
 }
 
 async fn holds(ctx: &Context, payable: &Payable, payer: &Did) -> Result<bool, TransferError> {
@@ -45,7 +77,16 @@ async fn holds(ctx: &Context, payable: &Payable, payer: &Did) -> Result<bool, Tr
     Ok(rail.balance(&payable.method, &payable.currency, payer).await? >= payable.intent.amount)
 }
 
-/// Pays by the permission. False: it was not possible, and the wallet is to be asked.
+/// Whether the customer's credit in the order's currency pays all of it.
+async fn has_credit(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<bool, StorageError> {
+    if payable.method.kind.is_card() || payable.intent.amount.is_zero() {
+        return Ok(false);
+    }
+    let held = unit.credits().of_all(std::slice::from_ref(&payable.intent.customer_id)).await?;
+    Ok(held.iter().any(|credit| credit.currency_id == payable.currency.id && credit.amount >= payable.intent.amount))
+}
+
+/// Pays by credit where it is enough, else by the permission. False: neither was possible, and the wallet is to be asked.
 ///
 /// # Errors
 /// [`TransferError::OtherPayer`] when permissions were given by other wallets only.
@@ -57,16 +98,24 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did) -> Result<bool
             payable => payable?,
         };
         let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
+        let credit = has_credit(unit.as_mut(), &payable).await?;
         drop(unit);
+        let is_payment = payable.session.kind == SessionMode::Payment;
         let is_own = |grant: &Option<Grant>| matches!(grant, Some(Grant::Delegation { payer: who, .. }) if who == payer);
-        if !given.is_empty() && !given.iter().any(|mandate| is_own(&mandate.grant)) {
+        let needs_mandate = !(credit && is_payment);
+        if needs_mandate && !given.is_empty() && !given.iter().any(|mandate| is_own(&mandate.grant)) {
             return Err(TransferError::OtherPayer);
         }
-        if payable.session.lacks_deposit() || !holds(ctx, &payable, payer).await? {
+        if payable.session.lacks_deposit() {
             return Ok(false);
         }
-        let Some(mandate) = sufficient(ctx, &payable).await? else { return Ok(false) };
-        match write_down(ctx, payable, mandate, payer).await? {
+        let mandate = if needs_mandate { sufficient(ctx, &payable).await? } else { None };
+        let done = match (credit, mandate) {
+            (true, mandate) if !needs_mandate || mandate.is_some() => write_credit(ctx, payable, mandate, payer).await?,
+            (false, Some(mandate)) if holds(ctx, &payable, payer).await? => write_down(ctx, payable, mandate, payer).await?,
+            _ => return Ok(false),
+        };
+        match done {
             Step::Completed => return Ok(true),
             Step::Charge(attempt) => {
                 let _ = settle_first(ctx, &attempt).await;
@@ -80,6 +129,47 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did) -> Result<bool
         }
     }
     Err(TransferError::Changed)
+}
+
+/// Takes the credit, and completes the session with it. Rows are taken in the order of settlement: intent, invoices, session.
+async fn write_credit(ctx: &Context, payable: Payable, mandate: Option<MandateId>, payer: &Did) -> Result<Step, TransferError> {
+    let now = ctx.now();
+    let Payable { session, method, currency, intent } = payable;
+    let mut unit = ctx.store.begin().await?;
+    if !unit.intents().succeed(&intent.id, Amount::ZERO, "", payer.as_str(), now).await? {
+        return Ok(Step::Raced);
+    }
+    // One that is open was written down before; one that begins from here on finds the session changed.
+    if unit.attempts().open_of_intent(&intent.id).await?.is_some() {
+        return Ok(Step::Nothing);
+    }
+    let drafts = unit.invoices().find_all(&intent.invoices).await?;
+    for draft in drafts.into_iter().filter(|draft| !draft.total.is_zero()) {
+        let mut lines = unit.invoices().items(&draft.id).await?;
+        lines.push(applied_line(ctx, &draft.id, draft.total, now));
+        if !unit.invoices().put_draft(&Invoice { total: Amount::ZERO, updated_at: now, ..draft }, &lines).await? {
+            return Ok(Step::Raced);
+        }
+    }
+    let credit = Credit { customer_id: intent.customer_id.clone(), currency_id: currency.id, amount: intent.amount };
+    let what = CreditFor { subject: intent.id.as_str(), mode: session.mode, method: &method.id, at: now };
+    match take_credit(ctx, unit.as_mut(), &credit, what).await {
+        Ok(true) => {}
+        // Somebody was faster, and it is not enough any more.
+        Ok(false) => return Ok(Step::Raced),
+        Err(BillingError::Storage(error)) => return Err(error.into()),
+        Err(_) => return Err(TransferError::Changed),
+    }
+    let session = Session { mandate_id: mandate.or(session.mandate_id.clone()), ..session };
+    match complete(ctx, unit.as_mut(), session, PaidBy::Credit, now).await {
+        Ok(true) => {
+            unit.commit().await?;
+            Ok(Step::Completed)
+        }
+        Ok(false) => Ok(Step::Raced),
+        Err(SettleError::Storage(error)) => Err(error.into()),
+        Err(_) => Err(TransferError::Changed),
+    }
 }
 
 async fn write_down(ctx: &Context, payable: Payable, mandate: MandateId, payer: &Did) -> Result<Step, TransferError> {

@@ -1,6 +1,6 @@
 //! What comes next for a session whose wallet has given what it was asked for: the first charge, or completion.
 
-use super::settle::{self, SettleError, complete};
+use super::settle::{self, PaidBy, SettleError, complete};
 use super::{Deposit, Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::context::Context;
@@ -25,20 +25,28 @@ pub(super) enum Step {
 /// Does what a session is ready for. Safe to call at any time, by anybody: what has been done is not done again.
 pub async fn proceed(ctx: &Context, id: &SessionId) -> Result<(), SettleError> {
     for _ in 0..TRIES {
-        let now = ctx.now();
-        let mut unit = ctx.store.begin().await?;
-        let session = unit.sessions().find(id).await?.ok_or(SettleError::Orphan)?;
-        match step(ctx, unit.as_mut(), session, now).await? {
-            Step::Nothing => return Ok(()),
-            Step::Completed => return Ok(unit.commit().await?),
-            Step::Charge(attempt) => {
-                unit.commit().await?;
-                return settle::settle_first(ctx, &attempt).await;
-            }
-            Step::Raced => {}
+        match try_proceed(ctx, id).await {
+            Err(SettleError::Contended) => {}
+            Ok(Some(attempt)) => return settle::settle_first(ctx, &attempt).await,
+            done => return done.map(drop),
         }
     }
     Err(SettleError::Contended)
+}
+
+/// Answers the charge that is to be sent.
+async fn try_proceed(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>, SettleError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let session = unit.sessions().find(id).await?.ok_or(SettleError::Orphan)?;
+    let charge = match step(ctx, unit.as_mut(), session, now).await? {
+        Step::Nothing => return Ok(None),
+        Step::Raced => return Err(SettleError::Contended),
+        Step::Completed => None,
+        Step::Charge(attempt) => Some(attempt),
+    };
+    unit.commit().await?;
+    Ok(charge)
 }
 
 /// One step, in the unit of work of what made the session ready for it, so that a crash in between leaves nothing waiting.
@@ -57,7 +65,7 @@ pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Sess
         return Ok(Step::Nothing);
     }
     if intent.amount.is_zero() {
-        let done = complete(ctx, unit, session, None, now).await?;
+        let done = complete(ctx, unit, session, PaidBy::Nothing, now).await?;
         return Ok(if done { Step::Completed } else { Step::Raced });
     }
     match mandate.grant {

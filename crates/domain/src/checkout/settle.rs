@@ -1,8 +1,8 @@
 //! What becomes of an attempt, and the one way a session completes (invariants 1, 3, 4, 10).
 
 use super::proceed::{Step, step};
-use super::{Deposit, PaymentStatus, Session, SessionMode, SessionStatus, subscribe};
-use crate::billing::{self, BillingError};
+use super::{Deposit, PaymentStatus, SESSION_LIFETIME, Session, SessionMode, SessionStatus, subscribe};
+use crate::billing::{self, BillingError, Subscription};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, LedgerError, Movement, Reason};
@@ -45,7 +45,16 @@ pub enum SettleError {
     #[error(transparent)]
     Billing(BillingError),
     #[error(transparent)]
-    Storage(#[from] StorageError),
+    Storage(StorageError),
+}
+
+impl From<StorageError> for SettleError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Contended,
+            error => Self::Storage(error),
+        }
+    }
 }
 
 impl From<BillingError> for SettleError {
@@ -183,12 +192,28 @@ pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> 
     let due = unit.attempts().claim_due(now, now.plus(CLAIM), limit).await?;
     unit.commit().await?;
     // Where one waits for long, the next take the places of those that are done.
-    let asked: Vec<_> = due.iter().map(|id| settle(ctx, id).boxed()).collect();
+    let asked: Vec<_> = due.iter().map(|id| look_after(ctx, id).boxed()).collect();
     let done: Vec<_> = stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
     match done.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
         None => Ok(due.len()),
     }
+}
+
+/// Asks about an attempt, or ends what nobody will finish any more.
+async fn look_after(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
+    let pursued = load(ctx, id).await?;
+    match pursued.is_some_and(|pursued| is_abandoned(&pursued.attempt, ctx.now())) {
+        true => end(ctx, id).await.map(drop),
+        false => settle(ctx, id).await,
+    }
+}
+
+/// A card that was to be kept, and whose form nobody has filled in: with a session it ends when the session does, without one after the
+/// same time.
+fn is_abandoned(attempt: &Attempt, now: Timestamp) -> bool {
+    let is_setup = matches!(attempt.kind, AttemptKind::CardSetup { .. });
+    is_setup && attempt.session_id.is_none() && now.since(attempt.created_at) >= SESSION_LIFETIME
 }
 
 /// The attempt, if it is open still.
@@ -251,58 +276,67 @@ async fn given(
     asker: Asker,
 ) -> Result<Option<AttemptId>, SettleError> {
     for _ in 0..TRIES {
-        let now = ctx.now();
-        let mut unit = ctx.store.begin().await?;
-        let session = unit.sessions().find(session).await?.ok_or(SettleError::Orphan)?;
-        let settlement = match outcome {
-            Outcome::Settled(settlement) if settlement.amount == attempt.amount => settlement,
-            Outcome::Refused(refusal) => {
-                if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
-                    if let Purpose::Mandate(mandate) = &attempt.purpose {
-                        billing::mandate_refused(ctx, unit.as_mut(), mandate).await?;
-                    }
-                    if let Some(intent) = &session.intent_id {
-                        unit.intents().mark(intent, IntentStatus::RequiresAction, Some(refusal), now).await?;
-                    }
-                    unit.commit().await?;
-                }
-                return Ok(None);
-            }
-            other => {
-                let (status, marked, error) = match other {
-                    Outcome::Pending { requires_payer: true, last_error } => {
-                        (AttemptStatus::Open, IntentStatus::RequiresAction, last_error.as_ref())
-                    }
-                    Outcome::Pending { .. } | Outcome::Absent => (AttemptStatus::Open, IntentStatus::Processing, None),
-                    _ => (AttemptStatus::Unknown, IntentStatus::Processing, None),
-                };
-                let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
-                let is_open = unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
-                // Of one that ended meanwhile the intent may be its successor's by now.
-                if let (true, Some(intent)) = (is_open, &session.intent_id) {
-                    unit.intents().mark(intent, marked, error, now).await?;
-                }
-                unit.commit().await?;
-                return Ok(None);
-            }
-        };
-        if !unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, now).await? {
-            return Ok(None);
-        }
-        let Some(session) = receive(ctx, unit.as_mut(), attempt, session, settlement, now).await? else { continue };
-        match step(ctx, unit.as_mut(), session, now).await? {
-            Step::Raced => {}
-            Step::Charge(charge) => {
-                unit.commit().await?;
-                return Ok(Some(charge));
-            }
-            Step::Nothing | Step::Completed => {
-                unit.commit().await?;
-                return Ok(None);
-            }
+        match try_given(ctx, attempt, session, outcome, asker).await {
+            Err(SettleError::Contended) => {}
+            done => return done,
         }
     }
     Err(SettleError::Contended)
+}
+
+async fn try_given(
+    ctx: &Context,
+    attempt: &Attempt,
+    session: &SessionId,
+    outcome: &Outcome,
+    asker: Asker,
+) -> Result<Option<AttemptId>, SettleError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let session = unit.sessions().find(session).await?.ok_or(SettleError::Orphan)?;
+    let settlement = match outcome {
+        Outcome::Settled(settlement) if settlement.amount == attempt.amount => settlement,
+        Outcome::Refused(refusal) => {
+            if unit.attempts().refuse(attempt, refusal, now).await? {
+                if let Purpose::Mandate(mandate) = &attempt.purpose {
+                    billing::mandate_refused(ctx, unit.as_mut(), mandate).await?;
+                }
+                if let Some(intent) = &session.intent_id {
+                    unit.intents().mark(intent, IntentStatus::RequiresAction, Some(refusal), now).await?;
+                }
+                unit.commit().await?;
+            }
+            return Ok(None);
+        }
+        other => {
+            let (status, marked, error) = match other {
+                Outcome::Pending { requires_payer: true, last_error } => {
+                    (AttemptStatus::Open, IntentStatus::RequiresAction, last_error.as_ref())
+                }
+                Outcome::Pending { .. } | Outcome::Absent => (AttemptStatus::Open, IntentStatus::Processing, None),
+                _ => (AttemptStatus::Unknown, IntentStatus::Processing, None),
+            };
+            let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
+            let is_open = unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
+            // Of one that ended meanwhile the intent may be its successor's by now.
+            if let (true, Some(intent)) = (is_open, &session.intent_id) {
+                unit.intents().mark(intent, marked, error, now).await?;
+            }
+            unit.commit().await?;
+            return Ok(None);
+        }
+    };
+    if !unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, now).await? {
+        return Ok(None);
+    }
+    let session = receive(ctx, unit.as_mut(), attempt, session, settlement, now).await?.ok_or(SettleError::Contended)?;
+    let charge = match step(ctx, unit.as_mut(), session, now).await? {
+        Step::Raced => return Err(SettleError::Contended),
+        Step::Charge(charge) => Some(charge),
+        Step::Nothing | Step::Completed => None,
+    };
+    unit.commit().await?;
+    Ok(charge)
 }
 
 /// Writes down what was given. `None`: the session changed meanwhile, and the unit of work must be dropped.
@@ -355,14 +389,18 @@ async fn book(
 /// What no session's payment is: renewals, refunds, permissions, deposits.
 async fn note(ctx: &Context, pursued: &Pursued, outcome: &Outcome) -> Result<(), SettleError> {
     for _ in 0..TRIES {
-        let mut unit = ctx.store.begin().await?;
-        match billing::note(ctx, unit.as_mut(), pursued, outcome).await {
-            Ok(()) => return Ok(unit.commit().await?),
+        match try_note(ctx, pursued, outcome).await {
             Err(BillingError::Contended) => {}
-            Err(error) => return Err(error.into()),
+            done => return Ok(done?),
         }
     }
     Err(SettleError::Contended)
+}
+
+async fn try_note(ctx: &Context, pursued: &Pursued, outcome: &Outcome) -> Result<(), BillingError> {
+    let mut unit = ctx.store.begin().await?;
+    billing::note(ctx, unit.as_mut(), pursued, outcome).await?;
+    Ok(unit.commit().await?)
 }
 
 /// Not final: noted, and asked again later.
@@ -389,7 +427,7 @@ async fn wait(
 async fn refused(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, refusal: &Refusal) -> Result<(), SettleError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    if unit.attempts().finish(&attempt.id, AttemptStatus::Refused, Some(refusal), now).await? {
+    if unit.attempts().refuse(attempt, refusal, now).await? {
         unit.intents().mark(intent, IntentStatus::RequiresAction, Some(refusal), now).await?;
         if let Some(id) = attempt.session_id.as_ref().filter(|_| refusal.is_for_mandate()) {
             // The permission does not suffice any more: the wallet is asked for another one. Where the session has changed
@@ -405,24 +443,41 @@ async fn refused(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, ref
 /// The money moved: attempt, intent, journal, invoice, stock, session and rights change in one unit of work, for exactly one caller.
 async fn settled(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, settlement: &Settlement) -> Result<(), SettleError> {
     for _ in 0..TRIES {
-        let now = ctx.now();
-        let mut unit = ctx.store.begin().await?;
-        if !unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, now).await? {
-            return Ok(());
-        }
-        let intent = unit.intents().find(intent).await?.ok_or(SettleError::Orphan)?;
-        unit.intents().succeed(&intent.id, attempt.amount, &settlement.reference, &settlement.payer, now).await?;
-        let session = intent.session_id.as_ref().ok_or(SettleError::Orphan)?;
-        let session = unit.sessions().find(session).await?.ok_or(SettleError::Orphan)?;
-        if let Some(mandate) = session.mandate_id.as_ref().filter(|_| settlement.card.is_some()) {
-            billing::mandate_given(ctx, unit.as_mut(), mandate, settlement).await?;
-        }
-        if complete(ctx, unit.as_mut(), session, Some(attempt), now).await? {
-            unit.commit().await?;
-            return Ok(());
+        match try_settled(ctx, attempt, intent, settlement).await {
+            Err(SettleError::Contended) => {}
+            done => return done,
         }
     }
     Err(SettleError::Contended)
+}
+
+async fn try_settled(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId, settlement: &Settlement) -> Result<(), SettleError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    if !unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, now).await? {
+        return Ok(());
+    }
+    let intent = unit.intents().find(intent).await?.ok_or(SettleError::Orphan)?;
+    unit.intents().succeed(&intent.id, attempt.amount, &settlement.reference, &settlement.payer, now).await?;
+    let session = intent.session_id.as_ref().ok_or(SettleError::Orphan)?;
+    let session = unit.sessions().find(session).await?.ok_or(SettleError::Orphan)?;
+    if let Some(mandate) = session.mandate_id.as_ref().filter(|_| settlement.card.is_some()) {
+        billing::mandate_given(ctx, unit.as_mut(), mandate, settlement).await?;
+    }
+    match complete(ctx, unit.as_mut(), session, PaidBy::Attempt(attempt), now).await? {
+        true => Ok(unit.commit().await?),
+        false => Err(SettleError::Contended),
+    }
+}
+
+/// What a session is complete by.
+#[derive(Clone, Copy)]
+pub(super) enum PaidBy<'a> {
+    Attempt(&'a Attempt),
+    /// What the customer had with the store; its invoices are lessened by it, and its intent has succeeded.
+    Credit,
+    /// Nothing was due.
+    Nothing,
 }
 
 /// The one way a session completes. False: the session changed since it was read, and the unit of work must be dropped.
@@ -430,11 +485,11 @@ pub(super) async fn complete(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     mut session: Session,
-    paid_by: Option<&Attempt>,
+    paid_by: PaidBy<'_>,
     now: Timestamp,
 ) -> Result<bool, SettleError> {
     let random = ctx.random.as_ref();
-    if let Some(attempt) = paid_by {
+    if let PaidBy::Attempt(attempt) = paid_by {
         book(ctx, unit, &session, attempt, Reason::Payment, now).await?;
     } else if let Some(intent) = session.intent_id.as_ref().filter(|_| session.amount_total.is_zero()) {
         // Nothing was to be paid: the intent ends with that, and does not look unpaid for ever.
@@ -443,7 +498,8 @@ pub(super) async fn complete(
     match session.kind {
         SessionMode::Payment => {
             if let Some(invoice) = &session.invoice_id {
-                unit.invoices().pay(invoice, session.amount_total, session.intent_id.as_ref(), now).await?;
+                let amount = if matches!(paid_by, PaidBy::Credit) { Amount::ZERO } else { session.amount_total };
+                unit.invoices().pay(invoice, amount, session.intent_id.as_ref(), now).await?;
             }
         }
         SessionMode::Subscription | SessionMode::Setup => subscribe::begin(ctx, unit, &session).await?,
@@ -456,7 +512,7 @@ pub(super) async fn complete(
         None => Vec::new(),
     };
     session.status = SessionStatus::Complete;
-    session.payment_status = if paid_by.is_some() { PaymentStatus::Paid } else { PaymentStatus::NoPaymentRequired };
+    session.payment_status = if matches!(paid_by, PaidBy::Nothing) { PaymentStatus::NoPaymentRequired } else { PaymentStatus::Paid };
     session.updated_at = now;
     if !unit.sessions().update(&session).await? {
         return Ok(false);
@@ -480,21 +536,28 @@ pub(super) async fn complete(
     Ok(true)
 }
 
-/// One entitlement for each app that was bought. Whatever recurs is used for as long as it is paid, and owned by nobody.
+/// One entitlement for each app that was bought. What a subscription gives is its own.
 async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, now: Timestamp) -> Result<(), StorageError> {
     let Some(holder) = &session.payer else { return Ok(()) };
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
-    let ids: Vec<_> = prices.iter().filter(|price| !price.is_recurring()).map(|price| price.product_id.clone()).collect();
+    let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
     let products = unit.products().find_all(&ids).await?;
-    for product in products {
-        let Some(app) = product.app else { continue };
+    let subscriptions = match session.kind {
+        SessionMode::Payment => Vec::new(),
+        SessionMode::Subscription | SessionMode::Setup => unit.subscriptions().find_all(&session.subscription_ids).await?,
+    };
+    for price in prices {
+        let product = products.iter().find(|product| product.id == price.product_id);
+        let Some(app) = product.and_then(|product| product.app.clone()) else { continue };
+        let of_price = |one: &&Subscription| one.items.iter().any(|item| item.price_id == price.id);
         let entitlement = Entitlement {
             id: EntitlementId::new(now, ctx.random.as_ref()),
             mode: session.mode,
             holder: holder.clone(),
             app,
             session_id: session.id.clone(),
+            subscription_id: subscriptions.iter().find(of_price).map(|one| one.id.clone()),
             invoice_id: session.invoice_id.clone(),
             acquired_at: now,
         };

@@ -4,7 +4,7 @@ use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
 use super::consent::deposit_of;
 use super::cross_sell::offered_beside;
 use super::proceed::give_back;
-use super::settle::complete;
+use super::settle::{PaidBy, complete};
 use super::subscribe::{first_lines, reason_of};
 use super::{Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
 use crate::access::User;
@@ -108,7 +108,12 @@ enum Step {
 /// Submitting again, from another tab or after a lost answer, leads to the same intent and the same attempt.
 pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted, SubmitError> {
     for _ in 0..TRIES {
-        match try_submit(ctx, submission).await? {
+        let step = match try_submit(ctx, submission).await {
+            // The database ended one of two that waited for each other.
+            Err(SubmitError::Storage(StorageError::Conflict)) => Step::Raced,
+            step => step?,
+        };
+        match step {
             Step::Complete => {
                 let mut unit = ctx.store.read().await?;
                 let session = expand(ctx, unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
@@ -271,7 +276,7 @@ fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Curren
     Ok(())
 }
 
-/// Rows are taken in the order of settlement: intent, invoice, stock, session. Prices come late, because buyers of one price wait
+/// Rows are taken in the order of settlement: intent, invoice, stock, attempt, session. Prices come late, because buyers of one price wait
 /// for each other from there to the commit.
 async fn write_down(
     ctx: &Context,
@@ -384,21 +389,11 @@ async fn write_down(
     if session.kind != SessionMode::Payment {
         session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
     }
-    if !unit.sessions().update(&session).await? {
-        return Ok(Step::Raced);
-    }
-    session.version += 1;
-
-    if amount.is_zero() && session.kind == SessionMode::Payment {
-        if !complete(ctx, unit.as_mut(), session, None, now).await? {
-            return Ok(Step::Raced);
-        }
-        unit.commit().await?;
-        return Ok(Step::Complete);
-    }
+    let is_free = amount.is_zero() && session.kind == SessionMode::Payment;
+    // The attempt before the session, as whoever takes a wallet's transfer does.
     let attempt = match open {
         Some(attempt) => Some(attempt),
-        None if method.kind.is_card() => {
+        None if method.kind.is_card() && !is_free => {
             let attempt = card_attempt(ctx, &session, &intent, &customer, &method, now);
             let covers: &[InvoiceId] = if amount.is_zero() { &[] } else { &intent.invoices };
             let inserted = unit.attempts().insert(&attempt, covers).await;
@@ -410,6 +405,18 @@ async fn write_down(
         }
         None => None,
     };
+    if !unit.sessions().update(&session).await? {
+        return Ok(Step::Raced);
+    }
+    session.version += 1;
+
+    if is_free {
+        if !complete(ctx, unit.as_mut(), session, PaidBy::Nothing, now).await? {
+            return Ok(Step::Raced);
+        }
+        unit.commit().await?;
+        return Ok(Step::Complete);
+    }
     unit.commit().await?;
     Ok(Step::Open(Box::new(Expanded {
         session,

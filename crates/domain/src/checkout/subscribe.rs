@@ -4,8 +4,8 @@ use super::settle::SettleError;
 use super::submit::load_items;
 use super::{LineItem, Part, Session, SessionMode, reckon};
 use crate::billing::{
-    self, BillingReason, Calculation, DAYS_UNTIL_CANCEL, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, Subscription,
-    SubscriptionItem, SubscriptionStatus, period, time_of,
+    self, BillingReason, Calculation, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
+    SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -64,8 +64,9 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             cancellation: None,
             past_due_since: None,
             paused_at: None,
-            days_until_cancel: session.terms.days_until_cancel.unwrap_or(DAYS_UNTIL_CANCEL),
-            billing_threshold: Some(order.threshold).filter(|threshold| !threshold.is_zero()),
+            days_until_cancel: session.terms.days_until_cancel.unwrap_or(ctx.policy.days_until_cancel),
+            billing_threshold: (!order.threshold.is_zero())
+                .then_some(Threshold { amount: order.threshold, resets_anchor: session.terms.resets_anchor }),
             stake,
             latest_invoice_id: Some(draft.id.clone()),
             clock_id: clock_id.clone(),
@@ -113,6 +114,7 @@ fn recurring_items(ctx: &Context, session: &Session, part: &Part, sold: &[(Price
             id: SubscriptionItemId::new(now, ctx.random.as_ref()),
             price_id: sold[*place].0.id.clone(),
             quantity: session.items[*place].quantity,
+            billed: None,
         })
         .collect()
 }

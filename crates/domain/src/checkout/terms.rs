@@ -65,6 +65,8 @@ pub struct SubscriptionTerms {
     /// Human decimals: which currency they are of is known when one is chosen.
     pub min_stake_amount: Option<String>,
     pub billing_threshold_amount: Option<String>,
+    /// A bill for the threshold begins a new period.
+    pub resets_anchor: bool,
     /// Takes the place of the products' names.
     pub description: String,
     pub days_until_cancel: Option<u32>,

@@ -49,7 +49,16 @@ pub enum TransferError {
     #[error(transparent)]
     Rail(#[from] RailError),
     #[error(transparent)]
-    Storage(#[from] StorageError),
+    Storage(StorageError),
+}
+
+impl From<StorageError> for TransferError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Changed,
+            error => Self::Storage(error),
+        }
+    }
 }
 
 impl From<BillingError> for TransferError {

@@ -42,7 +42,7 @@ impl From<StorageError> for JobError {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::Corrupt { .. } => Self::Fail(error.to_string()),
-            StorageError::Duplicate(_) | StorageError::Driver(_) => Self::Retry(error.to_string()),
+            StorageError::Duplicate(_) | StorageError::Conflict | StorageError::Driver(_) => Self::Retry(error.to_string()),
         }
     }
 }

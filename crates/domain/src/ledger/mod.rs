@@ -15,6 +15,8 @@ pub enum Account {
     Staked(String),
     /// The same deposits, owed to those who made them.
     Stakes,
+    /// What customers have left of changes of plan.
+    Credits,
 }
 
 impl Account {
@@ -26,6 +28,7 @@ impl Account {
             Self::Sales => "income:sales".to_owned(),
             Self::Staked(method) => format!("assets:staked:{method}"),
             Self::Stakes => "liabilities:stakes".to_owned(),
+            Self::Credits => "liabilities:credits".to_owned(),
         }
     }
 
@@ -37,7 +40,7 @@ impl Account {
         if let Some(method) = name.strip_prefix("assets:staked:") {
             return Some(Self::Staked(method.to_owned()));
         }
-        [Self::Sales, Self::Stakes].into_iter().find(|account| account.name() == name)
+        [Self::Sales, Self::Stakes, Self::Credits].into_iter().find(|account| account.name() == name)
     }
 }
 
@@ -61,7 +64,7 @@ pub struct Posting {
 pub struct Entry {
     pub id: EntryId,
     pub mode: Mode,
-    /// What the entry is about: an attempt's id. One entry for each subject and reason.
+    /// What the entry is about: an attempt's id; for credit, that of an invoice or a payment intent. One entry for each subject and reason.
     pub subject: String,
     pub reason: Reason,
     pub booked_at: Timestamp,
@@ -76,10 +79,13 @@ pub enum Reason {
     Stake,
     ReturnStake,
     Slash,
+    CreditGiven,
+    CreditUsed,
 }
 
 impl Reason {
-    pub const ALL: [Self; 5] = [Self::Payment, Self::Refund, Self::Stake, Self::ReturnStake, Self::Slash];
+    pub const ALL: [Self; 7] =
+        [Self::Payment, Self::Refund, Self::Stake, Self::ReturnStake, Self::Slash, Self::CreditGiven, Self::CreditUsed];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -89,6 +95,8 @@ impl Reason {
             Self::Stake => "stake",
             Self::ReturnStake => "return_stake",
             Self::Slash => "slash",
+            Self::CreditGiven => "credit_given",
+            Self::CreditUsed => "credit_used",
         }
     }
 
@@ -108,6 +116,8 @@ impl Reason {
             Self::ReturnStake => (Account::Stakes, staked),
             // What was a deposit is the store's now, and pays what was owed.
             Self::Slash => (network, Account::Sales),
+            Self::CreditGiven => (Account::Sales, Account::Credits),
+            Self::CreditUsed => (Account::Credits, Account::Sales),
         }
     }
 }

@@ -196,7 +196,7 @@ pub struct Attempt {
     pub checks: u32,
     /// When the janitor asks next.
     pub check_at: Timestamp,
-    /// When it was first sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
+    /// From when on it may have been sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
     pub sent_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -260,6 +260,9 @@ pub trait Attempts: Send {
     async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.
     async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
+    /// To refused, unless somebody else has taken it in hand since `attempt` was read (its `check_at` has moved): what they send may
+    /// go through, and they find out. True for exactly one caller.
+    async fn refuse(&mut self, attempt: &Attempt, error: &Refusal, now: Timestamp) -> Result<bool, StorageError>;
     /// From an open status to a final one. True for exactly one caller.
     async fn finish(
         &mut self,
@@ -280,7 +283,8 @@ pub trait Attempts: Send {
     ) -> Result<bool, StorageError>;
     /// Takes the turn of a page to ask, if nobody has touched the attempt since `since`. True for one of several at once.
     async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
-    /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now.
+    /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now. Whoever takes them may
+    /// send them: `sent_at` says so.
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
 }
 

@@ -28,7 +28,7 @@ pub enum Asker {
 }
 
 /// A refusal of something that may have been sent before counts as final only when the network has had no record of it for
-/// this long: a node that lags, or another node, refuses what has settled elsewhere.
+/// this long, counted from when it may have been sent first: a node that lags, or another node, refuses what has settled elsewhere.
 const DOUBT: Duration = Duration::from_secs(24 * 3_600);
 
 /// Asks the network. What it has never heard of is sent: the same bytes, or under the same key.
@@ -42,9 +42,10 @@ pub async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {
             if asker == Asker::First {
                 return rail.send(method, currency, &signed).await;
             }
+            let sent_from = attempt.sent_at.unwrap_or(attempt.created_at);
             match rail.find(method, currency, hash).await {
                 Outcome::Absent => match rail.send(method, currency, &signed).await {
-                    Outcome::Refused(refusal) if ctx.now().since(attempt.created_at) < DOUBT => Outcome::Unknown(refusal.message),
+                    Outcome::Refused(refusal) if ctx.now().since(sent_from) < DOUBT => Outcome::Unknown(refusal.message),
                     outcome => outcome,
                 },
                 known => known,

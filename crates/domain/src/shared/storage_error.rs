@@ -9,6 +9,10 @@ pub enum StorageError {
     /// Stored data that no code of ours writes.
     #[error("stored {table}.{column} is not valid: {value}")]
     Corrupt { table: &'static str, column: &'static str, value: String },
+    /// The database gave this unit of work up, because it and others waited for each other: nothing of it has happened, and it may be
+    /// done again.
+    #[error("storage was contended")]
+    Conflict,
     /// The database could not be reached, was busy, or refused the statement.
     #[error("storage failed: {0}")]
     Driver(#[source] Box<dyn std::error::Error + Send + Sync>),

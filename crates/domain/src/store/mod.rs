@@ -6,8 +6,8 @@ pub use files::{Files, OpenedFile};
 
 use crate::access::Did;
 use crate::shared::{
-    Amount, CategoryId, CurrencyId, EntitlementId, InvoiceId, Listed, Mode, Page, PaymentLinkId, SessionId, StorageError, Text, Timestamp,
-    VersionId,
+    Amount, CategoryId, CurrencyId, EntitlementId, InvoiceId, Listed, Mode, Page, PaymentLinkId, SessionId, StorageError, SubscriptionId,
+    Text, Timestamp, VersionId,
 };
 use async_trait::async_trait;
 
@@ -123,7 +123,9 @@ pub struct AppFilter {
     pub sort: AppSort,
 }
 
-/// The right to download an app, one for each purchase of it.
+/// The right to download an app, one for each purchase of it. What a subscription gives ends with it: when it was cancelled and
+/// the paid period is over, or while its plan does not contain the app any more. One that is past due gives it until it ends, one
+/// that is paused as long as it is paid for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entitlement {
     pub id: EntitlementId,
@@ -131,6 +133,8 @@ pub struct Entitlement {
     pub holder: Did,
     pub app: Did,
     pub session_id: SessionId,
+    /// What gives it; `None`: it was bought once, and stays.
+    pub subscription_id: Option<SubscriptionId>,
     pub invoice_id: Option<InvoiceId>,
     pub acquired_at: Timestamp,
 }
@@ -156,13 +160,16 @@ pub trait Apps: Send {
 
 #[async_trait]
 pub trait Entitlements: Send {
-    /// One for each (session, app): granting it again changes nothing.
+    /// One for each (session, app, subscription): granting it again changes nothing.
     async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError>;
-    /// Whether the holder may download the app. Test and live purchases count in their own mode only.
-    async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did) -> Result<bool, StorageError>;
+    /// Whether the holder may download the app at `now`, or at the time of their test clock. Test and live purchases count in their
+    /// own mode only.
+    async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError>;
     /// Which of these apps the holder may download.
-    async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did]) -> Result<Vec<Did>, StorageError>;
-    async fn of_holder(&mut self, mode: Mode, holder: &Did, page: &Page) -> Result<Listed<Entitlement>, StorageError>;
+    async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did], now: Timestamp) -> Result<Vec<Did>, StorageError>;
+    /// Those that give a right at `now`, newest first.
+    async fn of_holder(&mut self, mode: Mode, holder: &Did, now: Timestamp, page: &Page) -> Result<Listed<Entitlement>, StorageError>;
+    /// All of a session, those that have ended too.
     async fn of_session(&mut self, session: &SessionId) -> Result<Vec<Entitlement>, StorageError>;
 }
 

@@ -316,7 +316,12 @@ impl Plan {
         let anchor = self.trial.map_or(start, |trial| start.plus(trial));
         let period = Period { start, end: anchor };
         let status = if self.trial.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active };
-        let item = |price: &PlanPrice| SubscriptionItem { id: price.item.clone(), price_id: price.id.clone(), quantity: price.quantity };
+        let item = |price: &PlanPrice| SubscriptionItem {
+            id: price.item.clone(),
+            price_id: price.id.clone(),
+            quantity: price.quantity,
+            billed: None,
+        };
         let stake = staked.map(|tokens| Stake {
             amount: Amount::new(u128::from(tokens) * UNIT),
             status: StakeStatus::Held,

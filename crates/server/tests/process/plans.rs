@@ -140,11 +140,12 @@ pub async fn plant(database: &Database, payers: &[Payer], count: u64, now: Times
     let mut session = database.begin().await.expect("begins");
     let payers = payers.len() as u64;
     let subscriptions = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id, cycle,
-            anchor, period_start, period_end, cancel_at_period_end, days_until_cancel, due_at, metadata, created_at, updated_at, version)
+            anchor, period_start, period_end, cancel_at_period_end, days_until_cancel, resets_anchor, due_at, metadata, created_at, updated_at,
+            version)
         WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < $2 - 1)
         SELECT 'sub_storm_' || (10000000 + n.i), t.livemode, t.status, t.description, t.customer_id, t.method_id, t.currency_id, t.mandate_id,
-            t.cycle, t.anchor, t.period_start, t.period_end, t.cancel_at_period_end, t.days_until_cancel, t.due_at, t.metadata, t.created_at,
-            t.updated_at, t.version
+            t.cycle, t.anchor, t.period_start, t.period_end, t.cancel_at_period_end, t.days_until_cancel, t.resets_anchor, t.due_at,
+            t.metadata, t.created_at, t.updated_at, t.version
         FROM n JOIN subscriptions t ON t.id = 'sub_first_' || (n.i % $1)";
     session.query(subscriptions).bind(payers).bind(count).execute().await.expect("writes");
     let items = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity)
@@ -234,7 +235,7 @@ fn mandate(payer: &Payer, now: Timestamp) -> Mandate {
 fn subscription(payer: &Payer, now: Timestamp) -> Subscription {
     let end = now.minus(Duration::from_secs(1));
     let period = Period { start: end.minus(Duration::from_secs(86_400)), end };
-    let item = SubscriptionItem { id: id(&format!("si_first_{}", payer.number)), price_id: id("price_storm"), quantity: 1 };
+    let item = SubscriptionItem { id: id(&format!("si_first_{}", payer.number)), price_id: id("price_storm"), quantity: 1, billed: None };
     Subscription {
         id: id(&format!("sub_first_{}", payer.number)),
         mode: Mode::Test,

@@ -108,7 +108,7 @@ impl Billing {
             currency_id: self.networks.currency.id.clone(),
             mandate_id: Some(id("man_1")),
             session_id: None,
-            items: vec![SubscriptionItem { id: id(&name.replace("sub_", "si_")), price_id: price.id.clone(), quantity: 1 }],
+            items: vec![SubscriptionItem { id: id(&name.replace("sub_", "si_")), price_id: price.id.clone(), quantity: 1, billed: None }],
             cycle,
             anchor,
             index: Some(0),

@@ -4,7 +4,7 @@ use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::{all_at_once, begin, id};
 use souk_adapters::on_both;
-use souk_domain::billing::{Credit, InvoiceStatus, Scope, Subscription, SubscriptionFilter, TestClock};
+use souk_domain::billing::{BilledUsage, Credit, InvoiceStatus, Scope, Subscription, SubscriptionFilter, TestClock, Threshold};
 use souk_domain::payment::{Mandate, MandateStatus};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, Mode, Page, SubscriptionId};
 use std::time::Duration;
@@ -130,5 +130,25 @@ on_both! {
         let mut unit = begin(db).await;
         assert!(unit.subscriptions().lock_due(&Scope::Wall, far, 10).await.expect("reads").is_empty());
         assert_eq!(unit.subscriptions().lock_due(&Scope::Clock(clock.id), far, 10).await.expect("reads").len(), 1);
+    }
+
+    async fn a_threshold_and_what_of_an_item_is_billed_are_kept(db: &TestDatabase) {
+        let billing = opened(db).await;
+        let read = billing.find("sub_1").await;
+        let threshold = Threshold { amount: Amount::new(7 * UNIT), resets_anchor: true };
+        let billed = BilledUsage { from: read.period.start, until: read.period.start.plus(DAY), amount: Amount::new(3 * UNIT) };
+        let mut changed = Subscription { billing_threshold: Some(threshold), ..read.clone() };
+        changed.items[0].billed = Some(billed);
+        let mut unit = begin(db).await;
+        let locked = unit.subscriptions().lock(&read.id).await.expect("reads").expect("is there");
+        assert_eq!(locked, read);
+        assert!(unit.subscriptions().update(&changed).await.expect("updates"));
+        unit.subscriptions().put_items(&changed).await.expect("writes");
+        unit.commit().await.expect("commits");
+        let kept = billing.find("sub_1").await;
+        assert_eq!((kept.billing_threshold, kept.items.clone()), (Some(threshold), changed.items));
+        let mut begun = kept;
+        assert!(begun.enter(1, read.period), "a period that begins has nothing billed");
+        assert_eq!((begun.items, begun.index), (read.items, Some(1)));
     }
 }

@@ -5,8 +5,8 @@ use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, CancelAt, CancelTerms, InvoiceStatus, ManageError, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, RefundOrder, Requester,
-    StakeChoice, SubscriptionItem, SubscriptionStatus,
+    self, CancelAt, CancelTerms, InvoiceStatus, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, RefundOrder,
+    Requester, StakeChoice, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::{Purpose, RefundStatus};
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Recurring, Usage};
@@ -37,14 +37,18 @@ async fn subscribed(db: &souk_adapters::testing::TestDatabase, tokens: u128, qua
     billing
 }
 
+fn choice(price: &str, quantity: u64) -> PlanChoice {
+    PlanChoice { price: id(price), quantity: Some(quantity), item: None }
+}
+
 impl Billing {
     async fn preview(&self, price: &str, quantity: u64) -> PlanPreview {
-        billing::preview_plan(&self.ctx, &sub(), &id(price), Some(quantity)).await.expect("is shown")
+        billing::preview_plan(&self.ctx, &sub(), &choice(price, quantity)).await.expect("is shown")
     }
 
     async fn switch(&self, price: &str, quantity: u64, at: Timestamp, agreed: Agreed) -> Result<PlanSwitch, ManageError> {
         let (expected, credited) = agreed;
-        let order = PlanOrder { price: id(price), quantity: Some(quantity), at, expected, credited };
+        let order = PlanOrder { choice: choice(price, quantity), at, expected, credited };
         billing::switch_plan(&self.ctx, &sub(), &order).await
     }
 

@@ -129,7 +129,7 @@ impl AppsApi {
         let version = unit.apps().version(&found.did, &version).await?.ok_or_else(Problem::not_found)?;
         if !found.is_free() {
             let caller = guest.0.as_ref().ok_or_else(|| Problem::signed_out().code("PURCHASE_REQUIRED"))?;
-            let holds = unit.entitlements().holds(call.mode, &caller.user.did, &found.did).await?;
+            let holds = unit.entitlements().holds(call.mode, &caller.user.did, &found.did, app.ctx.now()).await?;
             if !holds || !found.is_opened_by(call.mode) {
                 return Err(Problem::forbidden().code("PURCHASE_REQUIRED"));
             }
@@ -175,7 +175,7 @@ pub struct EntitlementsApi;
 
 #[OpenApi(prefix_path = "/api/entitlements")]
 impl EntitlementsApi {
-    /// What the signed-in customer has bought, newest first.
+    /// What the signed-in customer has bought, newest first; of subscriptions, what they give now.
     #[oai(path = "/", method = "get")]
     async fn mine(
         &self,
@@ -186,7 +186,7 @@ impl EntitlementsApi {
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<EntitlementListModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let found = unit.entitlements().of_holder(call.mode, &caller.0.user.did, &Page::new(page.0, page_size.0)).await?;
+        let found = unit.entitlements().of_holder(call.mode, &caller.0.user.did, app.ctx.now(), &Page::new(page.0, page_size.0)).await?;
         let dids: Vec<_> = found.list.iter().map(|entitlement| entitlement.app.clone()).collect();
         let apps = unit.apps().find_all(&dids).await?;
         let models = models(&app, unit.as_mut(), &apps, call.mode, Some(&caller.0)).await?;
@@ -241,7 +241,7 @@ async fn models(
     let categories = categories.into_iter().map(|(category, _)| category).collect();
     let lookup = Lookup { categories, links, prices, products, methods, currencies, recent: recent.into_iter().collect() };
     let owned = match caller {
-        Some(caller) => unit.entitlements().held(mode, &caller.user.did, &dids).await?,
+        Some(caller) => unit.entitlements().held(mode, &caller.user.did, &dids, app.ctx.now()).await?,
         None => Vec::new(),
     };
     Ok(apps.iter().map(|app| model(app, &lookup, mode, owned.contains(&app.did))).collect())

@@ -93,10 +93,11 @@ impl CheckoutApi {
             }),
             balance: SufficientModel { sufficient: fast.balance },
             delegation: SufficientModel { sufficient: fast.delegation },
-            fast_pay_info: fast.offer.map(|(amount, payer)| FastPayModel {
-                kind: "delegation".to_owned(),
-                amount: amount.to_string(),
-                payer: payer.to_string(),
+            credit_sufficient: fast.credit,
+            fast_pay_info: fast.offer.map(|offer| FastPayModel {
+                kind: offer.by.name().to_owned(),
+                amount: offer.amount.to_string(),
+                payer: offer.payer.to_string(),
             }),
         }))
     }

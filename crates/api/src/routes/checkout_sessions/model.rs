@@ -451,6 +451,7 @@ pub struct SubmittedModel {
     pub customer: Option<CustomerModel>,
     pub balance: SufficientModel,
     pub delegation: SufficientModel,
+    pub credit_sufficient: bool,
     /// Present where the order can be paid without the wallet.
     pub fast_pay_info: Option<FastPayModel>,
 }
@@ -458,7 +459,7 @@ pub struct SubmittedModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "FastPayInfo")]
 pub struct FastPayModel {
-    /// delegation.
+    /// credit, which the customer holds with the store, or delegation.
     #[oai(rename = "type")]
     pub kind: String,
     /// Base units.

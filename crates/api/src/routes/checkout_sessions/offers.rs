@@ -162,7 +162,7 @@ impl OffersApi {
         bare(&app, &guest, &id).await
     }
 
-    /// Pay by a permission that the wallet gave earlier.
+    /// Pay without the wallet: by credit with the store, or by a permission that was given earlier.
     #[oai(path = "/:id/fast-checkout-confirm", method = "post")]
     async fn fast_checkout_confirm(
         &self,

@@ -21,8 +21,10 @@ pub struct SubscriptionDataInputModel {
     pub no_stake: Option<bool>,
     /// Human units.
     pub min_stake_amount: Option<Decimal>,
-    /// Human units.
+    /// Human units: usage is billed before the end of a period when it costs this much.
     pub billing_threshold_amount: Option<Decimal>,
+    /// Such a bill begins a new period.
+    pub reset_billing_cycle_anchor: Option<bool>,
     pub description: Option<String>,
     pub days_until_cancel: Option<u32>,
     pub metadata: Option<BTreeMap<String, String>>,
@@ -41,6 +43,7 @@ impl SubscriptionDataInputModel {
             no_stake: self.no_stake.unwrap_or_default(),
             min_stake_amount: self.min_stake_amount.map(|amount| amount.0),
             billing_threshold_amount: self.billing_threshold_amount.map(|amount| amount.0),
+            resets_anchor: self.reset_billing_cycle_anchor.unwrap_or_default(),
             description: self.description.unwrap_or_default(),
             days_until_cancel: self.days_until_cancel,
             metadata: self.metadata.unwrap_or_default(),
@@ -60,6 +63,7 @@ pub struct SubscriptionDataModel {
     pub min_stake_amount: Option<Value>,
     /// A number, in human units.
     pub billing_threshold_amount: Option<Value>,
+    pub reset_billing_cycle_anchor: bool,
     pub description: Option<String>,
     pub days_until_cancel: Option<u32>,
     pub metadata: BTreeMap<String, String>,
@@ -78,6 +82,7 @@ impl SubscriptionDataModel {
             no_stake: terms.no_stake,
             min_stake_amount: number(&terms.min_stake_amount),
             billing_threshold_amount: number(&terms.billing_threshold_amount),
+            reset_billing_cycle_anchor: terms.resets_anchor,
             description: Some(terms.description.clone()).filter(|description| !description.is_empty()),
             days_until_cancel: terms.days_until_cancel,
             metadata: terms.metadata.clone(),

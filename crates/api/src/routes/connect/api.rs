@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
-const PARAMS: [&str; 16] = [
+const PARAMS: [&str; 17] = [
     "checkoutSessionId",
     "sessionUserDid",
     "locale",
@@ -30,6 +30,7 @@ const PARAMS: [&str; 16] = [
     "visitorId",
     "priceId",
     "quantity",
+    "itemId",
     "prorationDate",
     "expectedTotal",
 ];

@@ -8,8 +8,10 @@ use crate::routes::customers::named_customer;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
-use souk_domain::billing::{self, AskedCollection, Debt, ManageError, PlanOrder, StakeFor};
-use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, Timestamp};
+use souk_domain::billing::{self, AskedCollection, Debt, ManageError, PlanChoice, PlanOrder, StakeFor};
+use souk_domain::shared::{
+    Amount, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
+};
 use std::collections::BTreeMap;
 
 const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
@@ -100,10 +102,10 @@ pub fn deed_of(session: &ConnectSession) -> Option<Deed> {
 fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
     let param = |name: &str| session.params.get(name);
     Some(PlanOrder {
-        price: PriceId::parse(param("priceId")?).ok()?,
-        quantity: match param("quantity") {
-            Some(quantity) => Some(quantity.parse().ok()?),
-            None => None,
+        choice: PlanChoice {
+            price: PriceId::parse(param("priceId")?).ok()?,
+            quantity: param("quantity").map(|quantity| quantity.parse()).transpose().ok()?,
+            item: param("itemId").map(|item| SubscriptionItemId::parse(item)).transpose().ok()?,
         },
         at: Timestamp::from_seconds(param("prorationDate")?.parse().ok()?),
         expected: Amount::parse_base_units(param("expectedTotal")?).ok()?,

@@ -1,4 +1,4 @@
-use super::model::{OverdueModel, SubscriptionListModel, SubscriptionModel, overdue_model};
+use super::model::{OverdueModel, SubscriptionListModel, SubscriptionModel, ThresholdsModel, overdue_model};
 use crate::auth::{Actor, Opener, Reader, Writes, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
@@ -11,7 +11,8 @@ use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    self, ExpandedSubscription, Requester, Subscription, SubscriptionFilter, SubscriptionStatus, expand_subscriptions, overdue_of,
+    self, ExpandedSubscription, Requester, Subscription, SubscriptionFields, SubscriptionFilter, SubscriptionStatus, expand_subscriptions,
+    overdue_of,
 };
 use souk_domain::checkout;
 use souk_domain::shared::{CustomerId, Mode, Page, SubscriptionId};
@@ -24,6 +25,7 @@ pub struct UpdateModel {
     pub description: Option<String>,
     /// Replaces all of it.
     pub metadata: Option<serde_json::Value>,
+    pub billing_thresholds: Option<ThresholdsModel>,
 }
 
 pub struct SubscriptionsApi;
@@ -93,7 +95,7 @@ impl SubscriptionsApi {
         }
     }
 
-    /// Change the description or the metadata.
+    /// Change the description, the metadata, or from where on usage is billed before the end of its period.
     #[oai(path = "/:id", method = "put")]
     async fn update(
         &self,
@@ -104,7 +106,9 @@ impl SubscriptionsApi {
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let id = SubscriptionId::parse(&id)?;
         let metadata = update.0.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata);
-        billing::describe_subscription(&app.ctx, writes.mode, &id, update.0.description.as_deref(), metadata).await?;
+        let threshold = update.0.billing_thresholds.map(ThresholdsModel::read).transpose()?;
+        let fields = SubscriptionFields { description: update.0.description, metadata, threshold };
+        billing::amend_subscription(&app.ctx, writes.mode, &id, fields).await?;
         show(&app, &id).await
     }
 

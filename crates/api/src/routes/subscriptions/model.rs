@@ -1,13 +1,14 @@
 //! Subscriptions as payment-kit.md 2 spells them. Times are unix seconds, amounts base units in texts.
 
+use crate::problem::Problem;
 use crate::routes::invoices::InvoiceModel;
 use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel};
 use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::billing::{Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, Subscription};
+use souk_domain::billing::{Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, Subscription, Threshold};
 use souk_domain::payment::{Grant, Mandate};
-use souk_domain::shared::{CurrencyId, Timestamp};
+use souk_domain::shared::{Amount, CurrencyId, Timestamp};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]
@@ -68,6 +69,29 @@ impl From<&Stake> for StakeModel {
             tx_hash: stake.reference.clone(),
             return_at: stake.return_at.map(Timestamp::seconds),
         }
+    }
+}
+
+/// When usage is billed before the end of its period.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "BillingThresholds")]
+pub struct ThresholdsModel {
+    /// Base units; 0: at the end of the period only.
+    pub amount_gte: String,
+    /// A new period begins with the bill.
+    pub reset_billing_cycle_anchor: Option<bool>,
+}
+
+impl ThresholdsModel {
+    pub fn read(self) -> Result<Threshold, Problem> {
+        let amount = Amount::parse_base_units(&self.amount_gte).map_err(|error| Problem::bad(error.to_string()))?;
+        Ok(Threshold { amount, resets_anchor: self.reset_billing_cycle_anchor.unwrap_or_default() })
+    }
+}
+
+impl From<Threshold> for ThresholdsModel {
+    fn from(threshold: Threshold) -> Self {
+        Self { amount_gte: threshold.amount.to_string(), reset_billing_cycle_anchor: Some(threshold.resets_anchor) }
     }
 }
 
@@ -176,6 +200,7 @@ pub struct SubscriptionModel {
     pub ended_at: Option<i64>,
     pub cancelation_details: Option<CancellationModel>,
     pub days_until_cancel: u32,
+    pub billing_thresholds: Option<ThresholdsModel>,
     pub past_due_since: Option<i64>,
     pub paused_at: Option<i64>,
     pub latest_invoice_id: Option<String>,
@@ -221,6 +246,7 @@ impl SubscriptionModel {
             ended_at: seconds(subscription.ended_at),
             cancelation_details: subscription.cancellation.as_ref().map(CancellationModel::from),
             days_until_cancel: subscription.days_until_cancel,
+            billing_thresholds: subscription.billing_threshold.map(ThresholdsModel::from),
             past_due_since: seconds(subscription.past_due_since),
             paused_at: seconds(subscription.paused_at),
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),

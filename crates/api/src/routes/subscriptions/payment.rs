@@ -32,9 +32,10 @@ pub struct SetupContextModel {
 pub struct ConnectParamsModel {
     pub subscription_id: String,
     pub currency_id: String,
-    /// With the three below: the plan that the wallet is asked to permit. It changes once the wallet has.
+    /// With those below: the plan that the wallet is asked to permit. It changes once the wallet has.
     pub price_id: Option<String>,
     pub quantity: Option<String>,
+    pub item_id: Option<String>,
     /// Unix seconds.
     pub proration_date: Option<String>,
     pub expected_total: Option<String>,

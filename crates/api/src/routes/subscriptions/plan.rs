@@ -11,9 +11,9 @@ use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi, Union};
-use souk_domain::billing::{self, Calculation, InvoiceItem, ManageError, PlanOrder, PlanPreview, PlanSwitch, Requester};
+use souk_domain::billing::{self, Calculation, InvoiceItem, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, Requester};
 use souk_domain::payment::Currency;
-use souk_domain::shared::{Amount, PriceId, Timestamp};
+use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -28,6 +28,8 @@ pub struct ChoiceModel {
     pub price_id: String,
     /// Absent: as many as now.
     pub quantity: Option<u64>,
+    /// The item that is changed; absent: the one of the same product.
+    pub item_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -35,6 +37,7 @@ pub struct ChoiceModel {
 pub struct ChangeModel {
     pub price_id: String,
     pub quantity: Option<u64>,
+    pub item_id: Option<String>,
     /// The preview's.
     pub proration_date: i64,
     /// The preview's `total`.
@@ -104,6 +107,10 @@ impl PreviewModel {
     }
 }
 
+fn read_choice(price: &str, quantity: Option<u64>, item: Option<&str>) -> Result<PlanChoice, Problem> {
+    Ok(PlanChoice { price: PriceId::parse(price)?, quantity, item: item.map(SubscriptionItemId::parse).transpose()? })
+}
+
 /// The plan waits for the wallet.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PlanConnect")]
@@ -148,8 +155,8 @@ impl PlansApi {
         choice: Json<ChoiceModel>,
     ) -> Result<Json<PreviewModel>, Problem> {
         let (subscription, _) = acted_on(&app, &actor, &id).await?;
-        let price = PriceId::parse(&choice.price_id)?;
-        let preview = billing::preview_plan(&app.ctx, &subscription.id, &price, choice.quantity).await?;
+        let choice = read_choice(&choice.price_id, choice.quantity, choice.item_id.as_deref())?;
+        let preview = billing::preview_plan(&app.ctx, &subscription.id, &choice).await?;
         let currency = app.ctx.store.read().await?.methods().find_currency(&subscription.currency_id).await?;
         let currency = currency.ok_or_else(Problem::not_found)?;
         Ok(Json(PreviewModel::new(&preview, &currency)))
@@ -167,11 +174,11 @@ impl PlansApi {
         change: Json<ChangeModel>,
     ) -> Result<Json<PlanSwitchModel>, Problem> {
         let (subscription, requester) = acted_on(&app, &actor, &id).await?;
-        let price = PriceId::parse(&change.price_id)?;
+        let choice = read_choice(&change.price_id, change.quantity, change.item_id.as_deref())?;
         let amount = |text: &String| Amount::parse_base_units(text).map_err(|error| Problem::bad(error.to_string()));
-        let credited = change.expected_credited.as_ref().map(amount).transpose()?;
+        let (expected, credited) = (amount(&change.expected_total)?, change.expected_credited.as_ref().map(amount).transpose()?);
         let at = Timestamp::from_seconds(change.proration_date);
-        let order = PlanOrder { price, quantity: change.quantity, at, expected: amount(&change.expected_total)?, credited };
+        let order = PlanOrder { choice, at, expected, credited };
         match (billing::switch_plan(&app.ctx, &subscription.id, &order).await?, requester) {
             (PlanSwitch::Switched, _) => Ok(Json(PlanSwitchModel::Subscription(Box::new(show(&app, &subscription.id).await?.0)))),
             (PlanSwitch::NeedsPermission, Requester::Store) => Err(ManageError::NeedsPermission.into()),
@@ -181,6 +188,7 @@ impl PlansApi {
                     currency_id: subscription.currency_id.to_string(),
                     price_id: Some(change.0.price_id),
                     quantity: change.0.quantity.map(|quantity| quantity.to_string()),
+                    item_id: change.0.item_id,
                     proration_date: Some(change.0.proration_date.to_string()),
                     expected_total: Some(change.0.expected_total),
                 };

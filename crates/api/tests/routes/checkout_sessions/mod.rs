@@ -1,6 +1,7 @@
 //! `/api/checkout-sessions`
 
 mod card;
+mod credit;
 mod fields;
 mod free;
 mod interrupted;

@@ -58,6 +58,26 @@ on_both! {
         app.finish().await;
     }
 
+    async fn a_card_and_a_wallet_that_meet_in_the_same_instant_never_wait_for_each_other(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        for _ in 0..8 {
+            let session = alice.start_link(&app.shop.atlas.link).await;
+            alice.submit_for_wallet(&app, &session).await;
+            let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+            let body = connect.signed(&alice.wallet, &asked, "responseAuth", claim_of(&alice.wallet, &asked));
+            let form = form(&app.shop, "alice", true);
+            let (card, wallet) = tokio::join!(alice.submit(&session, &form), connect.post(&body));
+            assert!(matches!(card.status, 200 | 400 | 409), "{} {}", card.status, card.json());
+            let wallet = connect.read(&wallet);
+            let is_paid = alice.retrieve(&session).await["checkoutSession"]["status"] == "complete";
+            assert_eq!(wallet["status"] == "ok", is_paid, "{wallet}");
+            assert!(is_paid || card.status == 200, "one of them gets through: {wallet} {}", card.json());
+            app.advance(Duration::from_secs(4));
+        }
+        app.finish().await;
+    }
+
     async fn invoices_paid_at_once_get_numbers_without_gaps(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let crowd = app.crowd(8).await;

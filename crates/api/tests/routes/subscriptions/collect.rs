@@ -101,3 +101,24 @@ async fn a_payment_that_the_network_refuses_is_told_and_may_be_tried_again() {
     assert_eq!(owed(&alice).await["summary"], json!({}));
     app.finish().await;
 }
+
+#[tokio::test]
+async fn what_is_owed_in_a_currency_of_cards_is_not_collected_by_a_wallet() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let path = format!("/api/subscriptions/{}", alice.id);
+    let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+    let asked = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.ok();
+    let secret = asked["stripeContext"]["client_secret"].as_str().expect("a secret");
+    assert_eq!(app.networks.confirm(secret, "4000000000000341").await.0, 200, "it is kept, and refuses later");
+    app.advance(std::time::Duration::from_secs(2));
+    assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["type"], "card");
+    app.live_on(WEEK).await;
+    let owes = owed(&alice).await;
+    let dollar = app.shop.dollar.as_str();
+    assert_eq!((&owes["summary"][dollar]["amount"], &owes["summary"][dollar]["method"]["type"]), (&json!("1000"), &json!("stripe")));
+    let query = format!("&currencyId={dollar}&subscriptionId={}", alice.id);
+    let connect = Connect::begin(&app, &alice.buyer.browser, "collect-batch", &query).await;
+    assert_eq!(connect.scan().await["errorMessage"], "Card-based currency is not supported for overdue payment");
+    app.finish().await;
+}

@@ -3,9 +3,12 @@
 mod clocks;
 mod collect;
 mod debts;
+mod downloads;
 mod manage;
 mod payment;
 mod plan;
 mod read;
 mod refund;
+mod stake;
+mod threshold;
 mod usage;

@@ -116,6 +116,82 @@ async fn a_change_in_a_trial_costs_nothing_and_counts_from_its_end() {
     app.finish().await;
 }
 
+#[tokio::test]
+async fn one_of_several_items_is_exchanged_and_the_others_stay() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms { beside: Some((4, false)), ..Terms::default() }).await;
+    let (product, beside) = alice.beside.clone().expect("a further item");
+    let dear = app.price(&alice.product, 20, Interval::Week).await;
+    let other_rhythm = app.price(&alice.product, 90, Interval::Month).await;
+    app.live_on(WEEK).await;
+    app.advance(WEEK / 2);
+    let plans = alice.buyer.browser.get(&format!("/api/subscriptions/{}/change-plan", alice.id)).await.ok();
+    let ids: Vec<_> = plans["plans"].as_array().expect("plans").iter().map(|plan| plan["id"].clone()).collect();
+    assert_eq!(ids, [json!(dear.as_str())], "beside another item only its rhythm fits");
+    let path = format!("/api/subscriptions/{}/change-plan/preview", alice.id);
+    alice.buyer.browser.post(&path, &json!({ "price_id": other_rhythm.as_str() })).await.refused(400);
+
+    let up = preview(&alice, &dear).await;
+    assert_eq!((amount(&up["credit"]), amount(&up["charge"]), amount(&up["total"])), (5 * TOKEN, 10 * TOKEN, 5 * TOKEN));
+    assert_eq!(amount(&up["next_amount"]), 24 * TOKEN);
+    let (status, body) = change(&alice, &dear, &up).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!((&body["items"][0]["price_id"], &body["items"][1]["price_id"]), (&json!(dear.as_str()), &json!(beside.as_str())));
+    app.drain().await;
+    let invoice = latest_invoice(&alice).await;
+    assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &up["total"]));
+
+    // The other item was paid by the invoice of the period, not by that of the first change.
+    app.advance(Duration::from_secs(1));
+    let dear_beside = app.price(&product, 8, Interval::Week).await;
+    let up = preview(&alice, &dear_beside).await;
+    let (credit, charge) = (amount(&up["credit"]), amount(&up["charge"]));
+    assert!(credit < 2 * TOKEN && charge.abs_diff(2 * credit) <= 1, "{up}");
+    assert_eq!(change(&alice, &dear_beside, &up).await.0, 200);
+    app.live_on(WEEK / 2).await;
+    assert_eq!(amount(&latest_invoice(&alice).await["total"]), 28 * TOKEN);
+    assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_used_until_the_change_is_billed_at_the_price_of_then() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms { metered: true, ..Terms::default() }).await;
+    let owner = app.owner().await;
+    let dear = app.metered_price(&alice.product, 20, Interval::Week).await;
+    let licensed = app.price(&alice.product, 5, Interval::Week).await;
+    let item = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok()["items"][0]["id"].clone();
+    let used = async |quantity: u64| {
+        let report = json!({ "subscription_item_id": item, "quantity": quantity });
+        owner.browser.post("/api/usage-records", &report).await.ok();
+    };
+    used(2).await;
+    app.advance(WEEK / 2);
+    let plans = alice.buyer.browser.get(&format!("/api/subscriptions/{}/change-plan", alice.id)).await.ok();
+    assert_eq!(plans["plans"][0]["id"], dear.as_str());
+    assert_eq!(plans["plans"].as_array().map(Vec::len), Some(1), "{licensed} does not count usage");
+    let shown = preview(&alice, &dear).await;
+    assert_eq!((amount(&shown["credit"]), amount(&shown["total"]), amount(&shown["next_amount"])), (0, 20 * TOKEN, 0));
+    assert_eq!(shown["lines"][0]["formula"]["kind"], "per_unit");
+    let before = app.ctx.now();
+    app.advance(Duration::from_secs(60));
+    used(1).await;
+    let (status, body) = change(&alice, &dear, &shown).await;
+    assert_eq!(status, 200, "{body}");
+    app.drain().await;
+    let invoice = latest_invoice(&alice).await;
+    assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &shown["total"]));
+    let late = json!({ "subscription_item_id": item, "quantity": 1, "timestamp": before.minus(Duration::from_secs(5)).seconds() });
+    owner.browser.post("/api/usage-records", &late).await.refused(400);
+    let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
+    assert_eq!(amount(&seen["next_invoice"]["amount"]), 20 * TOKEN, "what was used since costs the new price");
+    app.live_on(WEEK / 2).await;
+    assert_eq!(amount(&latest_invoice(&alice).await["total"]), 20 * TOKEN);
+    assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
+}
+
 on_both! {
     async fn a_plan_that_the_wallet_does_not_permit_yet_begins_when_it_has(db: &TestDatabase) {
         let app = TestApp::on(db).await;

@@ -1,5 +1,6 @@
-use crate::app::{TOKEN, Terms, TestApp, WEEK};
+use crate::app::{ACCEPTED, TOKEN, Terms, TestApp, WEEK};
 use serde_json::json;
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
@@ -25,5 +26,29 @@ async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
     assert_eq!(owner.browser.post("/api/refunds", &rest).await.refused(400)["error"], "There is no payment that could be given back");
     let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await;
     assert_eq!(back.len(), 2);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_card_payment_goes_back_to_the_card() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let owner = app.owner().await;
+    let session = alice.start(&app.shop.atlas).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    assert_eq!(app.networks.confirm(&secret, ACCEPTED).await.0, 200);
+    app.advance(Duration::from_secs(2));
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    app.drain().await;
+    let payments = alice.browser.get("/api/payment-intents").await.ok();
+    let path = format!("/api/payment-intents/{}/refund", payments["list"][0]["id"].as_str().expect("an id"));
+    let refund = owner.browser.put(&path, &json!({ "amount": "1.99", "reason": "requested_by_customer" })).await.ok();
+    assert_eq!(refund["amount"], "199");
+    app.drain().await;
+    let refund = alice.browser.get(&format!("/api/refunds/{}", refund["id"].as_str().expect("an id"))).await.ok();
+    assert_eq!(refund["status"], "succeeded");
+    assert_eq!((app.networks.charges().await.len(), app.networks.card_refunds().await), (1, 1));
+    assert_eq!(owner.browser.put(&path, &json!({ "amount": "3.01" })).await.refused(400)["code"], "OVER_REFUND");
+    assert_eq!(app.breaches().await, [""; 0]);
     app.finish().await;
 }

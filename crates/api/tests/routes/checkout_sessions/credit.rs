@@ -1,0 +1,96 @@
+//! Paying by credit with the store.
+
+use crate::app::{Subscriber, TOKEN, Terms, TestApp, WEEK};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use souk_adapters::on_both;
+use souk_domain::pricing::Interval;
+use std::time::Duration;
+
+/// Somebody whom a cheaper plan left 15 tokens.
+async fn with_credit(app: &TestApp) -> Subscriber {
+    let alice = app.subscribe("alice", Terms { tokens: 40, ..Terms::default() }).await;
+    let cheap = app.price(&alice.product, 10, Interval::Week).await;
+    app.live_on(WEEK).await;
+    app.advance(WEEK / 2);
+    let path = format!("/api/subscriptions/{}/change-plan", alice.id);
+    let shown = alice.buyer.browser.post(&format!("{path}/preview"), &json!({ "price_id": cheap.as_str() })).await.ok();
+    assert_eq!(shown["credited"], (15 * TOKEN).to_string());
+    let change = json!({ "price_id": cheap.as_str(), "proration_date": shown["proration_date"], "expected_total": shown["total"] });
+    alice.buyer.browser.put(&path, &change).await.ok();
+    app.drain().await;
+    assert_eq!(app.breaches().await, [""; 0]);
+    alice
+}
+
+async fn confirm(one: &Subscriber, session: &str) -> Value {
+    one.buyer.browser.post(&format!("/api/checkout-sessions/{session}/fast-checkout-confirm"), &json!({})).await.ok()["fastPaid"].clone()
+}
+
+/// What is left, in base units.
+async fn left(app: &TestApp, one: &Subscriber) -> u128 {
+    let mut unit = app.ctx.store.read().await.expect("reads");
+    let held = unit.credits().of_all(std::slice::from_ref(&one.customer)).await.expect("reads");
+    held.iter().map(|credit| credit.amount.base_units()).sum()
+}
+
+on_both! {
+    async fn credit_pays_a_purchase_without_the_wallet(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = with_credit(&app).await;
+        let moved = app.networks.transfers_to(app.app_key.did().as_str()).await.len();
+        let session = alice.buyer.start(&app.shop.atlas).await;
+        let submitted = alice.buyer.submit_for_wallet(&app, &session).await;
+        let offered = json!({ "type": "credit", "amount": (10 * TOKEN).to_string(), "payer": alice.buyer.wallet.did().as_str() });
+        assert_eq!(submitted["fastPayInfo"], offered, "{submitted}");
+        assert_eq!((&submitted["balance"]["sufficient"], &submitted["creditSufficient"]), (&json!(true), &json!(true)));
+        assert_eq!(confirm(&alice, &session).await, true);
+        assert_eq!(confirm(&alice, &session).await, true, "the second answer is the first");
+        app.drain().await;
+        let found = alice.buyer.retrieve(&session).await;
+        let session = &found["checkoutSession"];
+        assert_eq!((&session["status"], &session["payment_status"]), (&json!("complete"), &json!("paid")));
+        assert_eq!((&found["paymentIntent"]["status"], &found["paymentIntent"]["amount_received"]), (&json!("succeeded"), &json!("0")));
+        let invoice = format!("/api/invoices/{}", session["invoice_id"].as_str().expect("an invoice"));
+        let invoice = alice.buyer.browser.get(&invoice).await.ok();
+        assert_eq!((&invoice["status"], &invoice["total"], &invoice["amount_remaining"]), (&json!("paid"), &json!("0"), &json!("0")));
+        let applied = json!({ "kind": "applied_credit", "amount": (10 * TOKEN).to_string() });
+        assert_eq!(invoice["lines"][1]["formula"], applied);
+        assert_eq!(alice.buyer.browser.get(&app.shop.atlas.bundle_path()).await.status, 200);
+        assert_eq!(left(&app, &alice).await, 5 * TOKEN);
+        assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), moved, "no network was asked");
+        assert_eq!(app.breaches().await, [""; 0]);
+        app.advance(Duration::from_secs(4));
+        let next = alice.buyer.start(&app.shop.atlas).await;
+        let submitted = alice.buyer.submit_for_wallet(&app, &next).await;
+        assert_eq!((&submitted["fastPayInfo"]["type"], &submitted["creditSufficient"]), (&json!("delegation"), &json!(false)));
+        app.finish().await;
+    }
+
+    async fn credit_is_spent_once_however_often_it_is_confirmed(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = with_credit(&app).await;
+        // Beside the credit, nothing pays: no permission stands, and the wallet would be asked.
+        app.execute("UPDATE mandates SET status = 'ended'").await;
+        let mut sessions = Vec::new();
+        for _ in 0..2 {
+            let session = alice.buyer.start_link(&app.shop.atlas.link).await;
+            alice.buyer.submit_for_wallet(&app, &session).await;
+            sessions.push(session);
+            app.advance(Duration::from_secs(4));
+        }
+        let both = [&sessions[0], &sessions[1], &sessions[0], &sessions[1]];
+        let paid = join_all(both.map(|session| confirm(&alice, session))).await;
+        assert_eq!((&paid[0], &paid[1]), (&paid[2], &paid[3]), "each answer is the other's");
+        assert_eq!(paid.iter().filter(|paid| **paid == true).count(), 2, "{paid:?}");
+        app.drain().await;
+        assert_eq!(left(&app, &alice).await, 5 * TOKEN);
+        let mut complete = 0;
+        for session in &sessions {
+            complete += u32::from(alice.buyer.retrieve(session).await["checkoutSession"]["status"] == "complete");
+        }
+        assert_eq!(complete, 1);
+        assert_eq!(app.breaches().await, [""; 0]);
+        app.finish().await;
+    }
+}

@@ -1,0 +1,47 @@
+use crate::app::plans::SKT;
+use crate::app::{Buyer, Plans, TestApp};
+use serde_json::{Value, json};
+use souk_domain::checkout::SubscriptionTerms;
+
+/// Reason and total of the invoices that tell of a stake.
+async fn told(buyer: &Buyer) -> Vec<(Value, Value)> {
+    let list = buyer.browser.get("/api/invoices?include_staking=true&include_return_staking=true").await.ok();
+    let list = list["list"].as_array().expect("a list").clone();
+    let of_stakes = list.iter().filter(|one| one["billing_reason"].as_str().is_some_and(|reason| reason.contains("stake")));
+    let mut told: Vec<_> = of_stakes.map(|one| (one["billing_reason"].clone(), one["total"].clone())).collect();
+    told.sort_by_key(|(reason, _)| reason.to_string());
+    told
+}
+
+#[tokio::test]
+async fn the_store_takes_a_part_of_a_stake_and_gives_the_rest_back_by_hand() {
+    let app = TestApp::open().await;
+    let plans = Plans::put(&app).await;
+    let link = plans.link(&app, &[&plans.weekly], SubscriptionTerms::default()).await;
+    let alice = app.sign_in("alice").await;
+    let owner = app.owner().await;
+    let session = alice.subscribe(&app, &link).await;
+    let found = alice.retrieve(&session).await;
+    let path = format!("/api/subscriptions/{}", found["checkoutSession"]["subscription_id"].as_str().expect("a subscription"));
+    let slash = json!({ "amount": "0.5", "reason": "abuse" });
+    assert_eq!(alice.browser.put(&format!("{path}/slash-stake"), &slash).await.status, 403);
+    owner.browser.put(&format!("{path}/slash-stake"), &json!({ "amount": "2.5", "reason": "abuse" })).await.refused(400);
+    let taken = owner.browser.put(&format!("{path}/slash-stake"), &slash).await.ok();
+    assert_eq!((&taken["staking"]["status"], &taken["metadata"]["slash_reason"]), (&json!("slashing"), &json!("abuse")));
+    app.drain().await;
+    let staking = alice.browser.get(&path).await.ok()["staking"].clone();
+    assert_eq!((&staking["status"], &staking["amount"]), (&json!("held"), &json!((3 * SKT / 2).to_string())));
+    owner.browser.put(&format!("{path}/return-stake"), &json!({})).await.refused(400);
+
+    owner.browser.put(&format!("{path}/cancel"), &json!({ "at": "now" })).await.ok();
+    assert_eq!(alice.browser.get(&path).await.ok()["staking"]["status"], "waiting");
+    assert_eq!(owner.browser.put(&format!("{path}/return-stake"), &json!({})).await.ok()["success"], true);
+    app.drain().await;
+    assert_eq!(alice.browser.get(&path).await.ok()["staking"]["status"], "returned");
+    owner.browser.put(&format!("{path}/return-stake"), &json!({})).await.refused(400);
+    let amount = |base: u128| json!(base.to_string());
+    let expected = [("return_stake", 3 * SKT / 2), ("slash_stake", SKT / 2), ("stake", 2 * SKT)];
+    assert_eq!(told(&alice).await, expected.map(|(reason, base)| (json!(reason), amount(base))));
+    assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
+}

@@ -1,0 +1,104 @@
+//! Billing usage before the end of its period, as soon as it costs enough.
+
+use super::bill::{Bill, issue};
+use super::book::Book;
+use super::manage::{nonce, save};
+use super::plan::{kept_line, paid_lines, prorated_item};
+use super::renew::{Lines, lines, read_usage, usage_of};
+use super::{
+    BilledUsage, BillingReason, ManageError, Net, Period, PlanLine, Subscription, SubscriptionItem, SubscriptionStatus, charges, credits,
+    net, period,
+};
+use crate::context::Context;
+use crate::pricing::Usage;
+use crate::shared::{Amount, AttemptId, InvoiceId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::time::Duration;
+
+/// Bills what a subscription was used in its current period and is on no invoice yet, if that has reached its threshold. The caller
+/// holds the subscription locked, so that nothing is billed twice, and sends what is to be charged. A later invoice of the period
+/// asks for the rest of the usage, late reports included.
+pub(super) async fn bill_when_reached(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    mut subscription: Subscription,
+    now: Timestamp,
+) -> Result<Option<AttemptId>, ManageError> {
+    let Some(threshold) = subscription.billing_threshold.filter(|threshold| !threshold.amount.is_zero()) else { return Ok(None) };
+    // In a trial nothing is due, and what is past due is not made more of before the period ends.
+    if subscription.status != SubscriptionStatus::Active || subscription.index.is_none() {
+        return Ok(None);
+    }
+    let one = std::slice::from_ref(&subscription);
+    let mut book = Book::read(unit, one).await?;
+    let used = read_usage(unit, &book, one).await?;
+    let is_metered = |item: &&SubscriptionItem| used.contains_key(&item.id);
+    let metered = Subscription { items: subscription.items.iter().filter(is_metered).cloned().collect(), ..subscription.clone() };
+    let billed_until = metered.items.iter().filter_map(|item| item.billed).map(|billed| billed.until).max();
+    let begun = billed_until.unwrap_or(subscription.period.start);
+    // Each of them begins where the last one ended, no two begin at the same moment, and what is reported for this moment is in it.
+    let at = now.max(begun).plus(Duration::from_micros(1));
+    let behind = Period { start: subscription.period.start, end: at };
+    let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
+    let Lines { items: mut billed, total: usage, surplus } =
+        lines(ctx, &book, &used, &metered, &id, behind, Some(behind)).map_err(ManageError::Unbillable)?;
+    if usage < threshold.amount || at >= subscription.period.end {
+        return Ok(None);
+    }
+    let amounts: Vec<_> = metered.items.iter().zip(&billed).map(|(item, line)| (item.id.clone(), line.amount)).collect();
+    let mut bill = Bill {
+        id: id.clone(),
+        reason: BillingReason::SubscriptionThreshold,
+        period: Period { start: begun, end: at },
+        lines: Vec::new(),
+        total: usage,
+        surplus,
+    };
+    if threshold.resets_anchor {
+        let next = period(&subscription.cycle, at, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
+        let paid = match paid_lines(unit, &subscription, &book, None, at).await {
+            // What is still being collected, or was paid in another currency, is not given back: a later report bills.
+            Err(ManageError::PaymentInFlight | ManageError::PaidOtherwise) => return Ok(None),
+            paid => paid?,
+        };
+        let mut exchanged = credits(&paid, at)?;
+        exchanged.extend(charges(&whole_periods(&subscription, &book)?, &next, at)?);
+        for line in &exchanged {
+            billed.push(prorated_item(ctx, unit, line, &id, Period { start: at, end: next.end }, at).await?);
+        }
+        match net(&exchanged)? {
+            Net::Due(due) => bill.total = usage.plus(due)?,
+            Net::Credit(credit) => {
+                let (kept, due) = (credit.minus(usage).unwrap_or_default(), usage.minus(credit).unwrap_or_default());
+                billed.extend(kept_line(ctx, &id, kept, at));
+                (bill.total, bill.surplus) = (due, bill.surplus.plus(kept)?);
+            }
+        }
+        bill.period = next;
+        subscription.anchor = at;
+        subscription.enter(0, next);
+    } else {
+        for (id, amount) in amounts {
+            let Some(item) = subscription.items.iter_mut().find(|item| item.id == id) else { continue };
+            let before = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
+            item.billed = Some(BilledUsage { from: item.counts_from(&behind), until: at, amount: before.plus(amount)? });
+        }
+    }
+    bill.lines = billed;
+    subscription.updated_at = now;
+    let attempt = issue(ctx, unit, &mut book, &mut subscription, bill, nonce(ctx), at).await?;
+    save(unit, &subscription).await?;
+    unit.subscriptions().put_items(&subscription).await?;
+    Ok(attempt)
+}
+
+/// What the licensed items cost for a whole period.
+fn whole_periods(subscription: &Subscription, book: &Book) -> Result<Vec<PlanLine>, ManageError> {
+    let mut plan = Vec::new();
+    for item in &subscription.items {
+        let Some(price) = book.prices.get(&item.price_id).filter(|price| usage_of(price) == Some(Usage::Licensed)) else { continue };
+        let rate = price.rate_in(&subscription.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
+        plan.push(PlanLine { price_id: price.id.clone(), quantity: item.quantity, whole: rate.charge(item.quantity)? });
+    }
+    Ok(plan)
+}

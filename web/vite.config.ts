@@ -52,7 +52,7 @@ const REACT =
 const CHECKOUT =
   /\/src\/(features\/checkout\/(?!boot|calls|rules\/(view|custom|upsell|card|postal)\b|card-|completed-|extras\/|parts\/(card|completed|cookies|stripe))|i18n\/\w+\/checkout)/;
 const SHELL =
-  /node_modules\/(@tanstack|use-sync-external-store|seroval)\/|\/src\/(i18n\/\w+\/(store|portal)|lib\/format|app\/(?!appearance|boot|first-calls|store)|features\/portal\/queries|features\/store\/(?!acquire|detail|facts|plans|readme|screenshots|versions))/;
+  /node_modules\/(@tanstack|use-sync-external-store|seroval)\/|\/src\/(i18n\/\w+\/(store|portal)|lib\/format|app\/(?!appearance|boot|cookie-banner|first-calls|store)|features\/portal\/queries|features\/store\/(?!acquire|detail|facts|plans|readme|screenshots|versions))/;
 
 export default defineConfig({
   plugins: [
@@ -97,6 +97,8 @@ export default defineConfig({
             { name: 'react', test: REACT },
             { name: 'shell', test: SHELL },
             { name: 'pay', test: CHECKOUT },
+            // Both entries have it, and the checkout must not fetch the whole shell for it.
+            { name: 'cookies', test: /\/src\/app\/cookie-banner/ },
           ],
         },
       },

@@ -68,7 +68,9 @@ test('payments say their state, and a failed one why', async ({ page }) => {
   await page.goto('/customer');
   const payments = page.getByRole('region', { name: 'Payments' });
   await expect(payments.getByRole('listitem')).toHaveCount(4);
-  await expect(payments.getByRole('listitem').nth(2)).toContainText('Last attempt: Your card was declined.');
+  await expect(payments.getByRole('listitem').nth(2)).toContainText(
+    'Last attempt: There was not enough in your wallet.',
+  );
 });
 
 test('an empty portal says so and leads to the store', async ({ page }) => {

@@ -196,6 +196,7 @@ test.describe('changing the plan', () => {
       price_id: 'price_year',
       proration_date: preview.proration_date,
       expected_total: preview.total,
+      expected_credited: preview.credited,
     });
     await expect(page.getByText('48 SKT / year').first()).toBeVisible();
   });

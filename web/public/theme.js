@@ -13,6 +13,7 @@
     theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
   }
   root.dataset.theme = theme;
+  if (live === 'true') root.dataset.live = '';
   // A fresh browser in a demo store begins in test mode.
   const store = document.getElementById('store');
   if (live === 'false' || (live !== 'true' && store && JSON.parse(store.textContent).demo)) root.dataset.mode = 'test';

@@ -152,13 +152,6 @@ pub struct LifeArgs {
     pub seed: u64,
     #[arg(long)]
     pub kills: u32,
-    /// How many histories there are, and how many have begun.
-    #[arg(long)]
-    pub histories: u32,
-    #[arg(long)]
-    pub begun: u32,
-    #[arg(long)]
-    pub at_once: usize,
     /// Those under way.
     #[arg(long, value_delimiter = ',', value_parser = Standing::parse)]
     pub stories: Vec<Standing>,

@@ -7,6 +7,7 @@ mod demo;
 mod history;
 mod keys;
 mod opening;
+mod order;
 mod pages;
 mod sandbox;
 mod serve;

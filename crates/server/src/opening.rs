@@ -1,11 +1,13 @@
 //! What a page shows and knows before its scripts run: the store's facts, its name, and on the store front its statement.
 
+use crate::order::Order;
 use souk_api::routes::store::StoreModel;
 
 /// The words of `index.html` and `checkout.html` that are replaced.
 const FACTS: &str = "<!-- souk:facts -->";
 const BRAND: &str = "<!-- souk:brand -->";
 const STATEMENT: &str = "<!-- souk:statement -->";
+const ORDER: &str = "<!-- souk:order -->";
 const TITLE: &str = "<title>Souk</title>";
 
 /// Parameters that turn the store front into a list of results, which has a heading of its own.
@@ -14,6 +16,9 @@ const ASKED: [&str; 4] = ["keyword", "price", "sort", "page"];
 pub struct Opening {
     facts: String,
     brand: String,
+    /// The same as the checkout's header has it.
+    mark: String,
+    name: String,
     statement: String,
     title: String,
 }
@@ -30,9 +35,17 @@ impl Opening {
             // Within a script element only `<` could begin something else; JSON writes it otherwise as well.
             facts: format!("<script type=\"application/json\" id=\"store\">{}</script>", store.json().replace('<', "\\u003c")),
             brand: format!("<img src=\"{}\" alt=\"\" width=\"32\" height=\"32\" /><span>{name}</span>", escaped(&store.logo)),
+            mark: format!("<img src=\"{}\" alt=\"\" width=\"28\" height=\"28\" /><span>{name}</span>", escaped(&store.logo)),
+            name: store.name.clone(),
             statement: if store.description.en.is_empty() { String::new() } else { statement.concat() },
             title: format!("<title>{name}</title>"),
         }
+    }
+
+    /// The checkout with what is bought in it. `is_signed_in`: whoever asks has signed in here before.
+    pub fn fill_order(&self, page: &str, order: Option<&Order>, is_signed_in: bool) -> String {
+        let order = order.map(|order| order.html((self.name.as_str(), self.mark.as_str()), is_signed_in)).unwrap_or_default();
+        self.fill(page, false).replacen(ORDER, &order, 1)
     }
 
     /// `front`: the page is the store front, with nothing asked.
@@ -52,7 +65,7 @@ pub fn is_front(path: &str, query: Option<&str>) -> bool {
     path.is_empty() && !names.into_iter().any(|name| ASKED.contains(&name))
 }
 
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -1,10 +1,13 @@
 //! The web entries: `index.html`, `checkout.html`, `wallet.html`, and their assets, compressed when they were built.
 
 use crate::opening::{Opening, is_front};
+use crate::order::order_of;
 use poem::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, IntoResponse, Request, Response};
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
+use souk_api::auth::LOGIN_COOKIE;
+use souk_domain::context::Context;
 use souk_domain::shared::Random;
 use std::sync::Arc;
 
@@ -18,6 +21,7 @@ const VISITOR_COOKIE: &str = "vid";
 
 pub struct Pages {
     pub opening: Opening,
+    pub ctx: Context,
     pub random: Arc<dyn Random>,
     pub secure: bool,
     /// The origins of the configured analytics script and error reports, which store pages may reach.
@@ -39,7 +43,7 @@ impl Endpoint for Pages {
             return Ok(if path.starts_with("assets/") {
                 StatusCode::NOT_FOUND.into_response()
             } else {
-                self.page(path, request.uri().query(), request.headers())
+                self.page(path, request.uri().query(), request.headers()).await
             });
         };
         // Vite names assets by their content.
@@ -52,15 +56,23 @@ impl Endpoint for Pages {
 }
 
 impl Pages {
-    fn page(&self, path: &str, query: Option<&str>, headers: &HeaderMap) -> Response {
+    async fn page(&self, path: &str, query: Option<&str>, headers: &HeaderMap) -> Response {
         let (entry, policy) = match path {
             "sandbox/wallet" => ("wallet.html", Policy::Wallet),
             path if path.starts_with("checkout/") => ("checkout.html", Policy::Checkout),
             _ => ("index.html", Policy::Store),
         };
+        let cookies = headers.get(header::COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let has_cookie =
+            |name: &str| cookies.split(';').any(|pair| pair.trim().strip_prefix(name).is_some_and(|rest| rest.starts_with('=')));
+        let order = if matches!(policy, Policy::Checkout) { order_of(&self.ctx, path, query).await } else { None };
         let filled = || {
             let page = String::from_utf8(Web::get(entry)?.data.into_owned()).ok()?;
-            let page = self.opening.fill(&page, is_front(path, query)).into_bytes();
+            let page = match policy {
+                Policy::Checkout => self.opening.fill_order(&page, order.as_ref(), has_cookie(LOGIN_COOKIE)),
+                _ => self.opening.fill(&page, is_front(path, query)),
+            };
+            let page = page.into_bytes();
             let tag = tag(&Sha256::digest(&page));
             Some(unchanged(&tag, headers).unwrap_or_else(|| body(entry, tag, page)))
         };
@@ -74,8 +86,7 @@ impl Pages {
         if let Ok(policy) = HeaderValue::from_str(&policy.text(&self.outside)) {
             set.insert(header::CONTENT_SECURITY_POLICY, policy);
         }
-        let cookies = headers.get(header::COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if !cookies.split(';').any(|pair| pair.trim().starts_with(&format!("{VISITOR_COOKIE}="))) {
+        if !has_cookie(VISITOR_COOKIE) {
             let mut bytes = [0; 16];
             self.random.fill(&mut bytes);
             let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -52,6 +52,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let outside = [&args.analytics_url, &args.errors_url].into_iter().flatten().map(|url| url.origin().ascii_serialization());
     let pages = pages::Pages {
         opening: Opening::of(&StoreModel::of(&app)),
+        ctx: parts.ctx.clone(),
         random: Arc::clone(&parts.random),
         secure: parts.public_url.scheme() == "https",
         outside: outside.collect::<Vec<_>>().join(" "),

@@ -21,7 +21,7 @@ export function inLooks(flow: (look: Look, width: keyof typeof widths) => void):
     for (const width of ['desktop', 'phone'] as const) {
       if (!all && (width === 'phone') !== (look.locale === 'zh')) continue;
       test.describe(`${look.locale}, ${look.scheme}, ${width}`, () => {
-        test.use(widths[width]);
+        test.use({ ...widths[width], actionTimeout: 15_000 });
         test.beforeEach(({ page }) => {
           requireServer();
           test.setTimeout(180_000);

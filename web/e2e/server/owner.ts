@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, expect } from '@playwright/test';
+import { type Browser, type BrowserContext, expect, type Page } from '@playwright/test';
+import { type Look, wear } from '../fixtures/look';
 
 /** The browser of the store's owner, as the set-up left it, for each server of its own. */
 export const OWNER = join(tmpdir(), `souk-owner-${new URL(process.env.SOUK_URL ?? 'http://127.0.0.1').port}.json`);
@@ -45,6 +46,15 @@ export class Owner {
     const answer = await this.context.request.get(`${process.env.SOUK_URL}${path}`, { params });
     expect(answer.ok(), `${path}: ${await answer.text()}`).toBe(true);
     return answer.json();
+  }
+
+  /** A page of the owner's browser, in the look of another. */
+  async page(beside: Page, look: Partial<Look>): Promise<Page> {
+    const page = await this.context.newPage();
+    await wear(page, look);
+    const size = beside.viewportSize();
+    if (size) await page.setViewportSize(size);
+    return page;
   }
 
   /** Puts a customer, by DID, on a clock of their own. */

@@ -1,3 +1,18 @@
+import type { components } from './schema';
+
+type Documented = components['schemas'];
+
+/** An object as the server's document has it; it tells everything, and what there is not as null. */
+type Told<Name extends keyof Documented> = {
+  [Key in keyof Documented[Name]]-?: undefined extends Documented[Name][Key]
+    ? Exclude<Documented[Name][Key], undefined> | null
+    : Documented[Name][Key];
+};
+
+/** The same with what the document says in words only. A field that it has not is an error. */
+type Narrow<T, Words extends { [Key in keyof Words]: Key extends keyof T ? unknown : never }> = Omit<T, keyof Words> &
+  Words;
+
 /** Text in both languages of the store. */
 export interface Text {
   en: string;
@@ -187,6 +202,8 @@ export interface InvoiceLine {
   quantity: number;
   /** Base units. */
   amount: string;
+  /** It lessens what is due. */
+  credit?: boolean;
   period?: Span | null;
   /** How the amount came about, from the inputs that are kept with the line. */
   formula_text?: Text | null;
@@ -250,10 +267,7 @@ export interface PaymentIntent {
 }
 
 /** From and until, in unix seconds. */
-export interface Span {
-  start: number;
-  end: number;
-}
+export type Span = Documented['Period'];
 
 export interface Recurring {
   interval: 'hour' | 'day' | 'week' | 'month' | 'year';
@@ -284,61 +298,58 @@ export type SubscriptionStatus = 'trialing' | 'active' | 'past_due' | 'paused' |
 
 export type StakeStatus = 'held' | 'waiting' | 'returning' | 'returned' | 'slashing' | 'slashed' | 'revoked';
 
-export interface SubscriptionItem {
-  id: string;
-  price_id: string;
-  quantity: number;
-  price: Price;
-}
+export type SubscriptionItem = Narrow<Documented['SubscriptionItem'], { price: Price }>;
 
 /** Times are unix seconds, amounts base units of `paymentCurrency`. */
-export interface Subscription {
-  id: string;
-  livemode: boolean;
-  status: SubscriptionStatus;
-  description: string | null;
-  customer_id: string;
-  currency_id: string;
-  default_payment_method_id: string;
-  start_date: number;
-  current_period_start: number;
-  current_period_end: number;
-  trial_start: number | null;
-  trial_end: number | null;
-  cancel_at_period_end: boolean;
-  cancel_at: number | null;
-  canceled_at: number | null;
-  ended_at: number | null;
-  cancelation_details: { reason: string | null; feedback: string | null; comment: string | null } | null;
-  past_due_since: number | null;
-  paused_at: number | null;
-  items: SubscriptionItem[];
-  staking: { amount: string; status: StakeStatus; tx_hash: string | null; return_at: number | null } | null;
-  mandate: { type: 'delegation' | 'card'; limit: string | null; brand: string | null; last4: string | null } | null;
-  next_invoice: { amount: string; at: number } | null;
-  paymentCurrency: PaymentCurrency;
-  paymentMethod: PaymentMethod;
-  test_clock: { id: string; now: number } | null;
-}
+export type Subscription = Narrow<
+  Pick<
+    Told<'Subscription'>,
+    | 'id'
+    | 'livemode'
+    | 'status'
+    | 'description'
+    | 'customer_id'
+    | 'currency_id'
+    | 'default_payment_method_id'
+    | 'start_date'
+    | 'current_period_start'
+    | 'current_period_end'
+    | 'trial_start'
+    | 'trial_end'
+    | 'cancel_at_period_end'
+    | 'cancel_at'
+    | 'canceled_at'
+    | 'ended_at'
+    | 'cancelation_details'
+    | 'past_due_since'
+    | 'paused_at'
+    | 'items'
+    | 'staking'
+    | 'mandate'
+    | 'next_invoice'
+    | 'paymentCurrency'
+    | 'paymentMethod'
+    | 'test_clock'
+  >,
+  {
+    status: SubscriptionStatus;
+    description: string | null;
+    cancelation_details: Told<'CancelationDetails'> | null;
+    items: SubscriptionItem[];
+    staking: Narrow<Told<'SubscriptionStake'>, { status: StakeStatus }> | null;
+    mandate: Narrow<Told<'SubscriptionMandate'>, { type: 'delegation' | 'card' }> | null;
+    paymentCurrency: PaymentCurrency;
+    paymentMethod: PaymentMethod;
+  }
+>;
 
-export interface ProrationLine {
-  description: string;
-  amount: string;
-  kind: 'credit' | 'charge';
-  text: Text | string;
-}
+export type ProrationLine = Narrow<
+  Pick<Documented['PlanPreviewLine'], 'description' | 'amount' | 'kind' | 'text'>,
+  { kind: 'credit' | 'charge'; text: Text }
+>;
 
 /** What a change of plan comes to; `proration_date` and `total` are sent back with the consent. */
-export interface PlanPreview {
-  proration_date: number;
-  lines: ProrationLine[];
-  credit: string;
-  charge: string;
-  total: string;
-  credited: string;
-  current_period_end: number;
-  next_amount: string;
-}
+export type PlanPreview = Narrow<Told<'PlanPreview'>, { lines: ProrationLine[] }>;
 
 /** What the card processor's form needs; the secret is the browser's alone. */
 export interface StripeContext {
@@ -347,48 +358,58 @@ export interface StripeContext {
   status: string;
 }
 
-export interface PaymentChange {
-  stripeContext: StripeContext | null;
-  connect: { action: string; extraParams: Record<string, string> } | null;
-}
+export type PaymentChange = Narrow<
+  Told<'PaymentChangeAsk'>,
+  {
+    stripeContext: StripeContext | null;
+    connect: { action: string; extraParams: Documented['ConnectParams'] } | null;
+  }
+>;
 
 export interface Settings {
   paymentMethods: PaymentMethod[];
 }
 
-export interface Overdue {
-  /** By the id of the currency. */
-  summary: Record<string, { amount: string; currency: PaymentCurrency; method: PaymentMethod }>;
-  invoices: Invoice[];
-  subscription?: { id: string; description: string | null } | null;
-  subscriptionCount?: number;
-  customer?: { id: string } | null;
-}
+export type Overdue = Narrow<
+  Documented['Overdue'],
+  {
+    /** By the id of the currency. */
+    summary: Record<string, { amount: string; currency: PaymentCurrency; method: PaymentMethod }>;
+    invoices: Invoice[];
+    subscription?: { id: string; description: string | null } | null;
+    customer?: { id: string } | null;
+  }
+>;
 
-export interface Refund {
-  id: string;
-  type: 'refund' | 'stake_return';
-  status: 'pending' | 'requires_action' | 'processing' | 'failed' | 'canceled' | 'succeeded';
-  amount: string;
-  payment_intent_id?: string | null;
-  invoice_id: string | null;
-  subscription_id: string | null;
-  currency_id: string;
-  reason: string | null;
-  description: string | null;
-  created_at: string;
-}
+export type Refund = Narrow<
+  Pick<
+    Told<'Refund'>,
+    | 'id'
+    | 'type'
+    | 'status'
+    | 'amount'
+    | 'payment_intent_id'
+    | 'invoice_id'
+    | 'subscription_id'
+    | 'currency_id'
+    | 'reason'
+    | 'description'
+    | 'created_at'
+  >,
+  {
+    type: 'refund' | 'stake_return';
+    status: 'pending' | 'requires_action' | 'processing' | 'failed' | 'canceled' | 'succeeded';
+    payment_intent_id?: string | null;
+    reason: string | null;
+    description: string | null;
+  }
+>;
 
-/** Times are unix seconds. */
-export interface TestClock {
-  id: string;
-  name: string;
-  customer_id: string;
-  customer: { did: string; name: string | null; email: string | null };
-  now: number;
-  status: 'ready' | 'advancing';
-  /** Where an advance is going. */
-  target: number | null;
-  story: { at: number; what: string; subject: string | null }[];
-  created_at: string;
-}
+/** Times are unix seconds; `target` is where an advance is going. */
+export type TestClock = Narrow<
+  Pick<
+    Told<'TestClock'>,
+    'id' | 'name' | 'customer_id' | 'customer' | 'now' | 'status' | 'target' | 'story' | 'created_at'
+  >,
+  { status: 'ready' | 'advancing' }
+>;

@@ -2,14 +2,11 @@
 
 use crate::compose::{Failure, Parts};
 use serde_json::Value;
-use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::persistence::Session;
 use souk_adapters::verify::Check;
-use souk_domain::payment::{AttemptStatus, MethodKind, WalletRail};
+use souk_domain::payment::{AttemptStatus, MethodKind};
 use souk_domain::shared::{Amount, Mode};
 use std::collections::HashMap;
-use std::sync::Arc;
-use url::Url;
 
 const PAGE: u32 = 2_000;
 const ATTEMPTS: &str = "SELECT id, kind, purpose, hash, amount, status FROM attempts WHERE id > $1 ORDER BY id LIMIT $2";
@@ -53,8 +50,7 @@ pub async fn count(parts: &Parts, networks: &str) -> Result<Counted, Failure> {
     let counted = (transfers.len(), charges.len());
     let doubled = transfers.values().chain(charges.values()).filter(|moved| moved.times > 1).count();
     let mut session = parts.database.snapshot().await?;
-    let rail = ArcblockRail::new(parts.app_key.clone(), Arc::clone(&parts.clock), Url::parse(networks)?)?;
-    let checks = vec![attempts(&mut session, transfers, charges).await?, holdings(parts, &rail, &mut session).await?];
+    let checks = vec![attempts(&mut session, transfers, charges).await?, holdings(parts, &mut session).await?];
     Ok(Counted { checks, transfers: counted.0, charges: counted.1, doubled })
 }
 
@@ -108,13 +104,17 @@ async fn attempts(
 }
 
 /// What the store holds at each network is what the journal says.
-async fn holdings(parts: &Parts, rail: &ArcblockRail, session: &mut Session) -> Result<Check, Failure> {
+async fn holdings(parts: &Parts, session: &mut Session) -> Result<Check, Failure> {
     let mut check = Check::of("the store's account at the ledger holds what the journal says");
     let mut unit = parts.ctx.store.read().await?;
     let methods = unit.methods().list(Mode::Test).await?;
     let currencies = unit.methods().currencies(Mode::Test).await?;
     for method in methods.iter().filter(|method| method.kind == MethodKind::Arcblock) {
-        let Some(currency) = currencies.iter().find(|currency| currency.method_id == method.id) else { continue };
+        let (Some(currency), Some(rail)) =
+            (currencies.iter().find(|currency| currency.method_id == method.id), parts.ctx.networks.wallet(method.kind))
+        else {
+            continue;
+        };
         let mut held = Amount::ZERO;
         let mut gone = Amount::ZERO;
         for row in session.query(HELD).bind(format!("assets:network:{}", method.id)).all().await? {

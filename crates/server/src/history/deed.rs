@@ -86,9 +86,6 @@ const DEEDS: [Deed; 32] = {
 
 /// Does the step that the seed says. Done again after a kill, it is what an impatient customer does twice.
 pub async fn act(teller: &Teller, cast: &Cast, step: u32) -> Result<(), Failure> {
-    if step == 0 {
-        return cast.enter(teller).await;
-    }
     let mut dice = Dice::of(teller.seed, cast.number, step);
     let ctx = &teller.parts.ctx;
     let plan = dice.choose(&cast.plans);

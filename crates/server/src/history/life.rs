@@ -9,7 +9,6 @@ use crate::compose::{Failure, Pace, compose_at};
 use crate::config::LifeArgs;
 use souk_adapters::queue::{Backoff, QueueConfig};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -66,32 +65,12 @@ pub async fn live(args: LifeArgs) -> Result<(), Failure> {
     let stop = shutdown.clone();
     tokio::spawn(async move { parts.work(stop).await });
 
-    let next = Arc::new(AtomicU32::new(args.begun));
-    let mut histories = JoinSet::new();
-    for standing in args.stories {
-        histories.spawn(go_on(Arc::clone(&teller), standing, args.kills));
-    }
-    for _ in histories.len()..args.at_once {
-        histories.spawn(begin(Arc::clone(&teller), Arc::clone(&next), args.histories, args.kills));
-    }
-    while histories.join_next().await.is_some() {
-        // Whoever ends makes room for the next.
-        if next.load(Ordering::SeqCst) < args.histories {
-            histories.spawn(begin(Arc::clone(&teller), Arc::clone(&next), args.histories, args.kills));
-        }
-    }
+    let histories: JoinSet<()> = args.stories.into_iter().map(|standing| go_on(Arc::clone(&teller), standing, args.kills)).collect();
+    histories.join_all().await;
     println!("idle");
     // The workers go on until somebody ends this process.
     std::future::pending::<()>().await;
     Ok(())
-}
-
-async fn begin(teller: Arc<Teller>, next: Arc<AtomicU32>, limit: u32, kills: u32) {
-    let number = next.fetch_add(1, Ordering::SeqCst);
-    if number < limit {
-        println!("begun {number}");
-        go_on(teller, Standing { number, step: 0, met: 0 }, kills).await;
-    }
 }
 
 /// Goes on until it has had its steps and met its kills.
@@ -119,7 +98,7 @@ async fn go_on(teller: Arc<Teller>, mut standing: Standing, kills: u32) {
             Err(error) => {
                 tries += 1;
                 tokio::time::sleep(PAUSE * tries).await;
-                if tries == TRIES && (standing.step == 0 || ending) {
+                if tries == TRIES && ending {
                     eprintln!("history {number} step {}: {error}", standing.step);
                     tries = 0;
                 } else if tries == TRIES {

@@ -1,14 +1,18 @@
 //! The process that is started and killed, again and again, and where each history stands meanwhile.
 
+use super::cast::Cast;
 use super::dice::Dice;
 use super::life::Standing;
 use super::scratch::Scratch;
+use super::teller::Teller;
 use super::{Door, Networks};
 use crate::compose::Failure;
 use crate::config::HistoryArgs;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use souk_domain::shared::{Clock, Timestamp};
 use std::collections::BTreeMap;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
@@ -26,6 +30,8 @@ const LAST_PATIENCE: Duration = Duration::from_secs(60);
 /// What has not changed for so long, while nothing is due, waits for a time to come.
 const STILL: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(100);
+/// Customers who enter at the same time.
+const DOORS: usize = 8;
 
 /// What must come to its end, each told in a line.
 const OPEN: [&str; 4] = [
@@ -49,6 +55,7 @@ pub struct Lives<'a> {
     seed: u64,
     /// Histories under way.
     standings: BTreeMap<u32, Standing>,
+    teller: Teller,
     begun: u32,
     ended: u32,
     number: u32,
@@ -65,14 +72,22 @@ struct Life {
 }
 
 impl<'a> Lives<'a> {
-    pub fn new(scratch: &'a Scratch, networks: &'a Networks, histories: u32, args: &'a HistoryArgs, seed: u64) -> Self {
-        Self {
+    pub async fn new(
+        scratch: &'a Scratch,
+        networks: &'a Networks,
+        histories: u32,
+        args: &'a HistoryArgs,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let teller = Teller::open(Arc::clone(&networks.parts), &networks.address, seed).await?;
+        Ok(Self {
             scratch,
             networks,
             histories,
             args,
             seed,
             standings: BTreeMap::new(),
+            teller,
             begun: 0,
             ended: 0,
             number: 0,
@@ -80,7 +95,7 @@ impl<'a> Lives<'a> {
             kills: 0,
             steps: 0,
             troubles: Vec::new(),
-        }
+        })
     }
 
     /// Life after life, until each history has met its kills and come to its end.
@@ -92,7 +107,8 @@ impl<'a> Lives<'a> {
             if self.args.wipe_queue && dice.one_in(3) {
                 self.scratch.wipe_queue();
             }
-            let mut life = self.start(self.args.at_once).await?;
+            self.fill().await?;
+            let mut life = self.start().await?;
             if dice.one_in(8) {
                 // Killed while it starts.
                 tokio::time::sleep(Duration::from_millis(dice.below(400))).await;
@@ -104,8 +120,8 @@ impl<'a> Lives<'a> {
                 self.standings.values_mut().for_each(|standing| standing.met += 1);
             }
             self.kill(life).await?;
-            // Whoever was interrupted does something else next; only who has not entered yet must.
-            self.standings.values_mut().filter(|standing| standing.step > 0).for_each(|standing| standing.step += 1);
+            // Whoever was interrupted does something else next.
+            self.standings.values_mut().for_each(|standing| standing.step += 1);
             self.report();
         }
         Ok(())
@@ -113,12 +129,11 @@ impl<'a> Lives<'a> {
 
     /// Days pass, workers work, nobody does anything new, the networks are well, nobody is killed at a bad moment.
     pub async fn until_nothing_is_open(&mut self) -> Result<(), Failure> {
-        self.begun = self.histories;
         let mut left = Vec::new();
         for days in LAST_DAYS {
             self.networks.clock.jump(days * 86_400);
-            let mut life = self.start(0).await?;
-            life.door.end_bad_days().await?;
+            self.networks.end_bad_days().await?;
+            let mut life = self.start().await?;
             self.opened(&mut life).await?;
             let begun = Instant::now();
             let mut changed = begun;
@@ -143,21 +158,28 @@ impl<'a> Lives<'a> {
         Ok(())
     }
 
-    async fn start(&self, at_once: usize) -> Result<Life, Failure> {
+    /// New histories take the places of those that have ended. Their customers enter while the networks are well and nobody is
+    /// killed: a hundred who enter at once would not get through the door in one life.
+    async fn fill(&mut self) -> Result<(), Failure> {
+        self.networks.end_bad_days().await?;
+        let free = u32::try_from(self.args.at_once.saturating_sub(self.standings.len()))?;
+        let new = self.begun..self.histories.min(self.begun.saturating_add(free));
+        let (seed, teller) = (self.seed, &self.teller);
+        let enter = |number| async move { Cast::of(seed, number)?.enter(teller).await.map(|()| number) };
+        let entered: Vec<_> = stream::iter(new.clone()).map(enter).buffer_unordered(DOORS).try_collect().await?;
+        self.standings.extend(entered.into_iter().map(|number| (number, Standing { number, step: 1, met: 0 })));
+        self.begun = new.end.max(self.begun);
+        Ok(())
+    }
+
+    async fn start(&self) -> Result<Life, Failure> {
         let door = self.networks.door().await?;
         let folder = &self.scratch.common.data;
         let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("lives.log"))?;
         let stories: Vec<_> = self.standings.values().map(ToString::to_string).collect();
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("history-life").arg("--data").arg(folder).args(["--networks", &door.address]);
-        let numbers = [
-            ("--ahead", self.networks.clock.seconds()),
-            ("--seed", self.seed),
-            ("--kills", u64::from(self.args.kills)),
-            ("--histories", u64::from(self.histories)),
-            ("--begun", u64::from(self.begun)),
-            ("--at-once", at_once as u64),
-        ];
+        let numbers = [("--ahead", self.networks.clock.seconds()), ("--seed", self.seed), ("--kills", u64::from(self.args.kills))];
         for (option, number) in numbers {
             command.arg(option).arg(number.to_string());
         }
@@ -214,10 +236,6 @@ impl<'a> Lives<'a> {
         let mut numbers = rest.split(' ').map_while(|text| text.parse::<u32>().ok());
         let number = numbers.next().unwrap_or_default();
         match word {
-            "begun" => {
-                self.begun = self.begun.max(number + 1);
-                self.standings.insert(number, Standing { number, step: 0, met: 0 });
-            }
             "at" => {
                 if let (Some(standing), Some(step)) = (self.standings.get_mut(&number), numbers.next()) {
                     standing.step = step;

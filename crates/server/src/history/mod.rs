@@ -20,7 +20,7 @@ use crate::sandbox;
 use crate::verify::{checked, text};
 use count::Counted;
 use lives::Lives;
-use poem::listener::{Acceptor, Listener, TcpListener};
+use poem::listener::{Acceptor, Listener, TcpAcceptor, TcpListener};
 use poem::{Route, Server};
 use scratch::Scratch;
 use souk_adapters::queue::QueueConfig;
@@ -40,8 +40,10 @@ const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// The networks, in this process.
 struct Networks {
     routes: Arc<Route>,
-    parts: Parts,
+    parts: Arc<Parts>,
     clock: Arc<Ahead>,
+    /// Where this process itself reaches them.
+    address: String,
     stop: CancellationToken,
 }
 
@@ -55,8 +57,8 @@ struct Door {
 
 impl Networks {
     async fn open(common: &Common) -> Result<Self, Failure> {
-        // Where the store itself would be reached: nobody listens, since the histories are told nothing by their networks.
-        let own = Url::parse("http://127.0.0.1:9")?;
+        let (acceptor, address) = listen().await?;
+        let own = Url::parse(&address)?;
         let clock = Arc::new(Ahead::default());
         let pace = Pace { clock: Arc::clone(&clock) as _, queue: QueueConfig::default() };
         let parts = compose_at(common, own.clone(), own.clone(), pace).await?;
@@ -67,21 +69,20 @@ impl Networks {
         let (processor, until) = (opened.processor, stop.clone());
         tokio::spawn(async move { processor.run(until).await });
         let routes = Arc::new(Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards));
-        Ok(Self { routes, parts, clock, stop })
+        let server = Server::new_with_acceptor(acceptor).run(Arc::clone(&routes));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(server));
+        Ok(Self { routes, parts: Arc::new(parts), clock, address, stop })
     }
 
     async fn door(&self) -> Result<Door, Failure> {
-        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await?;
-        let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).ok_or("no address")?;
+        let (acceptor, address) = listen().await?;
         let closing = CancellationToken::new();
         let server = Server::new_with_acceptor(acceptor);
         let until = closing.clone().cancelled_owned();
         let serving = tokio::spawn(server.run_with_graceful_shutdown(Arc::clone(&self.routes), until, Some(LAST_ANSWERS)));
-        Ok(Door { address: format!("http://{bound}"), closing, serving })
+        Ok(Door { address, closing, serving })
     }
-}
 
-impl Door {
     /// What was ordered to go wrong and has not yet does not.
     async fn end_bad_days(&self) -> Result<(), Failure> {
         let http = reqwest::Client::builder().no_proxy().build()?;
@@ -90,7 +91,15 @@ impl Door {
         }
         Ok(())
     }
+}
 
+async fn listen() -> Result<(TcpAcceptor, String), Failure> {
+    let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await?;
+    let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).ok_or("no address")?;
+    Ok((acceptor, format!("http://{bound}")))
+}
+
+impl Door {
     /// Returns when the last call has been answered.
     async fn close(self) -> Result<(), Failure> {
         self.closing.cancel();
@@ -105,7 +114,7 @@ pub async fn run(common: &Common, count: u32, args: &HistoryArgs) -> Result<(), 
     eprintln!("{} histories, {} kills each, --seed {seed}, in {}", count, args.kills, scratch.told());
     let begun = Instant::now();
     let networks = Networks::open(&scratch.common).await?;
-    let mut lives = Lives::new(&scratch, &networks, count, args, seed);
+    let mut lives = Lives::new(&scratch, &networks, count, args, seed).await?;
     lives.until_all_have_ended().await?;
     lives.until_nothing_is_open().await?;
     let (kills, steps) = (lives.kills, lives.steps);
@@ -149,9 +158,7 @@ async fn told(networks: &Networks, troubles: &[String]) -> Result<Figures, Failu
         println!("{}", text(&check));
     };
     let mut breaches = checked(&networks.parts.database, &mut tell).await?;
-    let door = networks.door().await?;
-    let counted = count::count(&networks.parts, &door.address).await?;
-    door.close().await?;
+    let counted = count::count(&networks.parts, &networks.address).await?;
     for check in &counted.checks {
         breaches += check.breaches.len();
         println!("{}", text(check));

@@ -32,8 +32,8 @@ export function ClockPanel({ id }: { id: string }) {
     <section className={styles.panel} aria-labelledby="clock">
       <header>
         <h2 id="clock">{clock.name}</h2>
-        <p>{[clock.customer.name, clock.customer.email].filter(Boolean).join(' · ')}</p>
-        <p className={styles.did}>{clock.customer.did}</p>
+        <p>{[clock.customer?.name, clock.customer?.email].filter(Boolean).join(' · ')}</p>
+        <p className={styles.did}>{clock.customer?.did}</p>
       </header>
       <p className={`${styles.now} figures`}>
         <span className={styles.quiet}>{t('clocks.now')}</span>

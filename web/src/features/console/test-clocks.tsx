@@ -94,7 +94,7 @@ function Row({ clock, current }: { clock: TestClock; current: boolean }) {
       >
         {clock.name}
       </Link>
-      <span>{clock.customer.name || clock.customer.email || clock.customer.did}</span>
+      <span>{clock.customer?.name || clock.customer?.email || clock.customer?.did}</span>
       <span className={styles.quiet}>
         {clock.status === 'advancing' ? t('clocks.advancing') : momentText(clock.now * 1000, language)}
       </span>

@@ -42,7 +42,9 @@ export function Lines({ invoice, money }: LinesProps) {
               <Reckoning line={line} />
             </td>
             <td className="figures">{line.quantity}</td>
-            <td className="money">{money(line.amount)}</td>
+            <td className="money">
+              {line.credit && line.amount !== '0' ? `−${money(line.amount)}` : money(line.amount)}
+            </td>
           </tr>
         ))}
       </tbody>

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { api } from '@/api/client';
 import { errorText } from '@/api/error';
-import type { PaymentChange, PaymentMethod } from '@/api/types';
+import type { PaymentChange, PaymentCurrency, PaymentMethod } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { openConnect } from '@/features/connect';
 import { Button } from '@/kit/button';
@@ -12,10 +12,10 @@ import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { methodText } from './invoice-text';
 import { type Payable, payables } from './payables';
-import { unitAmount } from './price-text';
+import { priceText, unitAmount } from './price-text';
 import { settingsQuery } from './queries';
 import { mandateText } from './subscription-facts';
-import { useTexts } from './texts';
+import { type Texts, useTexts } from './texts';
 
 const CardDialog = lazy(() => import('@/features/card/dialog'));
 
@@ -43,14 +43,14 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
         payment_method: method.id,
         payment_currency: currency.id,
       }),
-    onSuccess: ({ stripeContext, connect }, { currency }) => {
+    onSuccess: ({ stripeContext, connect }) => {
       if (stripeContext) return stripeContext.status === 'succeeded' ? onDone() : setCard(stripeContext);
       if (!connect) return onDone();
       setConnecting(true);
       openConnect({
         action: connect.action,
         title: t('payment.connectTitle'),
-        extraParams: { currencyId: currency.id, ...connect.extraParams },
+        extraParams: connect.extraParams,
         onSuccess: () => onDone(),
         onClose: () => setConnecting(false),
       });
@@ -98,7 +98,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
             cards={choices.map(({ value, method, currency }) => ({
               value,
               title: methodText(method, texts),
-              detail: currency.symbol,
+              detail: priceIn(subscription, currency, texts),
             }))}
             value={choice?.value ?? ''}
             onChange={setChosen}
@@ -130,6 +130,10 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
     </Dialog>
   );
 }
+
+/** What the plan costs when it is paid in this currency: another one may cost something else. */
+const priceIn = ({ items }: DialogProps['subscription'], currency: PaymentCurrency, texts: Texts) =>
+  items.map(({ price, quantity }) => priceText(price, currency, texts, quantity)).join(' + ');
 
 const cardSettings = ({ settings }: PaymentMethod) => ({
   publishable_key: settings?.stripe?.publishable_key ?? '',

@@ -251,7 +251,8 @@ impl SubscriptionModel {
             paused_at: seconds(subscription.paused_at),
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
-            staking: subscription.stake.as_ref().map(StakeModel::from),
+            // A card secures nothing: what lay at the wallet's network before is of another currency, and has gone back.
+            staking: subscription.stake.as_ref().filter(|_| !method.kind.is_card()).map(StakeModel::from),
             mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
             next_invoice: next_invoice.map(NextInvoiceModel::from),
             customer: CustomerReference {

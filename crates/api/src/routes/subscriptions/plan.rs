@@ -176,9 +176,9 @@ impl PlansApi {
         let (subscription, requester) = acted_on(&app, &actor, &id).await?;
         let choice = read_choice(&change.price_id, change.quantity, change.item_id.as_deref())?;
         let amount = |text: &String| Amount::parse_base_units(text).map_err(|error| Problem::bad(error.to_string()));
-        let (expected, credited) = (amount(&change.expected_total)?, change.expected_credited.as_ref().map(amount).transpose()?);
+        let credited = change.expected_credited.as_ref().map(amount).transpose()?;
         let at = Timestamp::from_seconds(change.proration_date);
-        let order = PlanOrder { choice, at, expected, credited };
+        let order = PlanOrder { choice, at, expected: amount(&change.expected_total)?, credited };
         match (billing::switch_plan(&app.ctx, &subscription.id, &order).await?, requester) {
             (PlanSwitch::Switched, _) => Ok(Json(PlanSwitchModel::Subscription(Box::new(show(&app, &subscription.id).await?.0)))),
             (PlanSwitch::NeedsPermission, Requester::Store) => Err(ManageError::NeedsPermission.into()),

@@ -5,13 +5,26 @@ import { t } from '../text';
 /** SPEC.md 9: only a wait longer than this is worth a word. */
 const LATE_MS = 500;
 
-/** The order in grey, in the places and sizes of the real one. */
+/** What the server wrote into the page, in the places of what is to come: it stays until the order is there. */
+const written = [...document.querySelectorAll('.checkout-opening > main > *')];
+
+/** The order in grey, in the places and sizes of the real one; where the page came with the order itself, that. */
 export function Loading({ minimal }: { minimal: boolean }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), LATE_MS);
     return () => clearTimeout(timer);
   }, []);
+  if (written.length > 0) {
+    return (
+      <>
+        <p role="status" className="unseen">
+          {late ? t('state.loading') : ''}
+        </p>
+        <div className="checkout-written" ref={(place) => place?.replaceChildren(...written)} />
+      </>
+    );
+  }
   return (
     <div className="checkout-columns" data-testid="skeleton">
       <h1 className="unseen">{t('title.checkout')}</h1>

@@ -1,10 +1,10 @@
 import { expect, test } from '@playwright/test';
 import { Customer, inLooks, SETTLED } from './customer';
-import { Owner } from './owner';
+import { type Clock, Owner } from './owner';
 
 const page_ = (path: string) => new RegExp(`${path}($|\\?)`);
 
-inLooks(({ locale }) => {
+inLooks(({ locale, scheme }) => {
   test('a trial becomes paid periods, then a debt that blocks, is paid, and gives way to a fast payment', async ({
     page,
     browser,
@@ -34,9 +34,27 @@ inLooks(({ locale }) => {
     const { id } = await customer.subscription();
     const detail = `/customer/subscription/${id}`;
 
-    const clock = await owner.startClock(await customer.did(), `Trial and debt, ${locale}`);
+    const office = new Customer(await owner.page(page, { locale, scheme }), locale);
+    const clock = await test.step('the owner puts the customer on a clock, by DID', async () => {
+      const did = await customer.did();
+      await office.page.goto('/console/test-clocks');
+      await office.page.getByLabel(say('console:clocks.customer')).fill(did);
+      await office.page.locator('#clock-name').fill(`Trial and debt, ${locale}`);
+      await office.button('console:clocks.startAction').click();
+      await expect(office.page).toHaveURL(/id=clock_/);
+      await expect(office.page.getByText(did)).toBeVisible();
+      await office.looksRight();
+      const id = new URL(office.page.url()).searchParams.get('id') ?? '';
+      return owner.get<Clock>(`/api/test-clocks/${id}`);
+    });
+
     await test.step('the clock passes the end of the trial and three renewals', async () => {
-      for (let round = 0; round < 4; round += 1) await owner.advance(clock, { by: 'next_invoice' });
+      for (let round = 0; round < 3; round += 1) await owner.advance(clock, { by: 'next_invoice' });
+      await office.page.reload();
+      await office.button('console:clocks.by.next_invoice').click();
+      await expect(office.page.getByText(say('console:story.renewed'))).toHaveCount(3, SETTLED);
+      await expect(office.button('console:clocks.by.next_invoice')).toBeVisible(SETTLED);
+      await office.looksRight();
       const { story } = await owner.get<typeof clock>(`/api/test-clocks/${clock.id}`);
       expect(story.map(({ what }) => what)).toEqual(['trial_ended', 'renewed', 'renewed', 'renewed']);
       await page.reload();

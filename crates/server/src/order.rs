@@ -1,0 +1,272 @@
+//! What is bought on a checkout page, written into the page so that it can be read before any script runs. The scripts put the same
+//! in its place; where they would say something else, nothing is written.
+
+use crate::opening::escaped;
+use souk_domain::checkout::{LineItem, SessionStatus, SubscriptionTerms};
+use souk_domain::context::Context;
+use souk_domain::payment::{Currency, MethodKind};
+use souk_domain::pricing::{Cycle, CycleForm, Price, Product, Usage};
+use souk_domain::shared::{Amount, CurrencyId, Language, PaymentLinkId, SessionId, StorageError, Text};
+use souk_domain::storage::UnitOfWork;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The words of the page's own scripts.
+static WORDS: LazyLock<[BTreeMap<String, String>; 2]> = LazyLock::new(|| {
+    let read = |text| serde_json::from_str(text).unwrap_or_default();
+    [read(include_str!("../../../web/src/i18n/en/checkout.json")), read(include_str!("../../../web/src/i18n/zh/checkout.json"))]
+});
+
+/// The most decimals of a token that are shown.
+const PRECISION: u32 = 6;
+
+/// One thing that is bought.
+#[derive(Debug, Clone)]
+pub struct Order {
+    name: Text,
+    description: Text,
+    picture: Option<String>,
+    payee: Option<String>,
+    /// In both languages.
+    price: Text,
+    /// Days that are free, and how often it is paid afterwards.
+    trial: Option<(u32, Cycle)>,
+}
+
+/// What a page is about, where that is one price of a known amount. `path` begins with `checkout/`.
+pub async fn order_of(ctx: &Context, path: &str, query: Option<&str>) -> Option<Order> {
+    let id = path.strip_prefix("checkout/pay/")?;
+    // Frames show no header, and a currency that is asked for has another price.
+    let asks = |name: &str| query.unwrap_or_default().split('&').any(|pair| pair.split('=').next() == Some(name));
+    if asks("mode") || asks("currencyId") {
+        return None;
+    }
+    match read(ctx, id).await {
+        Ok(order) => order,
+        Err(error) => {
+            tracing::warn!(%error, "a checkout page is served without its order");
+            None
+        }
+    }
+}
+
+async fn read(ctx: &Context, id: &str) -> Result<Option<Order>, StorageError> {
+    let mut unit = ctx.store.read().await?;
+    if let Ok(id) = PaymentLinkId::parse(id) {
+        let link = unit.links().find(&id).await?.filter(|link| link.active);
+        let Some(link) = link else { return Ok(None) };
+        return describe(unit.as_mut(), &link.items, &link.terms, &link.currency_id).await;
+    }
+    let Ok(id) = SessionId::parse(id) else { return Ok(None) };
+    let session = unit.sessions().find(&id).await?;
+    let open = session.filter(|session| session.status == SessionStatus::Open && session.expires_at > ctx.now());
+    let Some(session) = open else { return Ok(None) };
+    describe(unit.as_mut(), &session.items, &session.terms, &session.currency_id).await
+}
+
+async fn describe(
+    unit: &mut dyn UnitOfWork,
+    items: &[LineItem],
+    terms: &SubscriptionTerms,
+    currency: &CurrencyId,
+) -> Result<Option<Order>, StorageError> {
+    let [item] = items else { return Ok(None) };
+    if item.quantity != 1 || item.adjustable.is_some() || item.upsell.is_some() || item.custom_amount.is_some() {
+        return Ok(None);
+    }
+    let Some(price) = unit.prices().find(&item.price_id).await? else { return Ok(None) };
+    let Some(product) = unit.products().find(&price.product_id).await? else { return Ok(None) };
+    let Some(currency) = unit.methods().find_currency(currency).await? else { return Ok(None) };
+    let method = unit.methods().find(&currency.method_id).await?;
+    let is_card = method.is_some_and(|method| method.kind == MethodKind::Stripe);
+    let told = |language| price_text(&price, &currency, is_card, language);
+    let (Some(english), Some(chinese)) = (told(Language::English), told(Language::Chinese)) else { return Ok(None) };
+    let shown = Text::new(english, chinese);
+    let trial = match price.recurring {
+        None => None,
+        Some(recurring) => {
+            let is_free = terms.trial.days > 0 && terms.trial.end.is_none() && terms.trial.currencies.is_empty();
+            if !is_free || recurring.usage != Usage::Licensed {
+                return Ok(None);
+            }
+            Some((terms.trial.days, recurring.cycle))
+        }
+    };
+    let (name, description) = names(unit, &product).await?;
+    let picture = product.images.first().cloned();
+    Ok(Some(Order { name, description, picture, payee: product.statement_descriptor.clone(), price: shown, trial }))
+}
+
+/// The seller's own Chinese words, else those of the app.
+async fn names(unit: &mut dyn UnitOfWork, product: &Product) -> Result<(Text, Text), StorageError> {
+    let own = |key: &str| product.metadata.get(key).cloned();
+    let (mut name, mut description) = (own("name_zh"), own("description_zh"));
+    if name.is_none()
+        && let Some(app) = &product.app
+        && let Some(app) = unit.apps().find(app).await?
+    {
+        (name, description) = (Some(app.title.zh), description.or(Some(app.description.zh)));
+    }
+    let both = |english: &str, chinese: Option<String>| Text::new(english, chinese.as_deref().unwrap_or(english));
+    Ok((both(&product.name, name), both(&product.description, description)))
+}
+
+/// An amount as the page's scripts write it; `None` where it takes more than this knows.
+fn price_text(price: &Price, currency: &Currency, is_card: bool, language: Language) -> Option<String> {
+    let amount = price.unit_amount_in(&currency.id)?;
+    if !is_card {
+        return Some(format!("{} {}", grouped(&rounded(amount, currency.decimals)?), currency.symbol));
+    }
+    let sign = match (currency.symbol.as_str(), language) {
+        ("USD", Language::English) => "$",
+        ("USD", Language::Chinese) => "US$",
+        ("EUR", _) => "€",
+        ("GBP", _) => "£",
+        _ => return None,
+    };
+    let digits = amount.to_string();
+    let digits = format!("{digits:0>3}");
+    let (whole, cents) = digits.split_at(digits.len() - 2);
+    (currency.decimals == 2).then(|| format!("{sign}{}", grouped(&format!("{whole}.{cents}"))))
+}
+
+/// Half up, to six decimals.
+fn rounded(amount: Amount, decimals: u32) -> Option<String> {
+    if decimals <= PRECISION {
+        return Some(amount.to_decimal(decimals));
+    }
+    let step = 10_u128.checked_pow(decimals - PRECISION)?;
+    let units = amount.base_units().checked_add(step / 2)? / step;
+    Some(Amount::new(units).to_decimal(PRECISION))
+}
+
+fn grouped(decimal: &str) -> String {
+    let (whole, fraction) = decimal.split_once('.').map_or((decimal, None), |(whole, fraction)| (whole, Some(fraction)));
+    let mut text = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    match fraction {
+        Some(fraction) => format!("{text}.{fraction}"),
+        None => text,
+    }
+}
+
+fn word(language: Language, key: &str, values: &[(&str, &str)]) -> String {
+    let [english, chinese] = &*WORDS;
+    let own = if language == Language::Chinese { chinese } else { english };
+    let text = own.get(key).cloned().unwrap_or_default();
+    values.iter().fold(text, |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+impl Order {
+    /// The page's first content, in both languages; the styles show one. `store` is who is paid where the product names nobody.
+    pub fn html(&self, (store, brand): (&str, &str), is_signed_in: bool) -> String {
+        let columns = |language| self.columns(language, store, is_signed_in);
+        format!(
+            "<div class=\"checkout checkout-opening\"><div class=\"checkout-test checkout-test-place\"></div>\
+             <div class=\"checkout-header\"><div class=\"checkout-brand\">{brand}</div></div>\
+             <main>{}{}</main></div>",
+            columns(Language::English),
+            columns(Language::Chinese)
+        )
+    }
+
+    fn columns(&self, language: Language, store: &str, is_signed_in: bool) -> String {
+        let of = |text: &Text| escaped(text.in_language(language));
+        let (name, price) = (self.name.in_language(language), self.price.in_language(language));
+        let (headline, large, then) = match &self.trial {
+            None => (word(language, "headline.pay", &[("payee", self.payee.as_deref().unwrap_or(store))]), price.to_owned(), None),
+            Some((days, cycle)) => {
+                let key = if *days == 1 && language == Language::English { "trial.day_one" } else { "trial.day_other" };
+                let amount =
+                    word(language, "price.renewal", &[("amount", price), ("interval", cycle.text(CycleForm::Per, language).as_str())]);
+                let then = word(language, "price.then", &[("amount", amount.as_str())]);
+                (
+                    word(language, "headline.try", &[("name", name)]),
+                    word(language, key, &[("count", days.to_string().as_str())]),
+                    Some(then),
+                )
+            }
+        };
+        let then = then.map(|then| format!("<p class=\"checkout-detail\">{}</p>", escaped(&then))).unwrap_or_default();
+        let rhythm = self.trial.as_ref().map(|(_, cycle)| cycle.text(CycleForm::Slash, language));
+        let rhythm = rhythm.map(|rhythm| format!("<small class=\"checkout-detail\">{}</small>", escaped(&rhythm))).unwrap_or_default();
+        let picture = match &self.picture {
+            Some(picture) => format!("<img class=\"checkout-picture\" src=\"{}\" alt=\"\" width=\"44\" height=\"44\">", escaped(picture)),
+            None => "<span class=\"checkout-picture\"></span>".to_owned(),
+        };
+        // Whoever is signed in is asked for something else.
+        let hint = if is_signed_in { String::new() } else { escaped(&word(language, "form.connectHint", &[])) };
+        let ghost = |height: u32| format!("<span class=\"k-skeleton\" style=\"height:{height}px\"></span>");
+        let tag = if language == Language::Chinese { "zh" } else { "en" };
+        format!(
+            "<div class=\"checkout-columns\" lang=\"{tag}\"><div class=\"checkout-left\"><span class=\"checkout-back\">{}</span>\
+             <section class=\"checkout-summary\"><div class=\"checkout-summary-inner\"><h1>{}</h1>\
+             <p class=\"checkout-total money\">{}</p>{then}<ul class=\"checkout-items\"><li class=\"checkout-item\">{picture}\
+             <div class=\"checkout-item-text\"><p class=\"checkout-item-name\">{}</p><p class=\"checkout-detail checkout-clamp\">{}</p></div>\
+             <p class=\"checkout-item-amount money\">{}{rhythm}</p></li></ul></div></section></div>\
+             <div class=\"checkout-form\"><div class=\"checkout-form-inner\">{}{}<p class=\"checkout-detail\">{hint}</p>{}</div></div></div>",
+            escaped(&word(language, "nav.backTo", &[("name", store)])),
+            escaped(&headline),
+            escaped(&large),
+            of(&self.name),
+            of(&self.description),
+            of(&self.price),
+            ghost(70),
+            ghost(70),
+            ghost(48)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use souk_domain::pricing::{Anchoring, Interval};
+
+    fn order(name: &str) -> Order {
+        Order {
+            name: Text::new(name, "开单台"),
+            description: Text::new("Kept <safe>", "安全保存"),
+            picture: Some("/api/apps/z1/logo\"".to_owned()),
+            payee: None,
+            price: Text::new("3 SKT", "3 SKT"),
+            trial: Cycle::new(Interval::Month, 1, Anchoring::Fixed).ok().map(|cycle| (7, cycle)),
+        }
+    }
+
+    #[test]
+    fn a_trial_is_told_in_both_languages_before_its_price() {
+        let page = order("Desk").html(("Souk", "<img>"), false);
+        for told in ["Try Desk", "7 days free", "Then 3 SKT per month", "/ month", "试用 开单台", "免费 7 天", "之后", "每月"] {
+            assert!(page.contains(told), "{told}: {page}");
+        }
+    }
+
+    #[test]
+    fn what_a_seller_writes_ends_neither_an_element_nor_an_attribute() {
+        let page = order("<script>").html(("Souk", ""), false);
+        assert!(!page.contains("<script>") && !page.contains("<safe>") && !page.contains("logo\"\""), "{page}");
+        assert!(page.contains("Try &lt;script&gt;"), "{page}");
+    }
+
+    #[test]
+    fn whoever_is_signed_in_is_not_told_to_connect() {
+        assert!(order("Desk").html(("Souk", ""), false).contains("Connect your wallet account first"));
+        assert!(!order("Desk").html(("Souk", ""), true).contains("Connect your wallet account first"));
+    }
+
+    #[test]
+    fn amounts_are_rounded_and_grouped_as_the_scripts_do() {
+        assert_eq!(rounded(Amount::new(1_234_567_000_000_000_000_000_000), 18).as_deref(), Some("1234567"));
+        assert_eq!(rounded(Amount::new(27_999_998_842_592_592_593), 18).as_deref(), Some("27.999999"));
+        assert_eq!(
+            (grouped("1234567.5"), grouped("999"), grouped("1000")),
+            ("1,234,567.5".to_owned(), "999".to_owned(), "1,000".to_owned())
+        );
+    }
+}

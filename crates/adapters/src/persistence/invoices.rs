@@ -189,6 +189,14 @@ impl Invoices for SqlInvoices<'_> {
         self.0.query(update).bind(id).bind(retry_at).execute().await.map(drop)
     }
 
+    async fn issued_since(&mut self, subscription: &SubscriptionId, start: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {
+        // Ids of the same moment are in no order; numbers are.
+        let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND period_start >= $2 AND number IS NOT NULL
+                      ORDER BY number DESC LIMIT $3";
+        let rows = self.0.query(select).bind(subscription).bind(start).bind(limit).all().await?;
+        rows.iter().map(invoice).collect()
+    }
+
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError> {
         let select = "SELECT MAX(period_start) AS start FROM invoices WHERE subscription_id = $1 AND reason = $2";
         self.0.query(select).bind(subscription).bind(reason).one().await?.get("start")

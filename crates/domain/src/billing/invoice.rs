@@ -216,6 +216,8 @@ pub trait Invoices: Send {
     async fn schedule(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>) -> Result<(), StorageError>;
     /// The open and the uncollectible ones of a subscription, oldest first.
     async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
+    /// Those of a subscription with a number that bill for time from `start` on, the last issued first, at most `limit`.
+    async fn issued_since(&mut self, subscription: &SubscriptionId, start: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// When the time begins that the latest one for this reason bills for.
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError>;
     /// Takes those whose time to be tried again has come: their `retry_at` is cleared, so that nobody else takes them.

@@ -9,9 +9,8 @@ use super::paid::kept_lines;
 use super::plan_permission::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::{
-    BilledUsage, BillingReason, Calculation, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period,
-    PlanChange, PlanLine, PlanOrder, PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan,
-    net, period, time_of,
+    BilledUsage, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine,
+    PlanOrder, PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Price, Product, Usage};
@@ -163,25 +162,33 @@ pub(super) async fn planned(
     order: &PlanOrder,
 ) -> Result<(Subscription, Amount), ManageError> {
     let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
-    let at = shown_for(order, &before, now)?;
+    let at = shown_for(unit, order, &before, now).await?;
     let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
-    match preview.total == order.expected {
+    match order.fits(&preview) {
         true => Ok((subscription, preview.total)),
         false => Err(ManageError::PreviewChanged),
     }
 }
 
-/// The moment that an order was shown for, if that is not too long ago.
-fn shown_for(order: &PlanOrder, subscription: &Subscription, now: Timestamp) -> Result<Timestamp, ManageError> {
+/// The moment that an order was shown for, if that is not too long ago, and nothing was changed for a later moment since: what is paid
+/// for the time from then on would be given back twice.
+async fn shown_for(
+    unit: &mut dyn UnitOfWork,
+    order: &PlanOrder,
+    subscription: &Subscription,
+    now: Timestamp,
+) -> Result<Timestamp, ManageError> {
     let at = order.at.max(subscription.period.start);
-    match at > now || now.since(at) > preview_lifetime(&subscription.period) || now >= subscription.period.end {
+    let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
+    let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
+    let is_before = changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds());
+    match at > now || now.since(at) > lifetime || now >= subscription.period.end || is_before {
         true => Err(ManageError::PreviewChanged),
         false => Ok(at),
     }
 }
 
-/// Makes the change that was shown, if it still comes to the same, nothing was changed for a later moment (what is paid for the time
-/// since then would be given back twice), and the wallet permits what it can cost from now on.
+/// Makes the change that was shown, if it still comes to the same, and the wallet permits what it can cost from now on.
 pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
@@ -189,18 +196,15 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
     let mut unit = ctx.store.begin().await?;
     let subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let at = shown_for(order, &subscription, now)?;
-    let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
-    if changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds()) {
-        return Err(ManageError::PreviewChanged);
-    }
+    let at = shown_for(unit.as_mut(), order, &subscription, now).await?;
     // Several within one second, which is as long as a test clock stands, are billed a microsecond apart: no two invoices of one
     // reason begin together (invariant 2).
+    let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
     let same = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
     let start = same.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)));
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
     let Draft { mut subscription, mut book, invoice, preview } = drafted;
-    if preview.total != order.expected || order.credited.is_some_and(|credited| preview.credited != credited) {
+    if !order.fits(&preview) {
         return Err(ManageError::PreviewChanged);
     }
     subscription.updated_at = now;
@@ -246,10 +250,6 @@ async fn grant(
         unit.entitlements().grant(&entitlement).await?;
     }
     Ok(())
-}
-
-fn preview_lifetime(period: &Period) -> Duration {
-    PREVIEW_LIFETIME.min(Duration::from_secs(period.seconds() / PREVIEW_PARTS))
 }
 
 async fn draft(
@@ -443,8 +443,8 @@ fn next_amount(ctx: &Context, book: &Book, after: &Subscription) -> Result<Amoun
     Ok(lines.total)
 }
 
-/// How many invoices are looked through for what was paid for the current period.
-const LOOK_BACK: u32 = 20;
+/// How many invoices are looked through for what was paid for the current period. What is on none of them counts as unpaid.
+const LOOK_BACK: u32 = 100;
 
 /// What licensed items have been paid for the time around `at`, one of them or all: by the last change within the period, else by
 /// its invoice.
@@ -455,8 +455,7 @@ pub(super) async fn paid_lines(
     item: Option<&SubscriptionItem>,
     at: Timestamp,
 ) -> Result<Vec<PaidLine>, ManageError> {
-    let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
-    let invoices = unit.invoices().list(subscription.mode, &filter, &Page::new(None, Some(LOOK_BACK))).await?.list;
+    let invoices = unit.invoices().issued_since(&subscription.id, subscription.period.start, LOOK_BACK).await?;
     let is_licensed = |price: &PriceId| book.prices.get(price).and_then(usage_of) == Some(Usage::Licensed);
     let asked = subscription.items.iter().filter(|one| item.is_none_or(|item| item.id == one.id) && is_licensed(&one.price_id));
     let mut wanted: Vec<_> = asked.map(|one| one.price_id.clone()).collect();
@@ -480,15 +479,14 @@ pub(super) async fn paid_lines(
 }
 
 fn bills_ahead(invoice: &Invoice) -> bool {
-    let for_time = matches!(
+    // One that is void by now stands for its time all the same: what it gave back is not given back again.
+    matches!(
         invoice.reason,
         BillingReason::SubscriptionCreate
             | BillingReason::SubscriptionCycle
             | BillingReason::SubscriptionUpdate
             | BillingReason::SubscriptionThreshold
-    );
-    // One that was issued stands for its time, whoever let go of it since: what it gave back is not given back again.
-    for_time && (invoice.status != InvoiceStatus::Void || invoice.number.is_some())
+    )
 }
 
 fn paid_line(wanted: &[PriceId], invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {

@@ -1,7 +1,7 @@
 //! Whether a wallet's permission suffices for another plan. Where it does not, the plan changes when there is a wider one.
 
 use super::plan::planned;
-use super::{Ceilings, ManageError, PlanChoice, Subscription, ceiling};
+use super::{Ceilings, ManageError, PlanChoice, PlanPreview, Subscription, ceiling};
 use crate::context::Context;
 use crate::payment::Grant;
 use crate::shared::{Amount, PriceId, SubscriptionId, Timestamp};
@@ -17,6 +17,14 @@ pub struct PlanOrder {
     pub expected: Amount,
     /// What was shown to be kept for the next invoices; absent: nobody looked at it.
     pub credited: Option<Amount>,
+}
+
+impl PlanOrder {
+    /// Whether it still comes to what was shown.
+    #[must_use]
+    pub fn fits(&self, preview: &PlanPreview) -> bool {
+        preview.total == self.expected && self.credited.is_none_or(|credited| preview.credited == credited)
+    }
 }
 
 /// What became of an order.

@@ -57,8 +57,8 @@ pub(super) async fn bill_when_reached(
     if threshold.resets_anchor {
         let next = period(&subscription.cycle, at, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
         let paid = match paid_lines(unit, &subscription, &book, None, at).await {
-            // What is still being collected is not given back: a later report bills.
-            Err(ManageError::PaymentInFlight) => return Ok(None),
+            // What is still being collected, or was paid in another currency, is not given back: a later report bills.
+            Err(ManageError::PaymentInFlight | ManageError::PaidOtherwise) => return Ok(None),
             paid => paid?,
         };
         let mut exchanged = credits(&paid, at)?;

@@ -104,6 +104,17 @@ on_both! {
         assert!(billing.credit().await < 20 * UNIT, "a later change is made");
     }
 
+    async fn changes_within_one_second_credit_what_the_one_before_was_paid(db: &TestDatabase) {
+        let billing = subscribed(db, 10, 5, MONTHLY).await;
+        billing.wait(DAY * 15);
+        for _ in 0..6 {
+            let down = billing.accept("price_1", 1).await;
+            assert_eq!((down.credit.base_units(), billing.credit().await), (25 * UNIT, 20 * UNIT));
+            let up = billing.accept("price_1", 5).await;
+            assert_eq!((up.at, up.credit.base_units(), billing.credit().await), (down.at, 5 * UNIT, 0));
+        }
+    }
+
     async fn of_two_changes_that_were_shown_one_after_the_other_the_second_is_shown_again(db: &TestDatabase) {
         let billing = subscribed(db, 10, 5, MONTHLY).await;
         billing.wait(DAY * 15);

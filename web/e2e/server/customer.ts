@@ -33,6 +33,9 @@ export function inLooks(flow: (look: Look, width: keyof typeof widths) => void):
   }
 }
 
+/** How many screens this worker has shot. */
+let shots = 0;
+
 /** Somebody in front of the store, in one language. */
 export class Customer {
   readonly say: Say;
@@ -83,13 +86,11 @@ export class Customer {
     if (process.env.SHOTS) await this.shoot();
   }
 
-  private shots = 0;
-
   /** For whoever wants to look at the screens: `SHOTS` names a folder. */
   private async shoot(): Promise<void> {
     const title = test.info().titlePath.slice(1).join(' ').replace(/\W+/g, '-').slice(0, 60);
-    this.shots += 1;
-    const path = `${process.env.SHOTS}/${title}-${String(this.shots).padStart(2, '0')}.png`;
+    shots += 1;
+    const path = `${process.env.SHOTS}/${title}-${String(shots).padStart(2, '0')}.png`;
     await this.page.screenshot({ path, fullPage: true, scale: 'css' });
   }
 

@@ -38,7 +38,7 @@ inLooks(({ locale, scheme }) => {
     const clock = await test.step('the owner puts the customer on a clock, by DID', async () => {
       const did = await customer.did();
       await office.page.goto('/console/test-clocks');
-      await office.page.getByLabel(say('console:clocks.customer')).fill(did);
+      await office.page.locator('#clock-customer').fill(did);
       await office.page.locator('#clock-name').fill(`Trial and debt, ${locale}`);
       await office.button('console:clocks.startAction').click();
       await expect(office.page).toHaveURL(/id=clock_/);

@@ -21,7 +21,7 @@ inLooks(({ locale }) => {
     await test.step('future invoices are paid by card', async () => {
       await customer.button('subscription:action.changePayment').click();
       const dialog = page.getByRole('dialog', { name: say('subscription:payment.title') });
-      await dialog.getByRole('radio', { name: /USD/ }).check({ force: true });
+      await dialog.getByRole('radio', { name: /\$2\.99/ }).check({ force: true });
       await customer.looksRight();
       await dialog.getByRole('button', { name: say('subscription:payment.toCard') }).click();
       await page.locator('#card_number').fill('4242 4242 4242 4242');

@@ -21,7 +21,7 @@ inLooks(({ locale }) => {
     await page.reload();
 
     /** Looks at what a change would cost, agrees, and confirms it. Answers each line and what was to be due. */
-    const change = async (confirm: Parameters<typeof say>[0]): Promise<{ lines: string[]; due: string }> => {
+    const change = async (): Promise<{ lines: string[]; due: string }> => {
       await customer.button('subscription:action.changePlan').click();
       const choice = page.getByRole('dialog', { name: say('subscription:plan.title') });
       await expect(choice.getByRole('radio')).not.toHaveCount(0);
@@ -36,7 +36,7 @@ inLooks(({ locale }) => {
         .evaluateAll((all) => all.map((sum) => [...sum.children].map((it) => it.textContent ?? '')));
       const [, due = ''] = sums.find(([name = '']) => say('subscription:plan.total').test(name)) ?? [];
       await dialog.getByRole('checkbox').check();
-      await dialog.getByRole('button', { name: say(confirm) }).click();
+      await dialog.getByRole('button', { name: say('subscription:plan.action') }).click();
       return { lines, due };
     };
 
@@ -57,19 +57,19 @@ inLooks(({ locale }) => {
     };
 
     await test.step('to the year: the wallet permits more before anything is changed', async () => {
-      const promised = await change('subscription:plan.action');
+      const promised = await change();
       expect(await customer.agree()).toEqual([expect.stringMatching(say('sandbox:acceptDelegate'))]);
       await expectInvoice(promised);
       const { items, mandate } = await customer.subscription();
       expect(items[0]?.price.recurring?.interval).toBe('year');
-      expect(mandate?.limit).toBe('30000000000000000000');
+      expect(BigInt(mandate?.limit ?? 0)).toBeGreaterThanOrEqual(30n * 10n ** 18n);
       await customer.looksRight();
     });
 
     await test.step('back to the month a day later: nothing is due, and the rest is kept', async () => {
       await owner.advance(clock, { by: 'day' });
       await page.reload();
-      const promised = await change('subscription:plan.action');
+      const promised = await change();
       expect(promised.due).toBe('0 SKT');
       await expectInvoice(promised);
       const { items, next_invoice: next } = await customer.subscription();

@@ -45,8 +45,6 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2",
     postgres: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
 };
-/// SQLite has one writer.
-
 pub struct SqlSubscriptions<'s>(pub &'s mut Session);
 
 #[async_trait]

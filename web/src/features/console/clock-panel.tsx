@@ -13,6 +13,7 @@ import { TextField } from '@/kit/field';
 import { Spinner } from '@/kit/icons';
 import { momentText } from '@/lib/format';
 import { localInput, progress } from './clock-rules';
+import { nameOf } from './names';
 import { clockQuery, customerSubscriptionsQuery } from './queries';
 import { Story } from './story';
 import styles from './test-clocks.module.css';
@@ -43,7 +44,7 @@ export function ClockPanel({ id }: { id: string }) {
       <Subscriptions customerId={clock.customer_id} />
       <section aria-labelledby="story">
         <h3 id="story">{t('clocks.story')}</h3>
-        <Story story={clock.story} />
+        <Story story={clock.story} customerId={clock.customer_id} />
       </section>
     </section>
   );
@@ -144,19 +145,20 @@ function Advance({ clock }: { clock: TestClock }) {
 }
 
 function Subscriptions({ customerId }: { customerId: string }) {
-  const { t } = useTexts();
+  const texts = useTexts();
+  const { t } = texts;
   const { data } = useQuery(customerSubscriptionsQuery(customerId));
   return (
     <section aria-labelledby="clock-subscriptions">
       <h3 id="clock-subscriptions">{t('clocks.subscriptions')}</h3>
       {data?.list.length ? (
         <ul className={styles.subscriptions}>
-          {data.list.map(({ id, description, items, status }) => (
-            <li key={id}>
-              <Link to="/customer/subscription/$id" params={{ id }}>
-                {description || items[0]?.price.product?.name || id}
+          {data.list.map((each) => (
+            <li key={each.id}>
+              <Link to="/customer/subscription/$id" params={{ id: each.id }}>
+                {nameOf(each, texts)}
               </Link>
-              <span className={styles.quiet}>{t(`clocks.status.${status}`)}</span>
+              <span className={styles.quiet}>{t(`clocks.status.${each.status}`)}</span>
             </li>
           ))}
         </ul>

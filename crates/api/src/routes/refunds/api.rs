@@ -37,6 +37,7 @@ impl RefundsApi {
     }
 
     /// Refunds, newest first: a customer's own, or those of the store; of one invoice.
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/", method = "get")]
     async fn list(
         &self,

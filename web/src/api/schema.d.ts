@@ -6886,7 +6886,7 @@ export interface components {
          * @description What happened.
          * @enum {string}
          */
-        TestClockHappening: "renewed" | "trial_ended" | "paid" | "payment_refused" | "retried" | "past_due" | "canceled" | "stake_returned";
+        TestClockHappening: "renewed" | "trial_ended" | "paid" | "payment_refused" | "retried" | "past_due" | "canceled" | "stake_waits" | "stake_slashed" | "stake_returned";
         /** TestClockInput */
         TestClockInput: {
             /** @description A customer's id or DID. */

@@ -6,6 +6,7 @@ use souk_adapters::on_both;
 use souk_domain::billing::{self, InvoiceStatus, Scope, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus};
 use souk_domain::payment::{Method, MethodSettings};
 use souk_domain::shared::Amount;
+use std::time::Duration;
 
 /// The method's network cannot be reached by its address, or can be again.
 async fn configure(billing: &Billing, address: &str) {
@@ -22,7 +23,7 @@ on_both! {
     async fn a_late_round_bills_the_periods_before_an_end_that_was_asked_for(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 1, HOURLY).await;
-        let one = billing.subscription("sub_1", &price, HOUR * 0);
+        let one = billing.subscription("sub_1", &price, Duration::ZERO);
         billing.insert(&Subscription { cancel_at: Some(billing.start.plus(HOUR * 5)), ..one }).await;
         billing.wait(HOUR * 8);
         while billing.round().await > 0 {}
@@ -34,7 +35,7 @@ on_both! {
     async fn a_late_round_bills_the_periods_before_a_debt_is_given_up(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 1, HOURLY).await;
-        let one = billing.subscription("sub_1", &price, HOUR * 0);
+        let one = billing.subscription("sub_1", &price, Duration::ZERO);
         let behind = Subscription {
             status: SubscriptionStatus::PastDue,
             past_due_since: Some(billing.start.minus(DAY * 15).plus(HOUR * 2)),

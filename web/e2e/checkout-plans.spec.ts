@@ -363,7 +363,7 @@ test.describe('past-due invoices', () => {
     await go(page);
     await pay(page);
     const dialog = page.getByRole('dialog', { name: 'You have unpaid invoices' });
-    await expect(dialog).toContainText('2 invoices over 3.5 SKT in all (ArcBlock) are past due.');
+    await expect(dialog).toContainText('2 invoices over 3.5 SKT in all (Wallet) are past due.');
     await expect(page.locator('.k-toast')).toHaveCount(0);
     await dialog.getByRole('button', { name: 'Pay 3.5 SKT' }).click();
     await expect(page.getByRole('dialog', { name: 'Pay past-due invoices' })).toBeVisible();

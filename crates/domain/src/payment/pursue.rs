@@ -21,7 +21,7 @@ pub struct Pursued {
 pub enum Asker {
     /// Whoever knows that the attempt was never sent before: it was written just now, or claimed for its first sending.
     First,
-    /// A page that polls: the janitor's turn stays where it is.
+    /// A page that polls: it sends no transaction, and the janitor's turn stays where it is.
     Page,
     /// The janitor, or the network's own event.
     Worker,
@@ -44,6 +44,8 @@ pub async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {
             }
             let sent_from = attempt.sent_at.unwrap_or(attempt.created_at);
             match rail.find(method, currency, hash).await {
+                // Whoever sends it first may be at it still: a refusal is believed of them only while nobody sends beside them.
+                Outcome::Absent if asker == Asker::Page => Outcome::Absent,
                 Outcome::Absent => match rail.send(method, currency, &signed).await {
                     Outcome::Refused(refusal) if ctx.now().since(sent_from) < DOUBT => Outcome::Unknown(refusal.message),
                     outcome => outcome,

@@ -56,7 +56,8 @@ inLooks(({ locale, scheme }) => {
       await expect(office.button('console:clocks.by.next_invoice')).toBeVisible(SETTLED);
       await office.looksRight();
       const { story } = await owner.get<typeof clock>(`/api/test-clocks/${clock.id}`);
-      expect(story.map(({ what }) => what)).toEqual(['trial_ended', 'renewed', 'renewed', 'renewed']);
+      const paidFor = ['trial_ended', 'renewed', 'renewed', 'renewed'].flatMap((what) => [what, 'paid']);
+      expect(story.map(({ what }) => what)).toEqual(paidFor);
       await page.reload();
       await expect(status('active')).toBeVisible();
       await customer.looksRight();
@@ -72,7 +73,7 @@ inLooks(({ locale, scheme }) => {
     await test.step('an empty wallet makes it past due', async () => {
       await customer.emptyWallet();
       const { story } = await owner.advance(clock, { by: 'next_invoice' });
-      expect(story.slice(4).map(({ what }) => what)).toEqual(['renewed', 'payment_refused']);
+      expect(story.slice(8).map(({ what }) => what)).toEqual(['renewed', 'payment_refused', 'past_due']);
       await page.reload();
       await expect(status('past_due')).toBeVisible();
       await customer.looksRight();

@@ -118,6 +118,11 @@ test('the front page stands where its scripts will put it, before they are there
   });
   await page.goto('/', { waitUntil: 'commit' });
   const heading = page.locator('h1:visible');
+  // The styles are not held back; before they are there, both languages are seen, and nothing stands where it will.
+  await expect(heading).toHaveCount(1);
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]')].every((it) => it.sheet !== null),
+  );
   const said = await heading.textContent();
   const before = await heading.boundingBox();
   // The made-up store has another statement, of one line more or less: what counts is where it begins.

@@ -4,7 +4,7 @@ use super::{BillTo, BillingError, BillingReason, Credit, Invoice, InvoiceStatus,
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Errand, ErrandAsk, Grant, Intent, IntentStatus, Mandate, MandateStatus, Method, Purpose,
+    Attempt, AttemptKind, Currency, Errand, ErrandAsk, Grant, Intent, IntentStatus, Mandate, MandateStatus, Method, Purpose,
 };
 use crate::pricing::{Price, Product};
 use crate::shared::{
@@ -187,20 +187,15 @@ impl Book {
             updated_at: wall,
         };
         let attempt = Attempt {
-            id: AttemptId::new(wall, ctx.random.as_ref()),
-            purpose: Purpose::Payment(intent_id),
-            session_id: None,
-            method_id: invoice.method_id.clone(),
-            currency_id: invoice.currency_id.clone(),
-            amount: invoice.total,
-            status: AttemptStatus::Open,
-            kind,
-            last_error: None,
-            checks: 0,
             check_at: wall.plus(FIRST_CHECK),
-            sent_at: None,
-            created_at: wall,
-            updated_at: wall,
+            ..Attempt::begin(
+                AttemptId::new(wall, ctx.random.as_ref()),
+                Purpose::Payment(intent_id),
+                kind,
+                (invoice.method_id.clone(), invoice.currency_id.clone()),
+                invoice.total,
+                wall,
+            )
         };
         Ok(Some(Charge { intent, attempt }))
     }

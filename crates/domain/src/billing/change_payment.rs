@@ -2,6 +2,7 @@
 
 use super::book::Book;
 use super::cancel::take_back;
+use super::collect::send_now;
 use super::debt::collect_now;
 use super::end::{move_stake, restake_invoice};
 use super::manage::{load, nonce};
@@ -10,15 +11,14 @@ use super::plan_permission::with_plan;
 use super::renew::publish_charges;
 use super::{
     BillingError, Ceilings, Invoice, ManageError, PlanOrder, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem,
-    SubscriptionStatus, ceiling, charge, switch_plan, time_of,
+    SubscriptionStatus, ceiling, switch_plan, time_of,
 };
 use crate::access::Wallet;
 use crate::checkout::{AskedMandate, AskedStake};
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose, SignedTransfer,
-    StakeAsk, next_check,
+    Attempt, AttemptKind, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose, SignedTransfer, StakeAsk,
 };
 use crate::pricing::stake;
 use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId};
@@ -75,22 +75,14 @@ pub async fn takes_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, c
 
 fn attempt_of(ctx: &Context, target: &Target, purpose: Purpose, amount: Amount, kind: AttemptKind) -> Attempt {
     let now = ctx.now();
-    Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
+    Attempt::begin(
+        AttemptId::new(now, ctx.random.as_ref()),
         purpose,
-        session_id: None,
-        method_id: target.method.id.clone(),
-        currency_id: target.currency.id.clone(),
-        amount,
-        status: AttemptStatus::Open,
         kind,
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
-    }
+        (target.method.id.clone(), target.currency.id.clone()),
+        amount,
+        now,
+    )
 }
 
 fn mandate_of(ctx: &Context, target: &Target, grant: Option<Grant>) -> Mandate {
@@ -215,13 +207,8 @@ async fn send(
         inserted => inserted?,
     }
     unit.commit().await?;
-    // It is on its way, whatever this first look says: the janitor looks again.
-    let _ = charge(ctx, std::slice::from_ref(&attempt.id)).await;
-    let found = ctx.store.read().await?.attempts().find(&attempt.id).await?;
-    match found.filter(|attempt| attempt.status == AttemptStatus::Refused) {
-        Some(refused) => Err(ManageError::Refused(refused.last_error.map(|error| error.message).unwrap_or_default())),
-        None => Ok(signed.hash),
-    }
+    send_now(ctx, &attempt.id).await?;
+    Ok(signed.hash)
 }
 
 /// What was promised for when a permission is given: the subscriptions that waited for it are charged by it from now on. A stake at

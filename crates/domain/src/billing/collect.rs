@@ -6,9 +6,8 @@ use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, PreparedTransfer, Purpose, TransferAsk,
-    next_check,
 };
-use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 
@@ -162,55 +161,63 @@ pub async fn take_collection(ctx: &Context, debt: &Debt, payer: &Wallet, nonce: 
     let rail = ctx.networks.wallet(bundle.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check(&bundle.method, &bundle.currency, &ask_of(debt, &bundle, payer, nonce), signed_tx)?;
     let Some(first) = bundle.invoices.first() else { return Err(ManageError::NothingOwed) };
-    let invoices: Vec<_> = bundle.invoices.iter().map(|invoice| invoice.id.clone()).collect();
-    let intent = Intent {
-        id: PaymentIntentId::new(now, ctx.random.as_ref()),
-        mode: first.mode,
-        status: IntentStatus::Processing,
-        description: first.description.clone(),
-        amount: bundle.amount,
-        amount_received: Amount::ZERO,
-        amount_refunded: Amount::ZERO,
-        currency_id: bundle.currency.id.clone(),
-        method_id: bundle.method.id.clone(),
-        customer_id: first.customer_id.clone(),
-        // The customer's own act: a refusal changes nothing for the subscription.
-        subscription_id: None,
-        session_id: None,
-        invoices,
-        last_error: None,
-        reference: String::new(),
-        payer: String::new(),
-        created_at: now,
-        updated_at: now,
-    };
-    let attempt = Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose: Purpose::Payment(intent.id.clone()),
-        session_id: None,
-        method_id: bundle.method.id,
-        currency_id: bundle.currency.id,
-        amount: bundle.amount,
-        status: AttemptStatus::Open,
-        kind: AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
-    };
+    let intent = intent_of(ctx, first, &bundle.invoices, bundle.amount, (&bundle.method.id, &bundle.currency.id));
+    let attempt = Attempt::begin(
+        AttemptId::new(now, ctx.random.as_ref()),
+        Purpose::Payment(intent.id.clone()),
+        AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
+        (bundle.method.id, bundle.currency.id),
+        bundle.amount,
+        now,
+    );
     unit.intents().put(&intent).await?;
     match unit.attempts().insert(&attempt, &intent.invoices).await {
         Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
         written => written?,
     }
     unit.commit().await?;
-    // From here on the payment is on its way, whatever this first look at it says: the janitor looks again.
-    let _ = charge(ctx, std::slice::from_ref(&attempt.id)).await;
-    let found = ctx.store.read().await?.attempts().find(&attempt.id).await?;
+    send_now(ctx, &attempt.id).await?;
+    Ok(signed.hash)
+}
+
+/// The payment of debts by the customer's own act: a refusal changes nothing for their subscriptions.
+pub(super) fn intent_of(
+    ctx: &Context,
+    first: &Invoice,
+    owed: &[Invoice],
+    amount: Amount,
+    (method, currency): (&MethodId, &CurrencyId),
+) -> Intent {
+    let now = ctx.now();
+    Intent {
+        id: PaymentIntentId::new(now, ctx.random.as_ref()),
+        mode: first.mode,
+        status: IntentStatus::Processing,
+        description: first.description.clone(),
+        amount,
+        amount_received: Amount::ZERO,
+        amount_refunded: Amount::ZERO,
+        currency_id: currency.clone(),
+        method_id: method.clone(),
+        customer_id: first.customer_id.clone(),
+        subscription_id: None,
+        session_id: None,
+        invoices: owed.iter().map(|invoice| invoice.id.clone()).collect(),
+        last_error: None,
+        reference: String::new(),
+        payer: String::new(),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// Sends what was just written down, and tells what the network refuses. From here on it is on its way, whatever this first look at
+/// it says: the janitor looks again.
+pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), ManageError> {
+    let _ = charge(ctx, std::slice::from_ref(attempt)).await;
+    let found = ctx.store.read().await?.attempts().find(attempt).await?;
     match found.filter(|attempt| attempt.status == AttemptStatus::Refused) {
         Some(refused) => Err(ManageError::Refused(refused.last_error.map(|error| error.message).unwrap_or_default())),
-        None => Ok(signed.hash),
+        None => Ok(()),
     }
 }

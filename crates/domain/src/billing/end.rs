@@ -10,7 +10,7 @@ use super::{
 };
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::payment::{Attempt, AttemptKind, AttemptStatus, Errand, ErrandAsk, Grant, Purpose, next_check};
+use crate::payment::{Attempt, AttemptKind, Errand, ErrandAsk, Grant, Purpose};
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -194,22 +194,14 @@ pub(super) async fn move_stake(
     let ask = ErrandAsk { errand, amount, reference: subscription.id.to_string(), nonce };
     let signed = rail.sign(method, currency, &ask)?;
     let wall = ctx.now();
-    let attempt = Attempt {
-        id: AttemptId::new(wall, ctx.random.as_ref()),
+    let attempt = Attempt::begin(
+        AttemptId::new(wall, ctx.random.as_ref()),
         purpose,
-        session_id: None,
-        method_id: method.id.clone(),
-        currency_id: currency.id.clone(),
+        AttemptKind::Wallet { payer, bytes: signed.bytes, hash: signed.hash },
+        (method.id.clone(), currency.id.clone()),
         amount,
-        status: AttemptStatus::Open,
-        kind: AttemptKind::Wallet { payer, bytes: signed.bytes, hash: signed.hash },
-        last_error: None,
-        checks: 0,
-        check_at: next_check(wall, 0),
-        sent_at: None,
-        created_at: wall,
-        updated_at: wall,
-    };
+        wall,
+    );
     let covers = match reason {
         Reason::Slash => owed_for(unit, subscription).await?.settled_by(amount),
         _ => Vec::new(),

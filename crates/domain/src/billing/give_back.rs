@@ -9,8 +9,7 @@ use super::{BillingReason, COMMENT_MAX, Invoice, InvoiceFilter, InvoiceStatus, M
 use crate::access::Did;
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
-    next_check,
+    Attempt, AttemptKind, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
 };
 use crate::shared::{Amount, AttemptId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
@@ -96,22 +95,8 @@ async fn write(
     if !unit.refunds().reserve(&refund).await? {
         return Err(ManageError::OverRefund);
     }
-    let attempt = Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose: Purpose::Refund(id),
-        session_id: None,
-        method_id: method.id,
-        currency_id: currency.id,
-        amount,
-        status: AttemptStatus::Open,
-        kind,
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
-    };
+    let attempt =
+        Attempt::begin(AttemptId::new(now, ctx.random.as_ref()), Purpose::Refund(id), kind, (method.id, currency.id), amount, now);
     unit.attempts().insert(&attempt, &[]).await?;
     Ok((refund, attempt.id))
 }

@@ -1,14 +1,12 @@
 //! Saving a card: for the future invoices of a subscription, or to pay what is overdue with it at once.
 
+use super::collect::intent_of;
 use super::renew::publish_charges;
 use super::{BillingError, Invoice, InvoiceStatus, ManageError};
 use crate::context::Context;
 use crate::customer::Customer;
-use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CardHolder, Currency, Grant, Intent, IntentStatus, Mandate, MandateStatus, Method, Purpose,
-    SetupAsk, next_check,
-};
-use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, PaymentIntentId, StorageError, SubscriptionId};
+use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Grant, Mandate, MandateStatus, Method, Purpose, SetupAsk};
+use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
 /// What a saved card is for.
@@ -40,22 +38,14 @@ pub(super) async fn save_card(
         updated_at: now,
     };
     let holder = CardHolder { customer: customer.id, name: customer.name, email: customer.email };
-    let attempt = Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose: Purpose::Mandate(mandate.id.clone()),
-        session_id: None,
-        method_id: method.id.clone(),
-        currency_id: currency.id.clone(),
-        amount: Amount::ZERO,
-        status: AttemptStatus::Open,
-        kind: AttemptKind::CardSetup { provider_id: String::new(), client_secret: String::new(), holder: holder.clone() },
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
-    };
+    let attempt = Attempt::begin(
+        AttemptId::new(now, ctx.random.as_ref()),
+        Purpose::Mandate(mandate.id.clone()),
+        AttemptKind::CardSetup { provider_id: String::new(), client_secret: String::new(), holder: holder.clone() },
+        (method.id.clone(), currency.id.clone()),
+        Amount::ZERO,
+        now,
+    );
     unit.mandates().put(&mandate).await?;
     match promise {
         CardPromise::Subscription(subscription) => unit.mandates().promise(&mandate.id, subscription).await?,
@@ -123,40 +113,18 @@ pub(super) async fn pay_with_saved(
     let Some(first) = owed.first() else { return Ok(()) };
     let Some(Grant::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.grant) else { return Ok(()) };
     let now = ctx.now();
-    let intent = Intent {
-        id: PaymentIntentId::new(now, ctx.random.as_ref()),
-        mode: first.mode,
-        status: IntentStatus::Processing,
-        description: first.description.clone(),
-        amount: Amount::sum(owed.iter().map(|invoice| invoice.total))?,
-        amount_received: Amount::ZERO,
-        amount_refunded: Amount::ZERO,
-        currency_id: setup.currency_id.clone(),
-        method_id: setup.method_id.clone(),
-        customer_id: first.customer_id.clone(),
-        // The customer's own act: a refusal changes nothing for the subscription.
-        subscription_id: None,
-        session_id: None,
-        invoices: owed.iter().map(|invoice| invoice.id.clone()).collect(),
-        last_error: None,
-        reference: String::new(),
-        payer: String::new(),
-        created_at: now,
-        updated_at: now,
-    };
+    let amount = Amount::sum(owed.iter().map(|invoice| invoice.total))?;
+    let intent = intent_of(ctx, first, &owed, amount, (&setup.method_id, &setup.currency_id));
     let attempt = Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose: Purpose::Payment(intent.id.clone()),
-        amount: intent.amount,
-        status: AttemptStatus::Open,
-        kind: AttemptKind::OffSession { card, provider_id: String::new() },
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
-        ..setup.clone()
+        session_id: setup.session_id.clone(),
+        ..Attempt::begin(
+            AttemptId::new(now, ctx.random.as_ref()),
+            Purpose::Payment(intent.id.clone()),
+            AttemptKind::OffSession { card, provider_id: String::new() },
+            (setup.method_id.clone(), setup.currency_id.clone()),
+            intent.amount,
+            now,
+        )
     };
     unit.intents().put(&intent).await?;
     unit.attempts().insert(&attempt, &intent.invoices).await?;

@@ -6,8 +6,7 @@ use crate::access::User;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, Outcome, Purpose, SetupAsk,
-    SetupOutcome, card_ask, next_check,
+    Attempt, AttemptKind, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, Outcome, Purpose, SetupAsk, SetupOutcome, card_ask,
 };
 use crate::shared::{AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -70,20 +69,15 @@ pub(super) fn card_attempt(
         Some(_) => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: Some(holder) }),
     };
     Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose,
         session_id: Some(session.id.clone()),
-        method_id: method.id.clone(),
-        currency_id: intent.currency_id.clone(),
-        amount: intent.amount,
-        status: AttemptStatus::Open,
-        kind,
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
+        ..Attempt::begin(
+            AttemptId::new(now, ctx.random.as_ref()),
+            purpose,
+            kind,
+            (method.id.clone(), intent.currency_id.clone()),
+            intent.amount,
+            now,
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use crate::billing::{Ceilings, STAKE_WAITING, ceiling, time_of};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, PreparedTransfer, Purpose,
-    SignedTransfer, StakeAsk, next_check,
+    SignedTransfer, StakeAsk,
 };
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -235,20 +235,15 @@ fn signed_attempt(
     now: Timestamp,
 ) -> Attempt {
     Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose,
         session_id: Some(payable.session.id.clone()),
-        method_id: payable.method.id.clone(),
-        currency_id: payable.currency.id.clone(),
-        amount,
-        status: AttemptStatus::Open,
-        kind: AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes.clone(), hash: signed.hash.clone() },
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
+        ..Attempt::begin(
+            AttemptId::new(now, ctx.random.as_ref()),
+            purpose,
+            AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes.clone(), hash: signed.hash.clone() },
+            (payable.method.id.clone(), payable.currency.id.clone()),
+            amount,
+            now,
+        )
     }
 }
 

@@ -4,9 +4,7 @@ use super::settle::{self, PaidBy, SettleError, complete};
 use super::{Deposit, Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::context::Context;
-use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Errand, ErrandAsk, Grant, Intent, MandateStatus, Method, Purpose, next_check,
-};
+use crate::payment::{Attempt, AttemptKind, Currency, Errand, ErrandAsk, Grant, Intent, MandateStatus, Method, Purpose};
 use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -125,20 +123,15 @@ pub(super) fn errand_attempt(
     let ask = ErrandAsk { errand, amount, reference: session.id.to_string(), nonce };
     let signed = rail.sign(method, currency, &ask)?;
     Ok(Some(Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose,
         session_id: Some(session.id.clone()),
-        method_id: method.id.clone(),
-        currency_id: currency.id.clone(),
-        amount,
-        status: AttemptStatus::Open,
-        kind: AttemptKind::Wallet { payer, bytes: signed.bytes, hash: signed.hash },
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
+        ..Attempt::begin(
+            AttemptId::new(now, ctx.random.as_ref()),
+            purpose,
+            AttemptKind::Wallet { payer, bytes: signed.bytes, hash: signed.hash },
+            (method.id.clone(), currency.id.clone()),
+            amount,
+            now,
+        )
     }))
 }
 

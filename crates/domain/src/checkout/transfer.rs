@@ -4,10 +4,7 @@ use super::{Session, settle::settle_first};
 use crate::access::{Did, Wallet};
 use crate::billing::BillingError;
 use crate::context::Context;
-use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Intent, Method, PreparedTransfer, Purpose, RailError, TransferAsk,
-    next_check,
-};
+use crate::payment::{Attempt, AttemptKind, CheckError, Currency, Intent, Method, PreparedTransfer, Purpose, RailError, TransferAsk};
 use crate::shared::{AmountError, AttemptId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -133,20 +130,15 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let signed = rail.check(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce), signed_tx)?;
     let attempt = Attempt {
-        id: AttemptId::new(now, ctx.random.as_ref()),
-        purpose: Purpose::Payment(payable.intent.id.clone()),
         session_id: Some(payable.session.id.clone()),
-        method_id: payable.method.id,
-        currency_id: payable.currency.id,
-        amount: payable.intent.amount,
-        status: AttemptStatus::Open,
-        kind: AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        last_error: None,
-        checks: 0,
-        check_at: next_check(now, 0),
-        sent_at: None,
-        created_at: now,
-        updated_at: now,
+        ..Attempt::begin(
+            AttemptId::new(now, ctx.random.as_ref()),
+            Purpose::Payment(payable.intent.id.clone()),
+            AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
+            (payable.method.id, payable.currency.id),
+            payable.intent.amount,
+            now,
+        )
     };
     // The attempt before the session, as settlement does: two who take them in different order would wait for each other.
     let inserted = unit.attempts().insert(&attempt, &payable.intent.invoices).await;

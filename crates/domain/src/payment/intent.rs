@@ -202,6 +202,36 @@ pub struct Attempt {
     pub updated_at: Timestamp,
 }
 
+impl Attempt {
+    /// One that is written down before anybody sends it, outside of any session. The janitor asks for it first after [`next_check`].
+    #[must_use]
+    pub fn begin(
+        id: AttemptId,
+        purpose: Purpose,
+        kind: AttemptKind,
+        (method_id, currency_id): (MethodId, CurrencyId),
+        amount: Amount,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            purpose,
+            session_id: None,
+            method_id,
+            currency_id,
+            amount,
+            status: AttemptStatus::Open,
+            kind,
+            last_error: None,
+            checks: 0,
+            check_at: next_check(now, 0),
+            sent_at: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
 /// When the network is asked again after `checks` answers that were not final:
 /// 5 s doubling up to one hour. It goes on until the network answers.
 #[must_use]

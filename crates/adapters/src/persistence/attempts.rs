@@ -3,7 +3,7 @@
 use super::columns::keys;
 use super::listing::sql_each;
 use super::secret_box::{SecretBox, place};
-use super::{Row, Session, Sql, json};
+use super::{Row, Session, Sql, Values, json};
 use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
@@ -13,6 +13,13 @@ use souk_domain::shared::{AttemptId, InvoiceId, MethodId, PaymentIntentId, Stora
 const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
 
+const INSERT: &str = "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes,
+                          hash, provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)";
+const INSERT_COVERS: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, open)";
+const SETTLED: Sql = sql_each!(
+    "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
+     WHERE c.attempt_id IN " (listed "$1") " AND c.open AND i.status IN ('paid', 'void') LIMIT 1"
+);
 const CLAIM_DUE: Sql = Sql {
     sqlite: "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
                  (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3)
@@ -39,36 +46,29 @@ pub struct SqlAttempts<'s> {
 
 #[async_trait]
 impl Attempts for SqlAttempts<'_> {
-    async fn insert(&mut self, attempt: &Attempt, covers: &[InvoiceId]) -> Result<(), StorageError> {
+    async fn insert_all(&mut self, attempts: &[(Attempt, Vec<InvoiceId>)]) -> Result<(), StorageError> {
+        let duplicate = |what: &str| Err(StorageError::Duplicate(format!("attempts: {what}")));
+        let cover = |(attempt, covers): &(Attempt, Vec<InvoiceId>)| {
+            let row = |invoice| Values::default().bind(&attempt.id).bind(invoice).bind(attempt.status.is_open());
+            covers.iter().map(row).collect::<Vec<_>>()
+        };
+        let covers: Vec<_> = attempts.iter().flat_map(cover).collect();
+        let count = covers.len() as u64;
         // DO NOTHING covers each unique index, and leaves the transaction usable on both databases.
-        let cover = "INSERT INTO attempt_invoices (attempt_id, invoice_id, open) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-        for invoice in covers {
-            let query = self.session.query(cover).bind(&attempt.id).bind(invoice).bind(attempt.status.is_open());
-            if query.execute().await? == 0 {
-                return Err(StorageError::Duplicate(format!("attempts: an open one of {invoice}")));
+        if self.session.insert(INSERT_COVERS, covers, "ON CONFLICT DO NOTHING").await? < count {
+            return duplicate("an open one of an invoice that it pays");
+        }
+        if count > 0 {
+            // What is covered here was read before: whoever had it covered until now may have settled it.
+            let ids: Vec<_> = attempts.iter().map(|(attempt, _)| &attempt.id).collect();
+            if self.session.query_each(SETTLED).bind(keys(&ids)).optional().await?.is_some() {
+                return duplicate("what it pays is settled");
             }
         }
-        // What is covered here was read before: whoever had it covered until now may have settled it.
-        let insert =
-            "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes, hash,
-                          provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)
-                      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21
-                      WHERE NOT EXISTS (SELECT 1 FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
-                                        WHERE c.attempt_id = $1 AND c.open AND i.status IN ('paid', 'void'))
-                      ON CONFLICT DO NOTHING";
-        let columns = Columns::of(&attempt.kind);
-        let secret = seal(self.secrets, &attempt.id, columns.client_secret)?;
-        let query = self.session.query(insert).bind(&attempt.id).bind(attempt.purpose.name()).bind(attempt.purpose.subject());
-        let query =
-            query.bind(&attempt.session_id).bind(columns.kind).bind(&attempt.method_id).bind(&attempt.currency_id).bind(attempt.amount);
-        let query = query.bind(attempt.status).bind(columns.payer).bind(columns.bytes).bind(columns.hash);
-        let query = query.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card);
-        let query = query.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
-        match query.bind(attempt.created_at).bind(attempt.updated_at).execute().await? {
-            0 => {
-                Err(StorageError::Duplicate("attempts: an open one of the purpose, the transaction, or what it pays is settled".to_owned()))
-            }
-            _ => Ok(()),
+        let rows = attempts.iter().map(|(attempt, _)| self.values_of(attempt)).collect::<Result<_, _>>()?;
+        match self.session.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
+            true => duplicate("an open one of the purpose, or the transaction"),
+            false => Ok(()),
         }
     }
 
@@ -178,6 +178,17 @@ impl Attempts for SqlAttempts<'_> {
 }
 
 impl SqlAttempts<'_> {
+    fn values_of(&self, attempt: &Attempt) -> Result<Values, StorageError> {
+        let columns = Columns::of(&attempt.kind);
+        let secret = seal(self.secrets, &attempt.id, columns.client_secret)?;
+        let values = Values::default().bind(&attempt.id).bind(attempt.purpose.name()).bind(attempt.purpose.subject());
+        let values = values.bind(&attempt.session_id).bind(columns.kind).bind(&attempt.method_id).bind(&attempt.currency_id);
+        let values = values.bind(attempt.amount).bind(attempt.status).bind(columns.payer).bind(columns.bytes).bind(columns.hash);
+        let values = values.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card);
+        let values = values.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
+        Ok(values.bind(attempt.created_at).bind(attempt.updated_at))
+    }
+
     /// What an ended attempt was for may have another one.
     async fn uncover(&mut self, id: &AttemptId) -> Result<(), StorageError> {
         let uncover = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";

@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_each};
-use super::{Row, Session, Sql};
+use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Intent, IntentStatus, Intents, Refusal};
 use souk_domain::shared::{Amount, CustomerId, Listed, Mode, Page, PaymentIntentId, StorageError, Timestamp};
@@ -15,22 +15,24 @@ pub struct SqlIntents<'s>(pub &'s mut Session);
 
 #[async_trait]
 impl Intents for SqlIntents<'_> {
-    async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError> {
-        let upsert = "INSERT INTO payment_intents (id, livemode, status, description, amount, amount_received, amount_refunded,
+    async fn put_all(&mut self, intents: &[Intent]) -> Result<bool, StorageError> {
+        let insert = "INSERT INTO payment_intents (id, livemode, status, description, amount, amount_received, amount_refunded,
                           currency_id, method_id, customer_id, subscription_id, session_id, invoices, last_error, reference, payer,
-                          created_at, updated_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-                      ON CONFLICT (id) DO UPDATE SET
+                          created_at, updated_at)";
+        let update = "ON CONFLICT (id) DO UPDATE SET
                           status = excluded.status, description = excluded.description, amount = excluded.amount,
                           currency_id = excluded.currency_id, method_id = excluded.method_id, customer_id = excluded.customer_id,
                           invoices = excluded.invoices, last_error = excluded.last_error, updated_at = excluded.updated_at
                           WHERE payment_intents.status <> 'succeeded'";
-        let query = self.0.query(upsert).bind(&intent.id).bind(intent.mode).bind(intent.status).bind(&intent.description);
-        let query = query.bind(intent.amount).bind(intent.amount_received).bind(intent.amount_refunded).bind(&intent.currency_id);
-        let query = query.bind(&intent.method_id).bind(&intent.customer_id).bind(&intent.subscription_id).bind(&intent.session_id);
-        let query = query.bind(&intent.invoices).bind(&intent.last_error).bind(&intent.reference).bind(&intent.payer);
-        let query = query.bind(intent.created_at).bind(intent.updated_at);
-        Ok(query.execute().await? == 1)
+        let row = |intent: &Intent| {
+            let values = Values::default().bind(&intent.id).bind(intent.mode).bind(intent.status).bind(&intent.description);
+            let values = values.bind(intent.amount).bind(intent.amount_received).bind(intent.amount_refunded).bind(&intent.currency_id);
+            let values = values.bind(&intent.method_id).bind(&intent.customer_id).bind(&intent.subscription_id).bind(&intent.session_id);
+            let values = values.bind(&intent.invoices).bind(&intent.last_error).bind(&intent.reference).bind(&intent.payer);
+            values.bind(intent.created_at).bind(intent.updated_at)
+        };
+        let written = self.0.insert(insert, intents.iter().map(row).collect(), update).await?;
+        Ok(written == intents.len() as u64)
     }
 
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError> {

@@ -2,7 +2,7 @@
 
 use super::columns::{keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
-use super::{Query, Row, Session, Sql};
+use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, OVERDUE_MAX, Scope};
 use souk_domain::shared::{
@@ -27,6 +27,11 @@ pub(super) const OF_CUSTOMER: Listing =
 pub(super) const OF_SUBSCRIPTION: Listing =
     invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
 const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
+const INSERT: &str = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
+                          session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
+                          retry_at, clock_id, created_at, finalized_at, paid_at, updated_at)";
+const INSERT_ITEMS: &str = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount,
+                                period_start, period_end, calculation)";
 const CLAIM_RETRIES: Sql = Sql {
     sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
                  (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL ORDER BY retry_at, id LIMIT $2)
@@ -49,12 +54,7 @@ pub struct SqlInvoices<'s>(pub &'s mut Session);
 #[async_trait]
 impl Invoices for SqlInvoices<'_> {
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<bool, StorageError> {
-        let insert = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
-                          session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
-                          retry_at, clock_id, created_at, finalized_at, paid_at, updated_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
-                      ON CONFLICT (id) DO NOTHING";
-        if bind_invoice(self.0.query(insert), invoice).execute().await? == 0 {
+        if self.0.insert(INSERT, vec![values_of(invoice)], "ON CONFLICT (id) DO NOTHING").await? == 0 {
             let update = "UPDATE invoices SET description = $2, customer_id = $3, currency_id = $4, method_id = $5, intent_id = $6,
                               bill_to = $7, total = $8, updated_at = $9, reason = $10, subscription_id = $11, period_start = $12,
                               period_end = $13, clock_id = $14
@@ -68,7 +68,7 @@ impl Invoices for SqlInvoices<'_> {
             }
             self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).execute().await?;
         }
-        self.insert_items(&invoice.id, items).await?;
+        self.insert_items(std::iter::once(items)).await?;
         Ok(true)
     }
 
@@ -78,16 +78,12 @@ impl Invoices for SqlInvoices<'_> {
         Ok(last + 1 - u64::from(count))
     }
 
-    async fn insert_final(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
-        let insert = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
-                          session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
-                          retry_at, clock_id, created_at, finalized_at, paid_at, updated_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
-                      ON CONFLICT DO NOTHING";
-        if bind_invoice(self.0.query(insert), invoice).execute().await? == 0 {
+    async fn insert_final_all(&mut self, invoices: &[(Invoice, Vec<InvoiceItem>)]) -> Result<(), StorageError> {
+        let rows: Vec<_> = invoices.iter().map(|(invoice, _)| values_of(invoice)).collect();
+        if self.0.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < invoices.len() as u64 {
             return Err(StorageError::Duplicate("invoices: one of this subscription, start and reason".to_owned()));
         }
-        self.insert_items(&invoice.id, items).await
+        self.insert_items(invoices.iter().map(|(_, items)| items.as_slice())).await
     }
 
     async fn pay(
@@ -222,29 +218,26 @@ impl Invoices for SqlInvoices<'_> {
 }
 
 impl SqlInvoices<'_> {
-    async fn insert_items(&mut self, invoice: &InvoiceId, items: &[InvoiceItem]) -> Result<(), StorageError> {
-        let insert = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount,
-                          period_start, period_end, calculation)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-        for (position, item) in (0u32..).zip(items) {
-            let query = self.0.query(insert).bind(&item.id).bind(invoice).bind(position).bind(&item.price_id);
-            let query = query.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
-            let query = query.bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
-            query.bind(&item.calculation).execute().await?;
-        }
-        Ok(())
+    async fn insert_items(&mut self, invoices: impl Iterator<Item = &[InvoiceItem]>) -> Result<(), StorageError> {
+        let row = |(position, item): (u32, &InvoiceItem)| {
+            let values = Values::default().bind(&item.id).bind(&item.invoice_id).bind(position).bind(&item.price_id);
+            let values = values.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
+            let values = values.bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
+            values.bind(&item.calculation)
+        };
+        let rows = invoices.flat_map(|items| (0u32..).zip(items).map(row)).collect();
+        self.0.insert(INSERT_ITEMS, rows, "").await.map(drop)
     }
 }
 
-/// All columns, in the order of both inserts.
-fn bind_invoice<'q>(query: Query<'q>, invoice: &Invoice) -> Query<'q> {
-    let query = query.bind(&invoice.id).bind(invoice.mode).bind(invoice.number).bind(invoice.status).bind(invoice.reason);
-    let query = query.bind(&invoice.description).bind(&invoice.customer_id).bind(&invoice.currency_id).bind(&invoice.method_id);
-    let query = query.bind(&invoice.session_id).bind(&invoice.subscription_id).bind(invoice.period.map(|period| period.start));
-    let query = query.bind(invoice.period.map(|period| period.end)).bind(&invoice.intent_id).bind(&invoice.bill_to);
-    let query = query.bind(invoice.total).bind(invoice.amount_paid).bind(invoice.refusals).bind(invoice.retry_at);
-    let query = query.bind(&invoice.clock_id).bind(invoice.created_at).bind(invoice.finalized_at).bind(invoice.paid_at);
-    query.bind(invoice.updated_at)
+fn values_of(invoice: &Invoice) -> Values {
+    let values = Values::default().bind(&invoice.id).bind(invoice.mode).bind(invoice.number).bind(invoice.status).bind(invoice.reason);
+    let values = values.bind(&invoice.description).bind(&invoice.customer_id).bind(&invoice.currency_id).bind(&invoice.method_id);
+    let values = values.bind(&invoice.session_id).bind(&invoice.subscription_id).bind(invoice.period.map(|period| period.start));
+    let values = values.bind(invoice.period.map(|period| period.end)).bind(&invoice.intent_id).bind(&invoice.bill_to);
+    let values = values.bind(invoice.total).bind(invoice.amount_paid).bind(invoice.refusals).bind(invoice.retry_at);
+    let values = values.bind(&invoice.clock_id).bind(invoice.created_at).bind(invoice.finalized_at).bind(invoice.paid_at);
+    values.bind(invoice.updated_at)
 }
 
 fn invoice(row: &Row) -> Result<Invoice, StorageError> {

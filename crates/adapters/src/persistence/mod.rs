@@ -73,4 +73,4 @@ pub use subscriptions::SqlSubscriptions;
 pub use test_clocks::SqlTestClocks;
 pub use usage_records::SqlUsageRecords;
 pub use users::SqlUsers;
-pub use value::{Bound, Kind, Stored, Value};
+pub use value::{Bound, Kind, Stored, Value, Values};

@@ -1,7 +1,7 @@
 //! One SQL text on two drivers.
 
 use super::database::storage;
-use super::value::{Bound, Kind, Stored, Value};
+use super::value::{Bound, Kind, Stored, Value, Values};
 use souk_domain::shared::StorageError;
 use sqlx::Transaction;
 use sqlx::pool::PoolConnection;
@@ -9,6 +9,9 @@ use sqlx::postgres::{PgArguments, PgRow, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow};
 use std::sync::Arc;
 use tokio::sync::Notify;
+
+/// Rows that one statement inserts at most: with the widest table, far below the 32,766 values that SQLite binds.
+const ROWS_MAX: usize = 64;
 
 /// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
 ///
@@ -73,7 +76,7 @@ impl Session {
 
     /// A statement with `$1`, `$2`, ... for the values bound to it, in order.
     pub fn query(&mut self, sql: &'static str) -> Query<'_> {
-        Query { session: self, sql, values: Ok(Vec::new()) }
+        Query { session: self, sql, values: Values::default() }
     }
 
     pub fn query_each(&mut self, sql: Sql) -> Query<'_> {
@@ -82,6 +85,33 @@ impl Session {
             Connection::Postgres(_) => sql.postgres,
         };
         self.query(text)
+    }
+
+    /// Inserts rows by as few statements as [`ROWS_MAX`] permits: `into` names the table and its columns, every row has a value for
+    /// each of them, and `conflict` is what follows the values. Answers how many rows were written.
+    pub async fn insert(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<u64, StorageError> {
+        let (mut rows, mut written) = (rows.into_iter(), 0);
+        while let Some(size) = rows.len().min(ROWS_MAX).checked_ilog2() {
+            // Powers of two only, so that a connection keeps few statements prepared.
+            let chunk: Vec<_> = rows.by_ref().take(1 << size).map(|row| row.0).collect::<Result<_, _>>()?;
+            #[cfg(feature = "testing")]
+            super::tally::statement();
+            written += match &mut self.connection {
+                Connection::Sqlite(handle) => {
+                    // Its numbered parameters have names, and each is bound by a walk over all of them.
+                    let sql = sqlx::AssertSqlSafe(format!("{into} VALUES {} {conflict}", placeholders(&chunk, |_| "?".to_owned())));
+                    let arguments = sqlite_arguments(chunk.into_iter().flatten())?;
+                    sqlx::query_with(sql, arguments).execute(handle.get()).await.map_err(storage)?.rows_affected()
+                }
+                Connection::Postgres(handle) => {
+                    let sql =
+                        sqlx::AssertSqlSafe(format!("{into} VALUES {} {conflict}", placeholders(&chunk, |number| format!("${number}"))));
+                    let arguments = postgres_arguments(chunk.into_iter().flatten())?;
+                    sqlx::query_with(sql, arguments).execute(handle.get()).await.map_err(storage)?.rows_affected()
+                }
+            };
+        }
+        Ok(written)
     }
 
     /// Makes the commit wake the relay of this process.
@@ -109,14 +139,14 @@ impl Session {
 pub struct Query<'s> {
     session: &'s mut Session,
     sql: &'static str,
-    values: Result<Vec<Value>, StorageError>,
+    values: Values,
 }
 
 macro_rules! run {
     ($query:ident, $run:ident) => {{
         #[cfg(feature = "testing")]
         super::tally::statement();
-        let (sql, values) = ($query.sql, $query.values?);
+        let (sql, values) = ($query.sql, $query.values.0?);
         match &mut $query.session.connection {
             Connection::Sqlite(handle) => {
                 let answer = sqlx::query_with(sql, sqlite_arguments(values)?).$run(handle.get()).await;
@@ -131,14 +161,9 @@ macro_rules! run {
 }
 
 impl Query<'_> {
-    /// Binds the next value. One that no column can hold (an integer above `i64::MAX`) fails when the query is run.
+    /// Binds the next value, as [`Values::bind`].
     pub fn bind(mut self, value: impl Bound) -> Self {
-        if let Ok(values) = &mut self.values {
-            match value.into_value() {
-                Some(value) => values.push(value.without_nul()),
-                None => self.values = Err(StorageError::Driver("a bound value is out of the range that storage has".into())),
-            }
-        }
+        self.values = self.values.bind(value);
         self
     }
 
@@ -239,7 +264,14 @@ fn table_of(sql: &'static str) -> &'static str {
     words.next().unwrap_or("result")
 }
 
-fn sqlite_arguments(values: Vec<Value>) -> Result<SqliteArguments, StorageError> {
+/// `($1, $2), ($3, $4)`, where `name` names a parameter by its number.
+fn placeholders(rows: &[Vec<Value>], name: fn(usize) -> String) -> String {
+    let mut numbers = 1..;
+    let mut row = |values: &Vec<Value>| numbers.by_ref().take(values.len()).map(name).collect::<Vec<_>>().join(", ");
+    rows.iter().map(|values| format!("({})", row(values))).collect::<Vec<_>>().join(", ")
+}
+
+fn sqlite_arguments(values: impl IntoIterator<Item = Value>) -> Result<SqliteArguments, StorageError> {
     let mut arguments = SqliteArguments::default();
     for value in values {
         value.add_to_sqlite(&mut arguments).map_err(StorageError::Driver)?;
@@ -247,7 +279,7 @@ fn sqlite_arguments(values: Vec<Value>) -> Result<SqliteArguments, StorageError>
     Ok(arguments)
 }
 
-fn postgres_arguments(values: Vec<Value>) -> Result<PgArguments, StorageError> {
+fn postgres_arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, StorageError> {
     let mut arguments = PgArguments::default();
     for value in values {
         value.add_to_postgres(&mut arguments).map_err(StorageError::Driver)?;

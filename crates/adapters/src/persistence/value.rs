@@ -51,6 +51,29 @@ pub enum Value {
     Odd(String),
 }
 
+/// The values of a statement, or of one row that it inserts, in order.
+pub struct Values(pub(super) Result<Vec<Value>, StorageError>);
+
+impl Default for Values {
+    fn default() -> Self {
+        Self(Ok(Vec::new()))
+    }
+}
+
+impl Values {
+    /// Binds the next value. One that no column can hold (an integer above `i64::MAX`) fails when the statement is run.
+    #[must_use]
+    pub fn bind(mut self, value: impl Bound) -> Self {
+        if let Ok(values) = &mut self.0 {
+            match value.into_value() {
+                Some(value) => values.push(value.without_nul()),
+                None => self.0 = Err(StorageError::Driver("a bound value is out of the range that storage has".into())),
+            }
+        }
+        self
+    }
+}
+
 /// What a query takes: every [`Stored`] type, and references to one.
 pub trait Bound {
     const KIND: Kind;

@@ -187,7 +187,11 @@ pub trait Invoices: Send {
     async fn take_numbers(&mut self, mode: Mode, count: u32) -> Result<u64, StorageError>;
     /// Inserts a finalized invoice with its number. [`StorageError::Duplicate`] when its subscription, start and reason have
     /// one already (invariant 2), and the unit of work must be dropped.
-    async fn insert_final(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError>;
+    async fn insert_final(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
+        self.insert_final_all(&[(invoice.clone(), items.to_vec())]).await
+    }
+    /// As [`Invoices::insert_final`], all or none.
+    async fn insert_final_all(&mut self, invoices: &[(Invoice, Vec<InvoiceItem>)]) -> Result<(), StorageError>;
     /// Draft, open or uncollectible to paid, and gives it the next number of its mode if it has none, in one unit of work.
     /// Answers the status it had; `None` when it was paid or void already.
     async fn pay(

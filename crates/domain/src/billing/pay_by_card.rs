@@ -115,17 +115,14 @@ pub(super) async fn pay_with_saved(
     let now = ctx.now();
     let amount = Amount::sum(owed.iter().map(|invoice| invoice.total))?;
     let intent = intent_of(ctx, first, &owed, amount, (&setup.method_id, &setup.currency_id));
-    let attempt = Attempt {
-        session_id: setup.session_id.clone(),
-        ..Attempt::begin(
-            AttemptId::new(now, ctx.random.as_ref()),
-            Purpose::Payment(intent.id.clone()),
-            AttemptKind::OffSession { card, provider_id: String::new() },
-            (setup.method_id.clone(), setup.currency_id.clone()),
-            intent.amount,
-            now,
-        )
-    };
+    let attempt = Attempt::begin(
+        AttemptId::new(now, ctx.random.as_ref()),
+        Purpose::Payment(intent.id.clone()),
+        AttemptKind::OffSession { card, provider_id: String::new() },
+        (setup.method_id.clone(), setup.currency_id.clone()),
+        intent.amount,
+        now,
+    );
     unit.intents().put(&intent).await?;
     unit.attempts().insert(&attempt, &intent.invoices).await?;
     publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await

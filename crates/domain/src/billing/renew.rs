@@ -324,31 +324,33 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
             renewal.invoice.number = Some(number);
         }
     }
-    for Renewal { mut subscription, mut invoice, items, refusal, charge, has_new_items, .. } in renewals {
-        let at = invoice.created_at;
+    let (mut bills, mut debts, mut renewed) = (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
+    let (mut intents, mut attempts) = (Vec::new(), Vec::new());
+    for Renewal { subscription, mut invoice, items, refusal, charge, has_new_items, .. } in renewals {
         let what = if subscription.index == Some(0) { Happening::TrialEnded } else { Happening::Renewed };
-        round.story.push(ClockEvent { at, what, subject: subscription.id.to_string() });
-        if let Some(charge) = &charge {
-            invoice.intent_id = Some(charge.intent.id.clone());
-        }
-        let written = unit.invoices().insert_final(&invoice, &items).await;
-        if let Err(StorageError::Duplicate(reason)) = written {
-            return Err(BillingError::Unwritable { subscription: subscription.id, reason });
-        }
-        written?;
-        if let Some(refusal) = refusal {
-            super::debt::refuse(ctx, unit, &invoice, &mut subscription, &refusal, at).await?;
-        }
-        unit.subscriptions().update(&subscription).await?;
-        if has_new_items {
-            unit.subscriptions().put_items(&subscription).await?;
-        }
+        round.story.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
         if let Some(Charge { intent, attempt }) = charge {
-            unit.intents().put(&intent).await?;
-            unit.attempts().insert(&attempt, &intent.invoices).await?;
-            round.attempts.push(attempt.id);
+            invoice.intent_id = Some(intent.id.clone());
+            round.attempts.push(attempt.id.clone());
+            attempts.push((attempt, intent.invoices.clone()));
+            intents.push(intent);
+        }
+        debts.extend(refusal.map(|refusal| (renewed.len(), invoice.clone(), refusal)));
+        renewed.push((subscription, has_new_items));
+        bills.push((invoice, items));
+    }
+    unit.invoices().insert_final_all(&bills).await?;
+    for (whose, invoice, refusal) in debts {
+        super::debt::refuse(ctx, unit, &invoice, &mut renewed[whose].0, &refusal, invoice.created_at).await?;
+    }
+    for (subscription, has_new_items) in &renewed {
+        unit.subscriptions().update(subscription).await?;
+        if *has_new_items {
+            unit.subscriptions().put_items(subscription).await?;
         }
     }
+    unit.intents().put_all(&intents).await?;
+    unit.attempts().insert_all(&attempts).await?;
     Ok(())
 }
 

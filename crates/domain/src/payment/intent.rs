@@ -243,7 +243,11 @@ pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
 #[async_trait]
 pub trait Intents: Send {
     /// Inserts, or replaces amount, currency, method and status of an intent that has not succeeded. False when it has.
-    async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError>;
+    async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError> {
+        self.put_all(std::slice::from_ref(intent)).await
+    }
+    /// As [`Intents::put`], different ones. False when one of them has succeeded.
+    async fn put_all(&mut self, intents: &[Intent]) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError>;
     async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError>;
     /// To `succeeded`, from any status but that. True for exactly one caller.
@@ -272,7 +276,11 @@ pub trait Intents: Send {
 pub trait Attempts: Send {
     /// [`StorageError::Duplicate`] when the purpose, or one of the invoices it covers, has an open attempt already, when one of them
     /// was paid or became void since it was read, or when a wallet's transaction was used before. The unit of work must be dropped then.
-    async fn insert(&mut self, attempt: &Attempt, covers: &[InvoiceId]) -> Result<(), StorageError>;
+    async fn insert(&mut self, attempt: &Attempt, covers: &[InvoiceId]) -> Result<(), StorageError> {
+        self.insert_all(&[(attempt.clone(), covers.to_vec())]).await
+    }
+    /// As [`Attempts::insert`], all or none.
+    async fn insert_all(&mut self, attempts: &[(Attempt, Vec<InvoiceId>)]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;

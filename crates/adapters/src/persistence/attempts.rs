@@ -114,6 +114,17 @@ impl Attempts for SqlAttempts<'_> {
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
+    async fn keep_uncovered(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
+        // Who inserts a cover waits for whoever has inserted one, here even though it is gone again at once.
+        let insert = "INSERT INTO attempt_invoices (attempt_id, invoice_id, open) VALUES ('', $1, $2) ON CONFLICT DO NOTHING";
+        if self.session.query(insert).bind(invoice).bind(true).execute().await? == 0 {
+            return Ok(false);
+        }
+        let delete = "DELETE FROM attempt_invoices WHERE attempt_id = '' AND invoice_id = $1";
+        self.session.query(delete).bind(invoice).execute().await?;
+        Ok(true)
+    }
+
     async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
         let rows = self.session.query_each(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
         rows.iter().map(|row| row.get("id")).collect()

@@ -291,6 +291,8 @@ pub trait Attempts: Send {
     async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
+    /// Keeps everybody from covering an invoice until this unit of work ends. False: it is covered.
+    async fn keep_uncovered(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError>;
     /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller, and
     /// left alone by [`Attempts::claim_due`] until `check_at`.
     async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;

@@ -9,7 +9,7 @@ use souk_domain::billing::{
     SubscriptionStatus, UsageAction, UsageReport,
 };
 use souk_domain::context::Context;
-use souk_domain::payment::{Attempt, AttemptStatus, Outcome, Purpose, Pursued, Settlement};
+use souk_domain::payment::{Asker, Attempt, AttemptStatus, Outcome, Purpose, Pursued, Refusal, Settlement};
 use souk_domain::pricing::{Aggregate, Recurring, Usage};
 use souk_domain::shared::{Amount, AttemptId, Mode, StorageError};
 use souk_domain::storage::UnitOfWork;
@@ -20,7 +20,7 @@ async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, billing: &Billing, att
     let attempt = unit.attempts().find(attempt).await?.expect("stands");
     let settlement = Settlement { reference: attempt.id.to_string(), payer: String::new(), amount: attempt.amount, card: None };
     let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
-    billing::note(ctx, unit, &pursued, &Outcome::Settled(settlement)).await
+    billing::note(ctx, unit, &pursued, &Outcome::Settled(settlement), Asker::Worker).await
 }
 
 on_both! {
@@ -51,6 +51,25 @@ on_both! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 2]);
         let healed = billing.find("sub_1").await;
         assert_eq!((healed.status, healed.past_due_since), (SubscriptionStatus::Active, None));
+    }
+
+    async fn a_page_that_looks_meanwhile_does_not_keep_a_refusal_from_being_believed(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let sent = billing.round_unsent().await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().claim_first(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims");
+        let attempt = unit.attempts().find(&sent[0]).await.expect("reads").expect("stands");
+        unit.commit().await.expect("commits");
+        let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
+        let refusal = Refusal { code: "INSUFFICIENT_FUND".to_owned(), message: "It is not that much".to_owned() };
+        for (outcome, asker) in [(Outcome::Absent, Asker::Page), (Outcome::Refused(refusal), Asker::First)] {
+            let mut unit = billing.ctx.store.begin().await.expect("begins");
+            billing::note(&billing.ctx, unit.as_mut(), &pursued, &outcome, asker).await.expect("is noted");
+            unit.commit().await.expect("commits");
+        }
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
     }
 
     async fn an_invoice_is_not_taken_back_while_its_payment_is_being_written_down(db: &TestDatabase) {

@@ -3,8 +3,8 @@
 use super::{CardHolder, Refusal, SavedCard};
 use crate::access::Did;
 use crate::shared::{
-    Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, RefundId, SessionId,
-    StorageError, SubscriptionId, Timestamp,
+    Amount, AttemptId, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, RefundId,
+    SessionId, StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
 use std::time::Duration;
@@ -298,6 +298,8 @@ pub trait Attempts: Send {
     async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Whether any attempt of the method is open.
     async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
+    /// Whether any attempt of this moment covers an invoice of a test clock's customer.
+    async fn is_open_in(&mut self, clock: &ClockId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.
     async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
     /// To refused, unless somebody else has taken it in hand since `attempt` was read (its `check_at` has moved): what they send may

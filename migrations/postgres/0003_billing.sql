@@ -136,4 +136,5 @@ CREATE TABLE refunds (
     updated_at      TIMESTAMPTZ      NOT NULL
 );
 CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
+CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
 CREATE INDEX refunds_of_intent ON refunds (intent_id) WHERE intent_id IS NOT NULL;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Purpose, Refusal};
-use souk_domain::shared::{AttemptId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
+use souk_domain::shared::{AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
 
 const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
@@ -34,6 +34,11 @@ const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed 
 // SQLite uses a partial index only where the statement repeats its condition to the letter.
 pub(super) const COVERED: Sql = sql_each!(
     "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
+);
+/// Drafts belong to checkouts, which may stand open for as long as they like.
+const OPEN_IN: Sql = sql_each!(
+    "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
+     WHERE " (either "c.open = 1" "c.open") " AND i.clock_id = $1 AND i.status IN ('open', 'uncollectible') LIMIT 1"
 );
 const CLAIM_FIRST: Sql = sql_each!(
     "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
@@ -88,6 +93,10 @@ impl Attempts for SqlAttempts<'_> {
         Ok(self.session.query(select).bind(method).optional().await?.is_some())
     }
 
+    async fn is_open_in(&mut self, clock: &ClockId) -> Result<bool, StorageError> {
+        Ok(self.session.query_each(OPEN_IN).bind(clock).optional().await?.is_some())
+    }
+
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError> {
         self.open_of(&Purpose::Payment(intent.clone())).await
     }
@@ -112,6 +121,17 @@ impl Attempts for SqlAttempts<'_> {
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
         let rows = self.session.query_each(COVERED).bind(keys(invoices)).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
+    }
+
+    async fn keep_uncovered(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
+        // Who inserts a cover waits for whoever has inserted one, here even though it is gone again at once.
+        let insert = "INSERT INTO attempt_invoices (attempt_id, invoice_id, open) VALUES ('', $1, $2) ON CONFLICT DO NOTHING";
+        if self.session.query(insert).bind(invoice).bind(true).execute().await? == 0 {
+            return Ok(false);
+        }
+        let delete = "DELETE FROM attempt_invoices WHERE attempt_id = '' AND invoice_id = $1";
+        self.session.query(delete).bind(invoice).execute().await?;
+        Ok(true)
     }
 
     async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {

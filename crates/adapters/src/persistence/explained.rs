@@ -4,6 +4,7 @@ use super::Sql;
 use super::attempts::COVERED;
 use super::columns::keys;
 use super::invoices::{ALL, OF_CUSTOMER, OF_SUBSCRIPTION};
+use super::refunds::{ALL as ALL_REFUNDS, OF_CUSTOMER as OF_CUSTOMER_REFUNDS};
 use super::session::Query;
 use super::subscriptions::{ALL as ALL_OF_THEM, OF_CUSTOMER as OF_A_CUSTOMER};
 use super::usage_records::{LAST, MAX, SUM};
@@ -65,6 +66,19 @@ on_both! {
             });
             let plan = plan.await;
             assert!(plan.contains(index), "{plan}");
+        }
+    }
+
+    async fn refunds_of_a_customer_are_found_by_them(db: &TestDatabase) {
+        for (listing, customer, index) in [(OF_CUSTOMER_REFUNDS, Some("cus_1"), "refunds_of_customer"), (ALL_REFUNDS, None, "refunds_newest")] {
+            for (sql, is_page) in [(listing.page, true), (listing.count, false)] {
+                let plan = plan(db, sql, |query| {
+                    let query = query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test);
+                    query.bind(customer.map(str::to_owned)).bind(None::<String>)
+                });
+                let plan = plan.await;
+                assert!(plan.contains(index) || (!is_page && customer.is_none()) || plan.contains("refunds_pkey"), "{plan}");
+            }
         }
     }
 

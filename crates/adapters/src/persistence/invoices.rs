@@ -4,7 +4,7 @@ use super::columns::{keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::billing::{BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, OVERDUE_MAX, Scope};
+use souk_domain::billing::{BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, Scope};
 use souk_domain::shared::{
     Amount, ClockId, CustomerId, InvoiceId, Listed, Mode, Page, PaymentIntentId, StorageError, SubscriptionId, Timestamp,
 };
@@ -163,8 +163,8 @@ impl Invoices for SqlInvoices<'_> {
     }
 
     async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError> {
-        let select = "SELECT * FROM invoices WHERE customer_id = $1 AND status = 'uncollectible' ORDER BY id LIMIT $2";
-        let rows = self.0.query(select).bind(customer).bind(OVERDUE_MAX as u64).all().await?;
+        let select = "SELECT * FROM invoices WHERE customer_id = $1 AND status = 'uncollectible' ORDER BY id";
+        let rows = self.0.query(select).bind(customer).all().await?;
         rows.iter().map(invoice).collect()
     }
 

@@ -4,9 +4,12 @@ use super::listing::{Listing, list, listing};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::payment::{Refund, RefundFilter, RefundStatus, Refunds};
-use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp};
+use souk_domain::shared::{Amount, InvoiceId, Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp};
 
-const LIST: Listing = listing!("refunds", "livemode = $4 AND ($5 IS NULL OR customer_id = $5) AND ($6 IS NULL OR invoice_id = $6)");
+/// As for invoices, a list for each index.
+pub(super) const ALL: Listing = listing!("refunds", "livemode = $4 AND $5 IS NULL AND ($6 IS NULL OR invoice_id = $6)");
+pub(super) const OF_CUSTOMER: Listing =
+    listing!("refunds", "customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR invoice_id = $6)");
 
 /// Amounts are texts of 39 digits on SQLite: its own arithmetic would make floats of them, so the sum comes from here,
 /// and the row must still hold what it was made of.
@@ -26,6 +29,12 @@ impl Refunds for SqlRefunds<'_> {
             let Some(row) = self.0.query_each(LOCK_INTENT).bind(intent).optional().await? else { return Ok(false) };
             let before = row.get("amount_refunded")?;
             let Ok(after) = refund.amount.plus(before) else { return Ok(false) };
+            // Who reserves waits for the payment's row: nobody gives back of the same invoice meanwhile.
+            if let Some(invoice) = &refund.invoice_id
+                && self.is_beyond(intent, invoice, refund.amount).await?
+            {
+                return Ok(false);
+            }
             let query = self.0.query(TAKE).bind(intent).bind(after).bind(refund.created_at).bind(before);
             if query.execute().await? == 0 {
                 return Ok(false);
@@ -50,7 +59,7 @@ impl Refunds for SqlRefunds<'_> {
         let intent: Option<PaymentIntentId> = done.get("intent_id")?;
         if let (RefundStatus::Failed, Some(intent)) = (status, intent) {
             let row = self.0.query_each(LOCK_INTENT).bind(&intent).one().await?;
-            let before: souk_domain::shared::Amount = row.get("amount_refunded")?;
+            let before: Amount = row.get("amount_refunded")?;
             let after = before.minus(done.get("amount")?).unwrap_or_default();
             self.0.query(TAKE).bind(&intent).bind(after).bind(now).bind(before).execute().await?;
         }
@@ -68,7 +77,20 @@ impl Refunds for SqlRefunds<'_> {
     }
 
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError> {
-        list(self.0, &LIST, page, |query| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id), refund).await
+        let listing = if filter.customer_id.is_some() { &OF_CUSTOMER } else { &ALL };
+        list(self.0, listing, page, |query| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id), refund).await
+    }
+}
+
+impl SqlRefunds<'_> {
+    /// Whether so much more is beyond what an invoice asked for.
+    async fn is_beyond(&mut self, intent: &PaymentIntentId, invoice: &InvoiceId, more: Amount) -> Result<bool, StorageError> {
+        let Some(row) = self.0.query("SELECT total FROM invoices WHERE id = $1").bind(invoice).optional().await? else { return Ok(false) };
+        let total: Amount = row.get("total")?;
+        let select = "SELECT amount FROM refunds WHERE intent_id = $1 AND invoice_id = $2 AND status <> 'failed'";
+        let rows = self.0.query(select).bind(intent).bind(invoice).all().await?;
+        let amounts = rows.iter().map(|row| row.get("amount")).collect::<Result<Vec<Amount>, _>>()?;
+        Ok(Amount::sum(amounts.into_iter().chain([more])).map_or(true, |sum| sum > total))
     }
 }
 

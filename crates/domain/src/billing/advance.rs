@@ -64,13 +64,17 @@ pub async fn lost_clocks(ctx: &Context, limit: u32) -> Result<Vec<ClockId>, Bill
     Ok(unit.clocks().under_way(ctx.now().minus(CLOCK_SILENCE), limit).await?)
 }
 
-/// Goes on until the clock has arrived, or somebody else has it in hand because a step took too long. `touched`: when we last did.
+/// Goes on until the clock has arrived, a charge's outcome has not been seen, or somebody else has it in hand because a step took too long. `touched`: when we last did.
 async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Result<bool, BillingError> {
     let scope = Scope::Clock(id.clone());
     for _ in 0..STEPS {
         let mut unit = ctx.store.read().await?;
         let Some(clock) = unit.clocks().find(id).await? else { return Ok(true) };
         let Some(target) = clock.target else { return Ok(true) };
+        // What comes next depends on what became of the charges before. The janitor finds out, at the time where the clock stands.
+        if unit.attempts().is_open_in(id).await? {
+            return Ok(false);
+        }
         let due = unit.subscriptions().next_due(id).await?;
         let retry = unit.invoices().next_retry(id).await?;
         let next = [due, retry].into_iter().flatten().min().filter(|at| *at <= target);

@@ -173,15 +173,22 @@ impl Subscription {
         let at_period_end = self.cancel_at.is_none_or(|at| at == self.period.end);
         self.status != SubscriptionStatus::Canceled && self.cancel_at_period_end && at_period_end && !for_debt
     }
+
+    /// Whether `by` may take the end back: what the store has decided, only the store.
+    pub(super) fn check_recovery(&self, by: Requester) -> Result<(), ManageError> {
+        match (self.is_recoverable(), by) {
+            (false, _) => Err(ManageError::NotRecoverable),
+            (true, Requester::Customer) if self.is_ended_by_store() => Err(ManageError::DecidedByStore),
+            (true, _) => Ok(()),
+        }
+    }
 }
 
 /// Whether, and at what price, the end of a subscription may be taken back.
-pub async fn recovery(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, ManageError> {
+pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
-    if !subscription.is_recoverable() {
-        return Err(ManageError::NotRecoverable);
-    }
+    subscription.check_recovery(by)?;
     let asked = |stake: &&Stake| !stake.amount.is_zero() && !stake.status.is_given_back();
     let Some(stake) = subscription.stake.as_ref().filter(asked) else {
         return Ok(Recovery { subscription, needs_stake: false });
@@ -205,17 +212,15 @@ pub async fn recovery(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, Ma
 }
 
 /// Takes the end back. Where the stake was revoked, nothing changes until there is a new one.
-pub async fn recover(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, ManageError> {
-    let found = recovery(ctx, id).await?;
+pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, ManageError> {
+    let found = recovery(ctx, by, id).await?;
     if found.needs_stake {
         return Ok(found);
     }
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
-    // It may have ended while the network was asked.
-    if !subscription.is_recoverable() {
-        return Err(ManageError::NotRecoverable);
-    }
+    // It may have ended while the network was asked, or the store has decided.
+    subscription.check_recovery(by)?;
     subscription.updated_at = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     take_back(&mut subscription);
     save(unit.as_mut(), &subscription).await?;
@@ -302,6 +307,20 @@ mod tests {
             Subscription { cancellation: Some(asked(CancelReason::PaymentFailed)), ..pending },
         ];
         assert!(others.iter().all(|other| !other.is_recoverable()));
+    }
+
+    #[test]
+    fn what_the_store_has_decided_only_the_store_takes_back() {
+        let ends = |reason| {
+            let asked = Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1) };
+            Subscription { cancellation: Some(asked), ..subscription(SubscriptionStatus::Active) }
+        };
+        let (own, decided) = (ends(CancelReason::CancellationRequested), ends(CancelReason::CancellationByStore));
+        for by in [Requester::Customer, Requester::Store] {
+            assert!(own.check_recovery(by).is_ok());
+        }
+        assert!(matches!(decided.check_recovery(Requester::Customer), Err(ManageError::DecidedByStore)));
+        assert!(decided.check_recovery(Requester::Store).is_ok());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::pay_by_card::{CardPromise, save_card};
 use super::plan_permission::with_plan;
 use super::renew::publish_charges;
 use super::{
-    BillingError, Ceilings, Invoice, ManageError, PlanOrder, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem,
+    BillingError, Ceilings, Invoice, ManageError, PlanOrder, Requester, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem,
     SubscriptionStatus, ceiling, switch_plan, time_of,
 };
 use crate::access::Wallet;
@@ -260,8 +260,8 @@ pub enum StakeFor {
 async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: StakeFor) -> Result<(Target, Amount), ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
-    if what == StakeFor::Resuming && !subscription.is_recoverable() {
-        return Err(ManageError::NotRecoverable);
+    if what == StakeFor::Resuming {
+        subscription.check_recovery(Requester::Customer)?;
     }
     let target = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
     if what == StakeFor::ChangedPayment {
@@ -360,7 +360,8 @@ pub(super) async fn restaked(
 ) -> Result<(), BillingError> {
     let mut subscription = unit.subscriptions().find(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
-    let resumes = subscription.is_recoverable();
+    // The store may have decided meanwhile that it ends.
+    let resumes = subscription.check_recovery(Requester::Customer).is_ok();
     if resumes {
         take_back(&mut subscription);
     }

@@ -106,7 +106,7 @@ async fn write_group(ctx: &Context, group: &[Answer]) -> Result<(), BillingError
 async fn write_all(ctx: &Context, group: &[Answer]) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
     for (pursued, outcome) in group {
-        note(ctx, unit.as_mut(), pursued, outcome).await?;
+        note(ctx, unit.as_mut(), pursued, outcome, Asker::First).await?;
     }
     unit.commit().await?;
     Ok(())
@@ -123,31 +123,39 @@ async fn write_alone(ctx: &Context, answer: &Answer) -> Result<(), BillingError>
 }
 
 /// Writes down what a network said about an attempt that belongs to no checkout.
-pub async fn note(ctx: &Context, unit: &mut dyn UnitOfWork, pursued: &Pursued, outcome: &Outcome) -> Result<(), BillingError> {
+pub async fn note(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    pursued: &Pursued,
+    outcome: &Outcome,
+    asker: Asker,
+) -> Result<(), BillingError> {
     let attempt = &pursued.attempt;
     match outcome {
         Outcome::Settled(settlement) if settlement.amount == attempt.amount => settled(ctx, unit, attempt, settlement).await,
         Outcome::Settled(settlement) => {
             let message = format!("The network moved {} instead of {}", settlement.amount, attempt.amount);
             let error = Refusal { code: "amount_differs".to_owned(), message };
-            wait(ctx, unit, pursued, AttemptStatus::Unknown, Some(&error)).await
+            wait(ctx, unit, (pursued, asker), AttemptStatus::Unknown, Some(&error)).await
         }
         Outcome::Refused(refusal) => refused(ctx, unit, attempt, refusal).await,
-        Outcome::Pending { last_error, .. } => wait(ctx, unit, pursued, AttemptStatus::Open, last_error.as_ref()).await,
-        Outcome::Absent => wait(ctx, unit, pursued, AttemptStatus::Open, None).await,
-        Outcome::Unknown(_) => wait(ctx, unit, pursued, AttemptStatus::Unknown, None).await,
+        Outcome::Pending { last_error, .. } => wait(ctx, unit, (pursued, asker), AttemptStatus::Open, last_error.as_ref()).await,
+        Outcome::Absent => wait(ctx, unit, (pursued, asker), AttemptStatus::Open, None).await,
+        Outcome::Unknown(_) => wait(ctx, unit, (pursued, asker), AttemptStatus::Unknown, None).await,
     }
 }
 
 async fn wait(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    pursued: &Pursued,
+    (pursued, asker): (&Pursued, Asker),
     status: AttemptStatus,
     error: Option<&Refusal>,
 ) -> Result<(), BillingError> {
     let (attempt, now) = (&pursued.attempt, ctx.now());
-    let is_open = unit.attempts().postpone(&attempt.id, status, error, Some(next_check(now, attempt.checks)), now).await?;
+    // The turn stays where it is while a page asks: whoever sends it first is at it until then, and is believed.
+    let check_at = (asker != Asker::Page).then(|| next_check(now, attempt.checks));
+    let is_open = unit.attempts().postpone(&attempt.id, status, error, check_at, now).await?;
     // Of one that ended meanwhile the intent may be its successor's by now.
     if let (true, Purpose::Payment(intent)) = (is_open, &attempt.purpose) {
         unit.intents().mark(intent, IntentStatus::Processing, error, now).await?;

@@ -21,7 +21,7 @@ pub struct OwedSum {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overdue {
-    /// Oldest first, at most [`super::OVERDUE_MAX`].
+    /// All of them, oldest first.
     pub invoices: Vec<Invoice>,
     pub sums: Vec<OwedSum>,
     pub customer: Customer,
@@ -37,11 +37,7 @@ pub async fn overdue_of(
 ) -> Result<Overdue, ManageError> {
     let customer = unit.customers().find(customer).await?.ok_or(ManageError::NotFound)?;
     let invoices = match subscription {
-        Some(subscription) => {
-            let mut invoices = unit.invoices().overdue_of(subscription).await?;
-            invoices.truncate(super::OVERDUE_MAX);
-            invoices
-        }
+        Some(subscription) => unit.invoices().overdue_of(subscription).await?,
         None => unit.invoices().overdue(&customer.id).await?,
     };
     let mut amounts: BTreeMap<CurrencyId, Amount> = BTreeMap::new();

@@ -64,6 +64,17 @@ pub(crate) async fn take_credit(
     Ok(true)
 }
 
+/// Gives back what [`take_credit`] took for the same subject, and books it.
+pub(super) async fn return_credit(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    credit: &Credit,
+    what: CreditFor<'_>,
+) -> Result<(), BillingError> {
+    unit.credits().give(credit).await?;
+    book(ctx, unit, credit, what, Reason::CreditReturned).await
+}
+
 async fn book(ctx: &Context, unit: &mut dyn UnitOfWork, credit: &Credit, what: CreditFor<'_>, reason: Reason) -> Result<(), BillingError> {
     let movement = Movement { method_id: what.method, currency_id: &credit.currency_id, amount: credit.amount };
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());

@@ -3,11 +3,16 @@
 use super::book::Book;
 use super::end::owed_for;
 use super::manage::nonce;
+use super::paid::given_back;
 use super::plan::paid_lines;
 use super::renew::publish_charges;
-use super::{BillingReason, COMMENT_MAX, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription, credits};
+use super::{
+    BillingReason, COMMENT_MAX, Credit, CreditFor, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription, credits,
+    take_credit,
+};
 use crate::access::Did;
 use crate::context::Context;
+use crate::ledger::Reason;
 use crate::payment::{
     Attempt, AttemptKind, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
 };
@@ -56,7 +61,10 @@ async fn write(
     if intent.status != IntentStatus::Succeeded {
         return Err(ManageError::NothingPaid);
     }
-    let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
+    let mut left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
+    if let Some(invoice) = invoice {
+        left = left.min(invoice.total.minus(given_back(unit, invoice).await?).unwrap_or_default());
+    }
     let amount = order.amount.unwrap_or(left);
     if amount.is_zero() {
         return Err(ManageError::NothingPaid);
@@ -84,7 +92,7 @@ async fn write(
         method_id: method.id.clone(),
         customer_id: intent.customer_id.clone(),
         intent_id: Some(intent.id.clone()),
-        invoice_id: invoice.map(|invoice| invoice.id.clone()).or_else(|| intent.invoices.first().cloned()),
+        invoice_id: invoice.map(|invoice| invoice.id.clone()).or_else(|| only_one(&intent.invoices)),
         subscription_id: invoice.and_then(|invoice| invoice.subscription_id.clone()).or_else(|| intent.subscription_id.clone()),
         reason: order.reason.clone(),
         description: order.description.clone(),
@@ -99,6 +107,11 @@ async fn write(
         Attempt::begin(AttemptId::new(now, ctx.random.as_ref()), Purpose::Refund(id), kind, (method.id, currency.id), amount, now);
     unit.attempts().insert(&attempt, &[]).await?;
     Ok((refund, attempt.id))
+}
+
+/// What a payment is for, unless it is for several.
+fn only_one(invoices: &[InvoiceId]) -> Option<InvoiceId> {
+    if let [one] = invoices { Some(one.clone()) } else { None }
 }
 
 /// How many invoices are looked through for what was paid.
@@ -135,8 +148,13 @@ pub(super) async fn at_the_end(
     for invoice in paid.iter().filter(counts) {
         let Some(intent) = &invoice.intent_id else { continue };
         let Some(intent) = unit.intents().find(intent).await? else { continue };
-        let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default().min(invoice.amount_paid);
-        let amount = wanted.map_or(left, |wanted| wanted.min(left));
+        let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
+        let left = left.min(invoice.amount_paid.minus(given_back(unit, invoice).await?).unwrap_or_default());
+        let kept = match wanted {
+            Some(_) => Kept::default(),
+            None => kept_of(unit, subscription, invoice).await?,
+        };
+        let amount = wanted.map_or(left.minus(kept.spent).unwrap_or_default(), |wanted| wanted.min(left));
         if !amount.is_zero() {
             let order = RefundOrder {
                 invoice: None,
@@ -144,7 +162,13 @@ pub(super) async fn at_the_end(
                 reason: "requested_by_admin".to_owned(),
                 description: format!("Refund of {}", invoice.number_text().unwrap_or_default()),
             };
-            refunds.push(write(ctx, unit, &intent, Some(invoice), &order).await?.1);
+            let (refund, attempt) = write(ctx, unit, &intent, Some(invoice), &order).await?;
+            refunds.push(attempt);
+            let credit = Credit { amount: kept.held, customer_id: refund.customer_id, currency_id: refund.currency_id };
+            let what = CreditFor { subject: refund.id.as_str(), mode: refund.mode, method: &refund.method_id, at: now };
+            if !credit.amount.is_zero() && !take_credit(ctx, unit, &credit, what).await? {
+                return Err(ManageError::Contended);
+            }
         }
         wanted = wanted.map(|wanted| wanted.minus(amount).unwrap_or_default());
         // All of the last payment, or as much as is wanted of as many as it takes.
@@ -153,6 +177,40 @@ pub(super) async fn at_the_end(
         }
     }
     Ok(refunds)
+}
+
+/// What a payment has become credit of, by changes of plan since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Kept {
+    /// The customer has it still: it is taken when the payment goes back.
+    held: Amount,
+    /// Other invoices or purchases have used it: the payment goes back without it.
+    spent: Amount,
+}
+
+async fn kept_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, paid: &Invoice) -> Result<Kept, ManageError> {
+    let newest = Page::new(None, Some(LOOK_BACK));
+    let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
+    let (mut given, mut used) = (Amount::ZERO, Amount::ZERO);
+    let newest = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
+    for later in newest {
+        if later.number <= paid.number || later.currency_id != paid.currency_id {
+            continue;
+        }
+        for entry in unit.journal().of_subject(later.id.as_str()).await? {
+            let amount = entry.postings().first().map_or(Amount::ZERO, |posting| posting.amount);
+            match entry.reason {
+                Reason::CreditGiven | Reason::CreditReturned => given = given.plus(amount)?,
+                Reason::CreditUsed => used = used.plus(amount)?,
+                _ => {}
+            }
+        }
+    }
+    let kept = given.minus(used).unwrap_or_default();
+    let credits = unit.credits().of_all(std::slice::from_ref(&paid.customer_id)).await?;
+    let credit = credits.iter().find(|credit| credit.currency_id == paid.currency_id).map_or(Amount::ZERO, |credit| credit.amount);
+    let held = kept.min(credit);
+    Ok(Kept { held, spent: kept.minus(held)? })
 }
 
 const fn is_for_time(reason: BillingReason) -> bool {

@@ -8,9 +8,6 @@ use crate::shared::{
 };
 use async_trait::async_trait;
 
-/// The most overdue invoices that are collected together.
-pub const OVERDUE_MAX: usize = 100;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InvoiceStatus {
     Draft,
@@ -212,7 +209,7 @@ pub trait Invoices: Send {
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError>;
     /// Newest first.
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError>;
-    /// The uncollectible ones of a customer, oldest first, at most [`OVERDUE_MAX`].
+    /// The uncollectible ones of a customer, oldest first, however many.
     async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError>;
     /// The uncollectible ones of a subscription, oldest first, however many.
     async fn overdue_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;

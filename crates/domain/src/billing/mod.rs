@@ -40,6 +40,7 @@ mod threshold;
 mod trial;
 mod usage;
 mod view;
+mod void;
 
 pub use advance::*;
 pub use calculation::*;
@@ -64,7 +65,7 @@ pub use notice::{Notice, OVERDUE_REMINDER, TRIAL_NOTICE, announce, announce_tria
 pub(crate) use outcome::{mandate_given, mandate_refused};
 pub use paper::*;
 pub use pause::*;
-pub use pay_by_card::{CardPayment, pay_by_card, void_invoice};
+pub use pay_by_card::{CardPayment, pay_by_card};
 pub use period::*;
 pub use plan::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanPreview, plans, preview_plan, switch_plan};
 pub use plan_permission::{PlanOrder, PlanSwitch};
@@ -77,3 +78,4 @@ pub use subscription::*;
 pub use trial::*;
 pub use usage::*;
 pub use view::*;
+pub use void::void_invoice;

@@ -1,11 +1,11 @@
 //! What was paid for the time that a subscription lives in, and not given back.
 
 use super::{Invoice, InvoiceItem, ManageError, Subscription};
+use crate::payment::{Refund, RefundStatus};
 use crate::shared::{Amount, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// The lines of an invoice, less what was given back of its payment. Of several invoices that were paid together nobody knows which
-/// one it was: each is reckoned as if it was that one.
+/// The lines of an invoice, less what was given back of what it was paid.
 ///
 /// # Errors
 /// [`ManageError::PaidOtherwise`] when it is for the time around `at`, and the subscription is charged in another currency since.
@@ -19,11 +19,16 @@ pub(super) async fn kept_lines(
         return Err(ManageError::PaidOtherwise);
     }
     let lines = unit.invoices().items(&invoice.id).await?;
-    let intent = match &invoice.intent_id {
-        Some(intent) => unit.intents().find(intent).await?,
-        None => None,
-    };
-    Ok(less(lines, intent.map_or(Amount::ZERO, |intent| intent.amount_refunded)))
+    Ok(less(lines, given_back(unit, invoice).await?))
+}
+
+/// What was given back of what an invoice was paid, or is on its way back. Where several were paid together and a refund names none
+/// of them, each is reckoned as if it was that one.
+pub(super) async fn given_back(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Amount, ManageError> {
+    let Some(intent) = &invoice.intent_id else { return Ok(Amount::ZERO) };
+    let refunds = unit.refunds().of_intent(intent).await?;
+    let of_it = |refund: &&Refund| refund.status != RefundStatus::Failed && refund.invoice_id.as_ref().is_none_or(|id| *id == invoice.id);
+    Ok(Amount::sum(refunds.iter().filter(of_it).map(|refund| refund.amount))?)
 }
 
 /// Takes an amount off what lines charge, from the first one on.

@@ -6,7 +6,7 @@ use super::{BillingError, Invoice, InvoiceStatus, ManageError};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Grant, Mandate, MandateStatus, Method, Purpose, SetupAsk};
-use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
 /// What a saved card is for.
@@ -91,7 +91,7 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
     Ok(CardPayment { client_secret, method, customer })
 }
 
-fn is_owed(invoice: &Invoice) -> bool {
+pub(super) fn is_owed(invoice: &Invoice) -> bool {
     let stands = matches!(invoice.status, InvoiceStatus::Uncollectible | InvoiceStatus::Open);
     stands && invoice.session_id.is_none() && !invoice.total.is_zero()
 }
@@ -126,26 +126,4 @@ pub(super) async fn pay_with_saved(
     unit.intents().put(&intent).await?;
     unit.attempts().insert(&attempt, &intent.invoices).await?;
     publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await
-}
-
-/// Takes back what an invoice asks for; its number stays. Not while somebody is paying it.
-pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageError> {
-    let mut unit = ctx.store.begin().await?;
-    let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
-    if !is_owed(&invoice) {
-        return Err(ManageError::NothingOwed);
-    }
-    if !unit.attempts().covered(std::slice::from_ref(id)).await?.is_empty() {
-        return Err(ManageError::PaymentInFlight);
-    }
-    let now = super::time_of(ctx, unit.as_mut(), invoice.clock_id.as_ref()).await?;
-    if !unit.invoices().void(id, now).await? {
-        return Err(ManageError::Contended);
-    }
-    if let Some(subscription) = &invoice.subscription_id
-        && !super::debt::debt_paid(unit.as_mut(), subscription, now).await?
-    {
-        return Err(ManageError::Contended);
-    }
-    unit.commit().await.map_err(StorageError::into)
 }

@@ -123,7 +123,7 @@ async fn write_due(
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
         let subscription = heal(unit, subscription, now).await?;
         match subscription.due(now) {
-            Due::Renew => match renewal(ctx, &mut book, &used, subscription.clone(), nonce) {
+            Due::Renew => match renewal(ctx, &mut book, &used, subscription.clone(), nonce, now) {
                 Ok((renewal, trouble)) => {
                     renewals.push(renewal);
                     round.trouble = round.trouble.take().or(trouble);
@@ -157,7 +157,7 @@ async fn write_due(
             }
         }
     }
-    write(ctx, unit, renewals, &mut round).await?;
+    write(ctx, unit, renewals, &mut round, now).await?;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit, &round.attempts).await?;
     }
@@ -226,6 +226,7 @@ fn renewal(
     used: &HashMap<SubscriptionItemId, u64>,
     before: Subscription,
     nonce: u64,
+    now: Timestamp,
 ) -> Result<(Renewal, Option<RailError>), String> {
     let index = before.index.map_or(0, |index| index.saturating_add(1));
     let next = period(&before.cycle, before.anchor, index).map_err(|error| error.to_string())?;
@@ -242,6 +243,8 @@ fn renewal(
     }
     let total = total.minus(credit.amount).map_err(|error| error.to_string())?;
     let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
+    // What it asks for is asked for now: its collection is tried for as many days as that of one that was written in time.
+    let invoice = Invoice { finalized_at: Some(now), ..invoice };
     let mut subscription = Subscription { status, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
     let has_new_items = subscription.enter(index, next);
     let refusal = |code: &str, message: &str| Some(Refusal { code: code.to_owned(), message: message.to_owned() });
@@ -315,7 +318,13 @@ pub(super) fn lines(
 }
 
 /// Everything of a round that was renewed. Numbers come late: whoever else writes invoices of the mode waits from there on.
-async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renewal>, round: &mut Round) -> Result<(), BillingError> {
+async fn write(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    mut renewals: Vec<Renewal>,
+    round: &mut Round,
+    now: Timestamp,
+) -> Result<(), BillingError> {
     for mode in MODES {
         let count = renewals.iter().filter(|renewal| renewal.invoice.mode == mode).count();
         if count == 0 {
@@ -345,7 +354,7 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
     }
     unit.invoices().insert_final_all(&bills).await?;
     for (whose, invoice, refusal) in debts {
-        super::debt::refuse(ctx, unit, &invoice, &mut renewed[whose], &refusal, invoice.created_at).await?;
+        super::debt::refuse(ctx, unit, &invoice, &mut renewed[whose], &refusal, now).await?;
     }
     unit.subscriptions().update_all(&renewed).await?;
     for (subscription, _) in renewed.iter().zip(has_new).filter(|(_, is_new)| *is_new) {

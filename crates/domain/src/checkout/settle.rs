@@ -239,7 +239,7 @@ async fn apply(ctx: &Context, pursued: Pursued, outcome: Outcome, asker: Asker) 
         (Purpose::Mandate(_) | Purpose::Stake(_) | Purpose::ReturnStake(_), Some(session)) => {
             return given(ctx, attempt, session, &outcome, asker).await;
         }
-        _ => return note(ctx, &pursued, &outcome).await.map(|()| None),
+        _ => return note(ctx, &pursued, &outcome, asker).await.map(|()| None),
     };
     paid(ctx, attempt, intent, outcome, asker).await.map(|()| None)
 }
@@ -387,9 +387,9 @@ async fn book(
 }
 
 /// What no session's payment is: renewals, refunds, permissions, deposits.
-async fn note(ctx: &Context, pursued: &Pursued, outcome: &Outcome) -> Result<(), SettleError> {
+async fn note(ctx: &Context, pursued: &Pursued, outcome: &Outcome, asker: Asker) -> Result<(), SettleError> {
     for _ in 0..TRIES {
-        match try_note(ctx, pursued, outcome).await {
+        match try_note(ctx, pursued, outcome, asker).await {
             Err(BillingError::Contended) => {}
             done => return Ok(done?),
         }
@@ -397,9 +397,9 @@ async fn note(ctx: &Context, pursued: &Pursued, outcome: &Outcome) -> Result<(),
     Err(SettleError::Contended)
 }
 
-async fn try_note(ctx: &Context, pursued: &Pursued, outcome: &Outcome) -> Result<(), BillingError> {
+async fn try_note(ctx: &Context, pursued: &Pursued, outcome: &Outcome, asker: Asker) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
-    billing::note(ctx, unit.as_mut(), pursued, outcome).await?;
+    billing::note(ctx, unit.as_mut(), pursued, outcome, asker).await?;
     Ok(unit.commit().await?)
 }
 

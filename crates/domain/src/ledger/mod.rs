@@ -81,11 +81,21 @@ pub enum Reason {
     Slash,
     CreditGiven,
     CreditUsed,
+    /// What had used it is taken back.
+    CreditReturned,
 }
 
 impl Reason {
-    pub const ALL: [Self; 7] =
-        [Self::Payment, Self::Refund, Self::Stake, Self::ReturnStake, Self::Slash, Self::CreditGiven, Self::CreditUsed];
+    pub const ALL: [Self; 8] = [
+        Self::Payment,
+        Self::Refund,
+        Self::Stake,
+        Self::ReturnStake,
+        Self::Slash,
+        Self::CreditGiven,
+        Self::CreditUsed,
+        Self::CreditReturned,
+    ];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -97,6 +107,7 @@ impl Reason {
             Self::Slash => "slash",
             Self::CreditGiven => "credit_given",
             Self::CreditUsed => "credit_used",
+            Self::CreditReturned => "credit_returned",
         }
     }
 
@@ -116,7 +127,7 @@ impl Reason {
             Self::ReturnStake => (Account::Stakes, staked),
             // What was a deposit is the store's now, and pays what was owed.
             Self::Slash => (network, Account::Sales),
-            Self::CreditGiven => (Account::Sales, Account::Credits),
+            Self::CreditGiven | Self::CreditReturned => (Account::Sales, Account::Credits),
             Self::CreditUsed => (Account::Credits, Account::Sales),
         }
     }

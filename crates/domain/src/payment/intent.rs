@@ -3,8 +3,8 @@
 use super::{CardHolder, Refusal, SavedCard};
 use crate::access::Did;
 use crate::shared::{
-    Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, RefundId, SessionId,
-    StorageError, SubscriptionId, Timestamp,
+    Amount, AttemptId, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, RefundId,
+    SessionId, StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
 use std::time::Duration;
@@ -291,11 +291,15 @@ pub trait Attempts: Send {
     async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
+    /// Keeps everybody from covering an invoice until this unit of work ends. False: it is covered.
+    async fn keep_uncovered(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError>;
     /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller, and
     /// left alone by [`Attempts::claim_due`] until `check_at`.
     async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Whether any attempt of the method is open.
     async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
+    /// Whether any attempt of this moment covers an invoice of a test clock's customer.
+    async fn is_open_in(&mut self, clock: &ClockId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.
     async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
     /// To refused, unless somebody else has taken it in hand since `attempt` was read (its `check_at` has moved): what they send may

@@ -83,7 +83,7 @@ pub struct RefundFilter {
 #[async_trait]
 pub trait Refunds: Send {
     /// Writes a pending refund and takes its amount out of what the payment can still give back, by one conditional update
-    /// (invariant 8). False: the payment has not that much left, and nothing is written.
+    /// (invariant 8). False: the payment has not that much left, or the invoice that it names, and nothing is written.
     async fn reserve(&mut self, refund: &Refund) -> Result<bool, StorageError>;
     /// From pending to `status`; a failed one gives its amount back to the payment. True for exactly one caller.
     async fn finish(&mut self, id: &RefundId, status: RefundStatus, reference: &str, now: Timestamp) -> Result<bool, StorageError>;

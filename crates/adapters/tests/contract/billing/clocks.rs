@@ -85,6 +85,30 @@ on_both! {
         assert!(found.story.iter().all(|event| event.what != Happening::PaymentRefused || event.subject == invoice.id.as_str()));
     }
 
+    async fn a_clock_waits_until_it_is_known_what_became_of_a_charge(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let clock = clock(&billing).await;
+        let one = billing.subscription("sub_1", &price, DAY * 29);
+        billing.insert(&Subscription { clock_id: Some(clock.clone()), ..one }).await;
+        billing.networks.fault("drop_answer").await;
+        let target = billing.start.plus(DAY * 40);
+        advance(&billing, &clock, target).await;
+        let found = || async { billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands") };
+        let stands = found().await;
+        assert_eq!((stands.now, stands.target), (billing.start.plus(DAY), Some(target)));
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Open]);
+        billing.wait(billing::CLOCK_SILENCE + Duration::from_secs(1));
+        assert!(!billing::advance_clock(&billing.ctx, &clock).await.expect("waits on"));
+        billing.wait(billing::CLOCK_SILENCE + Duration::from_secs(1));
+        assert_eq!(souk_domain::checkout::check_due(&billing.ctx, 9).await.expect("asks"), 1);
+        assert!(billing::advance_clock(&billing.ctx, &clock).await.expect("goes on"));
+        assert_eq!((found().await.now, found().await.target), (target, None));
+        let invoices = billing.invoices().await;
+        assert_eq!(invoices.len(), 2);
+        assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid && invoice.paid_at == Some(invoice.created_at)));
+    }
+
     async fn a_clock_goes_forward_by_two_years_at_most_and_once_at_a_time(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let clock = clock(&billing).await;

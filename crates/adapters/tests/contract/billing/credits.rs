@@ -4,7 +4,9 @@ use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::{all_at_once, begin, id};
 use souk_adapters::on_both;
-use souk_domain::billing::{BilledUsage, Credit, InvoiceStatus, Scope, Subscription, SubscriptionFilter, TestClock, Threshold};
+use souk_domain::billing::{
+    self, BilledUsage, Credit, InvoiceStatus, ManageError, Scope, Subscription, SubscriptionFilter, TestClock, Threshold,
+};
 use souk_domain::payment::{Mandate, MandateStatus};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, Mode, Page, SubscriptionId};
 use std::time::Duration;
@@ -71,6 +73,28 @@ on_both! {
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let lines = unit.invoices().items(&second.id).await.expect("reads");
         assert!(lines[1].calculation.is_credit());
+    }
+
+    async fn an_invoice_that_is_taken_back_gives_back_the_credit_that_it_had_used(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let mut unit = begin(db).await;
+        unit.credits().give(&credit(&billing, 300 * UNIT).await).await.expect("gives");
+        unit.commit().await.expect("commits");
+        billing.round().await;
+        let refused = billing.invoices().await.remove(0);
+        assert_eq!((refused.status, refused.total, left(&billing).await), (InvoiceStatus::Uncollectible, Amount::new(1_200 * UNIT), 0));
+        billing::void_invoice(&billing.ctx, &refused.id).await.expect("is taken back");
+        assert_eq!((billing.statuses().await, left(&billing).await), (vec![InvoiceStatus::Void], 300 * UNIT));
+        let again = billing::void_invoice(&billing.ctx, &refused.id).await;
+        assert!(matches!(again, Err(ManageError::NothingOwed)), "{again:?}");
+        assert_eq!(left(&billing).await, 300 * UNIT);
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let booked = unit.journal().of_subject(refused.id.as_str()).await.expect("reads");
+        let mut reasons: Vec<_> = booked.iter().map(|entry| entry.reason.name()).collect();
+        reasons.sort_unstable();
+        assert_eq!(reasons, ["credit_returned", "credit_used"]);
     }
 
     async fn a_mandate_remembers_who_waits_for_it(db: &TestDatabase) {

@@ -4,7 +4,8 @@ use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::{id, wallet_attempt};
 use souk_adapters::on_both;
-use souk_domain::billing::{CancelReason, InvoiceStatus, STAKE_WAITING, SubscriptionStatus};
+use souk_domain::access::Wallet;
+use souk_domain::billing::{CancelReason, Debt, InvoiceStatus, STAKE_WAITING, Subscription, SubscriptionStatus};
 use souk_domain::payment::{Attempt, AttemptStatus, Mandate, MandateStatus};
 use souk_domain::shared::Amount;
 
@@ -32,6 +33,26 @@ on_both! {
         let healed = billing.find("sub_1").await;
         assert_eq!((healed.status, healed.past_due_since), (SubscriptionStatus::Active, None));
         assert_eq!((billing.networks.earned().await, billing.income().await), (1_500, 1_500));
+    }
+
+    async fn a_round_that_comes_late_shortens_nobodys_schedule(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        // Nothing permits its charges.
+        billing.insert(&Subscription { mandate_id: None, ..billing.subscription("sub_2", &price, DAY * 30) }).await;
+        billing.wait(DAY * 16);
+        let caught_up = billing.ctx.now();
+        billing.round().await;
+        for invoice in billing.invoices().await {
+            assert_eq!((invoice.refusals, invoice.retry_at), (1, Some(caught_up.plus(DAY))));
+            assert_eq!((invoice.created_at, invoice.finalized_at), (billing.start, Some(caught_up)));
+        }
+        billing.round().await;
+        for name in ["sub_1", "sub_2"] {
+            let behind = billing.find(name).await;
+            assert_eq!((behind.status, behind.past_due_since), (SubscriptionStatus::PastDue, Some(caught_up)), "{name}");
+        }
     }
 
     async fn a_refusal_that_cannot_heal_is_not_tried_again(db: &TestDatabase) {
@@ -138,5 +159,14 @@ on_both! {
         assert_eq!(owed, [id("in_2")]);
         let owed = souk_domain::billing::overdue_of(unit.as_mut(), &id("cus_1"), Some(&other.id)).await.expect("reads");
         assert_eq!(owed.invoices.len(), 1);
+        // Nor is a sum told that leaves out what is beyond a hundred, or a part of them paid for the whole.
+        let all = souk_domain::billing::overdue_of(unit.as_mut(), &id("cus_1"), None).await.expect("reads");
+        assert_eq!((all.invoices.len(), all.sums[0].amount, all.subscriptions), (101, Amount::new(101 * 9), 2));
+        drop(unit);
+        let wallet = &billing.networks.wallet;
+        let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
+        let debt = Debt::OfCustomer(id("cus_1"), one.currency_id.clone());
+        let asked = souk_domain::billing::ask_to_collect(&billing.ctx, &debt, &payer, 7).await.expect("is asked");
+        assert_eq!((asked.amount, asked.invoices.len()), (Amount::new(101 * 9), 101));
     }
 }

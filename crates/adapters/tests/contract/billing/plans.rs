@@ -2,13 +2,15 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
-use crate::till::id;
+use crate::till::{id, intent, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, CancelAt, CancelTerms, InvoiceStatus, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, RefundOrder,
-    Requester, StakeChoice, SubscriptionItem, SubscriptionStatus,
+    self, CancelAt, CancelTerms, Credit, Invoice, InvoiceStatus, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice,
+    RefundOrder, Requester, StakeChoice, SubscriptionItem, SubscriptionStatus,
 };
-use souk_domain::payment::{Purpose, RefundFilter, RefundStatus};
+use souk_domain::payment::{
+    Asker, Attempt, Intent, Mandate, MandateStatus, Outcome, Purpose, Pursued, RefundFilter, RefundStatus, Settlement,
+};
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Recurring, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode, Page, SubscriptionId, Timestamp};
 use std::time::Duration;
@@ -83,6 +85,32 @@ impl Billing {
     }
 }
 
+/// A customer's own transfer pays all of these at once.
+async fn pay_together(billing: &Billing, invoices: &[Invoice]) {
+    let total = Amount::sum(invoices.iter().map(|invoice| invoice.total)).expect("fits");
+    let first = &invoices[0];
+    let (method_id, currency_id) = (first.method_id.clone(), first.currency_id.clone());
+    let intent = Intent {
+        amount: total,
+        method_id: method_id.clone(),
+        currency_id: currency_id.clone(),
+        customer_id: id("cus_1"),
+        session_id: None,
+        subscription_id: None,
+        invoices: invoices.iter().map(|invoice| invoice.id.clone()).collect(),
+        ..intent("pi_both")
+    };
+    let attempt = Attempt { method_id, currency_id, session_id: None, amount: total, ..wallet_attempt("att_both", "pi_both", "0x7") };
+    let mut unit = billing.ctx.store.begin().await.expect("begins");
+    unit.intents().put(&intent).await.expect("inserts");
+    unit.attempts().insert(&attempt, &intent.invoices).await.expect("inserts");
+    let payer = billing.networks.wallet.did().to_string();
+    let settlement = Settlement { reference: "0x7".to_owned(), payer, amount: total, card: None };
+    let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
+    billing::note(&billing.ctx, unit.as_mut(), &pursued, &Outcome::Settled(settlement), Asker::Worker).await.expect("is written");
+    unit.commit().await.expect("commits");
+}
+
 fn nothing_due(credited: Option<Amount>) -> Agreed {
     (Amount::ZERO, credited)
 }
@@ -148,6 +176,69 @@ on_both! {
         billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15 * UNIT)).await.expect("is ordered");
         let shown = billing.preview("price_2", 1).await;
         assert_eq!((shown.credit, shown.total), (Amount::ZERO, shown.charge));
+    }
+
+    async fn what_was_given_back_for_one_subscription_is_not_taken_off_another_that_was_paid_with_it(db: &TestDatabase) {
+        let billing = Billing::open(db, 1_000).await;
+        let price = billing.price("price_1", 30, MONTHLY).await;
+        billing.price("price_2", 10, MONTHLY).await;
+        for name in ["sub_1", "sub_2"] {
+            billing.insert(&billing.subscription(name, &price, DAY * 30)).await;
+        }
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        unit.mandates().put(&Mandate { status: MandateStatus::Ended, ..mandate }).await.expect("writes");
+        unit.commit().await.expect("commits");
+        billing.round().await;
+        let both = billing.invoices().await;
+        assert!(both.iter().all(|invoice| invoice.status == InvoiceStatus::Uncollectible));
+        pay_together(&billing, &both).await;
+        let intent = billing.invoices().await[0].intent_id.clone().expect("a payment");
+        let one = both.iter().find(|invoice| invoice.subscription_id == Some(id("sub_2"))).expect("stands");
+        let order = |amount: u128, invoice: Option<&Invoice>| RefundOrder {
+            amount: Some(Amount::new(amount * UNIT)),
+            invoice: invoice.map(|invoice| invoice.id.clone()),
+            reason: String::new(),
+            description: String::new(),
+        };
+        let beyond = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(31, Some(one))).await;
+        assert!(matches!(beyond, Err(ManageError::OverRefund)), "{beyond:?}");
+        billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(20, Some(one))).await.expect("is ordered");
+        let beyond = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(11, Some(one))).await;
+        assert!(matches!(beyond, Err(ManageError::OverRefund)), "{beyond:?}");
+        let rest = RefundOrder { amount: None, ..order(0, Some(one)) };
+        let rest = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &rest).await.expect("is ordered");
+        assert_eq!(rest.amount, Amount::new(10 * UNIT), "all that is left of it");
+        billing.wait(DAY * 10);
+        assert_eq!(billing.preview("price_2", 1).await.credit, Amount::new(20 * UNIT), "sub_1 is paid as before");
+        // Nobody knows which one a refund was for that names none.
+        let nameless = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15, None)).await.expect("is ordered");
+        assert_eq!((nameless.invoice_id, billing.preview("price_2", 1).await.credit), (None, Amount::new(10 * UNIT)));
+    }
+
+    async fn the_last_payment_goes_back_and_so_does_the_credit_that_was_kept_of_it(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        billing.price("price_2", 10, MONTHLY).await;
+        billing.wait(DAY * 10);
+        billing.accept("price_2", 1).await;
+        let kept = 20 * UNIT - 20 * UNIT / 3;
+        assert_eq!(billing.credit().await, kept);
+        billing.end_with(RefundChoice::Last).await.expect("ends");
+        assert_eq!((billing.refunds().await, billing.credit().await), (vec![30 * UNIT], 0));
+    }
+
+    async fn of_the_last_payment_nothing_goes_back_that_was_credited_and_spent_elsewhere(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        billing.price("price_2", 10, MONTHLY).await;
+        billing.wait(DAY * 10);
+        billing.accept("price_2", 1).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let currency_id = billing.networks.currency.id.clone();
+        let spent = Credit { customer_id: id("cus_1"), currency_id, amount: Amount::new(12 * UNIT) };
+        assert!(unit.credits().take(&spent).await.expect("takes"));
+        unit.commit().await.expect("commits");
+        billing.end_with(RefundChoice::Last).await.expect("ends");
+        assert_eq!((billing.refunds().await, billing.credit().await), (vec![18 * UNIT], 0));
     }
 
     async fn what_is_left_of_a_dearer_plan_is_given_back_once(db: &TestDatabase) {

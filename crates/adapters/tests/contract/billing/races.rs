@@ -2,16 +2,16 @@
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::ledger::bench::UNIT;
-use crate::till::id;
+use crate::till::{id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{
     self, BillingError, Credit, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Scope, Subscription,
     SubscriptionStatus, UsageAction, UsageReport,
 };
 use souk_domain::context::Context;
-use souk_domain::payment::{Outcome, Pursued, Settlement};
+use souk_domain::payment::{Asker, Attempt, AttemptStatus, Outcome, Purpose, Pursued, Refusal, Settlement};
 use souk_domain::pricing::{Aggregate, Recurring, Usage};
-use souk_domain::shared::{Amount, AttemptId, Mode};
+use souk_domain::shared::{Amount, AttemptId, Mode, StorageError};
 use souk_domain::storage::UnitOfWork;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,7 +20,7 @@ async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, billing: &Billing, att
     let attempt = unit.attempts().find(attempt).await?.expect("stands");
     let settlement = Settlement { reference: attempt.id.to_string(), payer: String::new(), amount: attempt.amount, card: None };
     let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
-    billing::note(ctx, unit, &pursued, &Outcome::Settled(settlement)).await
+    billing::note(ctx, unit, &pursued, &Outcome::Settled(settlement), Asker::Worker).await
 }
 
 on_both! {
@@ -51,6 +51,75 @@ on_both! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 2]);
         let healed = billing.find("sub_1").await;
         assert_eq!((healed.status, healed.past_due_since), (SubscriptionStatus::Active, None));
+    }
+
+    async fn a_page_that_looks_meanwhile_does_not_keep_a_refusal_from_being_believed(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let sent = billing.round_unsent().await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().claim_first(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims");
+        let attempt = unit.attempts().find(&sent[0]).await.expect("reads").expect("stands");
+        unit.commit().await.expect("commits");
+        let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
+        let refusal = Refusal { code: "INSUFFICIENT_FUND".to_owned(), message: "It is not that much".to_owned() };
+        for (outcome, asker) in [(Outcome::Absent, Asker::Page), (Outcome::Refused(refusal), Asker::First)] {
+            let mut unit = billing.ctx.store.begin().await.expect("begins");
+            billing::note(&billing.ctx, unit.as_mut(), &pursued, &outcome, asker).await.expect("is noted");
+            unit.commit().await.expect("commits");
+        }
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+    }
+
+    async fn an_invoice_is_not_taken_back_while_its_payment_is_being_written_down(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let one = billing.subscription("sub_1", &price, DAY);
+        billing.insert(&one).await;
+        let debt = billing.debt("in_1", &one, 1, Amount::new(9));
+        billing.insert_invoice(&debt).await;
+        let own = Attempt { method_id: debt.method_id.clone(), currency_id: debt.currency_id.clone(), ..wallet_attempt("att_own", "pi_own", "0x0") };
+        let own = Attempt { session_id: None, ..own };
+        let mut payment = billing.ctx.store.begin().await.expect("begins");
+        payment.attempts().insert(&own, std::slice::from_ref(&debt.id)).await.expect("inserts");
+        let done = AtomicBool::new(false);
+        let taken_back = async {
+            let answer = billing::void_invoice(&billing.ctx, &debt.id).await;
+            done.store(true, Ordering::Relaxed);
+            answer
+        };
+        let commit = async {
+            billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
+            payment.commit().await.expect("commits");
+        };
+        let (answer, ()) = tokio::join!(taken_back, commit);
+        assert!(matches!(answer, Err(ManageError::PaymentInFlight)), "{answer:?}");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().finish(&own.id, AttemptStatus::Refused, None, billing.start).await.expect("finishes");
+        unit.commit().await.expect("commits");
+
+        // The other way round: whoever pays finds it taken back.
+        let mut taking = billing.ctx.store.begin().await.expect("begins");
+        assert!(taking.attempts().keep_uncovered(&debt.id).await.expect("keeps"));
+        assert!(taking.invoices().void(&debt.id, billing.start).await.expect("is taken back"));
+        let next = Attempt { id: id("att_next"), purpose: Purpose::Payment(id("pi_next")), ..wallet_attempt("att_next", "pi_next", "0x1") };
+        let next = Attempt { method_id: debt.method_id.clone(), currency_id: debt.currency_id.clone(), session_id: None, ..next };
+        let done = AtomicBool::new(false);
+        let payment = async {
+            let mut unit = billing.ctx.store.begin().await.expect("begins");
+            let answer = unit.attempts().insert(&next, std::slice::from_ref(&debt.id)).await;
+            done.store(true, Ordering::Relaxed);
+            answer
+        };
+        let commit = async {
+            billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
+            taking.commit().await.expect("commits");
+        };
+        let (answer, ()) = tokio::join!(payment, commit);
+        assert!(matches!(answer, Err(StorageError::Duplicate(_))), "{answer:?}");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Void]);
     }
 
     async fn a_renewal_and_a_change_of_plan_that_use_the_same_credit_wait_for_one_another(db: &TestDatabase) {

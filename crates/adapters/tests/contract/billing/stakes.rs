@@ -210,7 +210,7 @@ on_both! {
             let stake = Stake { amount: Amount::new(UNIT), status, reference: "0xab".to_owned(), return_at: None };
             let one = Subscription { stake: Some(stake), cancel_at_period_end: true, ..billing.subscription(name, &price, DAY) };
             billing.insert(&one).await;
-            assert_eq!(billing::recovery(&billing.ctx, &one.id).await.expect("may go on").needs_stake, needs_stake, "{status:?}");
+            assert_eq!(billing::recovery(&billing.ctx, Requester::Customer, &one.id).await.expect("may go on").needs_stake, needs_stake, "{status:?}");
         }
     }
 

@@ -9,9 +9,9 @@ use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, OVERDUE_MAX, expand_invoice, overdue_of};
+use souk_domain::billing::{self, expand_invoice, overdue_of};
 use souk_domain::payment::MethodSettings;
-use souk_domain::shared::{CurrencyId, InvoiceId, SubscriptionId};
+use souk_domain::shared::{CurrencyId, InvoiceId, SubscriptionId, check_count};
 use std::sync::Arc;
 
 /// Which unpaid invoices are paid by card: these, or all of a subscription or of a customer in the currency.
@@ -36,6 +36,8 @@ pub struct CardDebtFormModel {
     pub customer: CustomerModel,
 }
 
+/// The most invoices that are paid by their names; all of a currency are paid by whose they are.
+const NAMED_MAX: u64 = 100;
 const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
 
 pub struct DebtsApi;
@@ -84,8 +86,9 @@ impl DebtsApi {
 /// The invoices that are meant, each one open to who asks.
 async fn owed(app: &App, opener: &Opener<resources::Invoices>, debt: &CardDebtModel) -> Result<Vec<InvoiceId>, Problem> {
     if let Some(ids) = debt.invoice_ids.as_ref().filter(|ids| !ids.is_empty()) {
-        let mut invoices = Vec::with_capacity(ids.len().min(OVERDUE_MAX));
-        for id in ids.iter().take(OVERDUE_MAX) {
+        check_count("invoice_ids", ids.len() as u64, NAMED_MAX)?;
+        let mut invoices = Vec::with_capacity(ids.len());
+        for id in ids {
             invoices.push(own(app, opener, id).await?.invoice.id);
         }
         return Ok(invoices);

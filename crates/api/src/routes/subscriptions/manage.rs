@@ -109,8 +109,8 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<RecoveryModel>, Problem> {
-        let (subscription, _) = acted_on(&app, &actor, &id).await?;
-        let recovery = billing::recovery(&app.ctx, &subscription.id).await?;
+        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
+        let recovery = billing::recovery(&app.ctx, requester, &subscription.id).await?;
         recovered(&app, &subscription, recovery.needs_stake).await
     }
 
@@ -122,8 +122,8 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<RecoveryModel>, Problem> {
-        let (subscription, _) = acted_on(&app, &actor, &id).await?;
-        let recovery = billing::recover(&app.ctx, &subscription.id).await?;
+        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
+        let recovery = billing::recover(&app.ctx, requester, &subscription.id).await?;
         recovered(&app, &subscription, recovery.needs_stake).await
     }
 

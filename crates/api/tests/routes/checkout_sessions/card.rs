@@ -3,7 +3,7 @@
 use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp, form};
 use serde_json::{Value, json};
 use souk_domain::billing;
-use souk_domain::payment::{MethodSettings, Outcome, Pursued, Secret};
+use souk_domain::payment::{Asker, MethodSettings, Outcome, Pursued, Secret};
 use souk_domain::shared::{Mode, SessionId};
 use std::time::Duration;
 
@@ -175,7 +175,7 @@ async fn a_late_answer_about_an_ended_attempt_leaves_the_intent_alone() {
     alice.submit_for_wallet(&app, &session).await;
     let status = alice.retrieve(&session).await["paymentIntent"]["status"].clone();
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    billing::note(&app.ctx, unit.as_mut(), &late, &Outcome::Unknown("late".to_owned())).await.expect("is noted");
+    billing::note(&app.ctx, unit.as_mut(), &late, &Outcome::Unknown("late".to_owned()), Asker::Worker).await.expect("is noted");
     unit.commit().await.expect("commits");
     assert_eq!(status, "requires_payment_method");
     assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], status);

@@ -1,0 +1,50 @@
+//! Taking back what an invoice asks for.
+
+use super::credit::{CreditFor, return_credit};
+use super::debt::debt_paid;
+use super::pay_by_card::is_owed;
+use super::{BillingError, Calculation, Credit, Invoice, ManageError, time_of};
+use crate::context::Context;
+use crate::shared::{Amount, InvoiceId, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// Takes back what an invoice asks for; its number stays, and the credit that it had used is the customer's again. Not while
+/// somebody is paying it. The subscription is locked first, as by whoever writes down payments.
+pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageError> {
+    let mut unit = ctx.store.begin().await?;
+    let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
+    if let Some(subscription) = &invoice.subscription_id {
+        unit.subscriptions().lock(subscription).await?;
+    }
+    let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
+    if !is_owed(&invoice) {
+        return Err(ManageError::NothingOwed);
+    }
+    let is_covered = !unit.attempts().covered(std::slice::from_ref(id)).await?.is_empty();
+    if is_covered || !unit.attempts().keep_uncovered(id).await? {
+        return Err(ManageError::PaymentInFlight);
+    }
+    let now = time_of(ctx, unit.as_mut(), invoice.clock_id.as_ref()).await?;
+    if !unit.invoices().void(id, now).await? {
+        return Err(ManageError::Contended);
+    }
+    give_applied_back(ctx, unit.as_mut(), &invoice, now).await?;
+    if let Some(subscription) = &invoice.subscription_id
+        && !debt_paid(unit.as_mut(), subscription, now).await?
+    {
+        return Err(ManageError::Contended);
+    }
+    unit.commit().await.map_err(StorageError::into)
+}
+
+async fn give_applied_back(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<(), BillingError> {
+    let lines = unit.invoices().items(&invoice.id).await?;
+    let applied = lines.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. }));
+    let amount = Amount::sum(applied.map(|line| line.amount))?;
+    if amount.is_zero() {
+        return Ok(());
+    }
+    let credit = Credit { customer_id: invoice.customer_id.clone(), currency_id: invoice.currency_id.clone(), amount };
+    let what = CreditFor { subject: invoice.id.as_str(), mode: invoice.mode, method: &invoice.method_id, at: now };
+    return_credit(ctx, unit, &credit, what).await
+}

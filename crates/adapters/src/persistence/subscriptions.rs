@@ -142,6 +142,11 @@ impl Subscriptions for SqlSubscriptions<'_> {
         self.with_items(rows).await
     }
 
+    async fn postpone(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError> {
+        self.0.query("UPDATE subscriptions SET due_at = $2 WHERE id = $1").bind(id).bind(until).execute().await?;
+        Ok(())
+    }
+
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError> {
         let select = "SELECT MIN(due_at) AS at FROM subscriptions WHERE clock_id = $1 AND due_at IS NOT NULL";
         self.0.query(select).bind(clock).one().await?.get("at")

@@ -46,7 +46,10 @@ const RULES: &[Rule] = &[
                 "is never due again",
             ),
             (
-                "SELECT id FROM subscriptions WHERE parked IS NULL AND due_at > period_end AND status IN ('trialing', 'active', 'past_due')",
+                // One that would be given up waits for what is on its way.
+                "SELECT s.id FROM subscriptions s WHERE s.parked IS NULL AND s.due_at > s.period_end AND (s.status IN ('trialing', 'active')
+                     OR (s.status = 'past_due' AND NOT EXISTS
+                         (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')))",
                 "is due after the end of its period",
             ),
         ],

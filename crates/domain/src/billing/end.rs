@@ -16,8 +16,9 @@ use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How much longer a deposit stays while a payment is on its way.
-const STAKE_PATIENCE: Duration = Duration::from_secs(6 * 3_600);
+/// When it is looked again whether a payment that is on its way has arrived: nobody is given up meanwhile, and the deposit stays.
+/// What arrives, or is refused, is acted upon at once.
+pub(super) const PATIENCE: Duration = Duration::from_secs(6 * 3_600);
 
 pub(super) struct Ended {
     pub attempts: Vec<AttemptId>,
@@ -152,7 +153,7 @@ pub(super) async fn return_stake(
     let mut ended = Ended { attempts: Vec::new(), event: told(Happening::StakeWaits) };
     let Some(mut stake) = subscription.stake.clone() else { return Ok(ended) };
     if owed.is_moving {
-        stake.return_at = Some(now.plus(STAKE_PATIENCE));
+        stake.return_at = Some(now.plus(PATIENCE));
     } else {
         let (reason, amount) = if sum.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, sum.min(stake.amount)) };
         (stake.status, ended.event) = match reason {

@@ -2,6 +2,7 @@
 
 use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
+use super::end::PATIENCE;
 use super::{
     BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Period,
     Scope, Subscription, end, period,
@@ -121,8 +122,8 @@ async fn write_due(
     let used = read_usage(unit, &book, &due).await?;
     let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
-        let subscription = heal(unit, subscription, now).await?;
-        match subscription.due(now) {
+        let (subscription, due) = what_is_due(unit, subscription, now).await?;
+        match due {
             Due::Renew => match renewal(ctx, &mut book, &used, subscription.clone(), nonce, now) {
                 Ok((renewal, trouble)) => {
                     renewals.push(renewal);
@@ -152,6 +153,7 @@ async fn write_due(
                 round.attempts.extend(ended.attempts);
                 round.story.push(ended.event);
             }
+            Due::Wait => unit.subscriptions().postpone(&subscription.id, now.plus(PATIENCE)).await?,
             Due::Renew | Due::Nothing => {
                 unit.subscriptions().update(&subscription).await?;
             }
@@ -164,12 +166,26 @@ async fn write_due(
     Ok(round)
 }
 
-/// Nobody is given up for a debt that is paid.
-async fn heal(unit: &mut dyn UnitOfWork, subscription: Subscription, now: Timestamp) -> Result<Subscription, BillingError> {
-    if subscription.due(now) != Due::End(CancelReason::PaymentFailed) || !unit.invoices().overdue_of(&subscription.id).await?.is_empty() {
-        return Ok(subscription);
+/// What is to be done with a subscription, as it stands then. Nobody is given up for a debt that is paid, and nobody before what is
+/// on its way has arrived or not, and what was to be tried again by then has been tried: however late this round and its like are.
+async fn what_is_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now: Timestamp) -> Result<(Subscription, Due), BillingError> {
+    let due = subscription.due(now);
+    if due != Due::End(CancelReason::PaymentFailed) {
+        return Ok((subscription, due));
     }
-    Ok(subscription.healed(now))
+    if unit.invoices().overdue_of(&subscription.id).await?.is_empty() {
+        let healed = subscription.healed(now);
+        let due = healed.due(now);
+        return Ok((healed, due));
+    }
+    let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
+    let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
+    let is_tried = |invoice: &Invoice| invoice.retry_at.is_some_and(|at| at <= now);
+    if !unpaid.iter().any(is_tried) && unit.attempts().covered(&ids).await?.is_empty() {
+        return Ok((subscription, due));
+    }
+    let due = if subscription.ends_at().is_some_and(|at| at <= now) { subscription.requested_end() } else { Due::Wait };
+    Ok((subscription, due))
 }
 
 /// Nonces of one round begin here and count up: milliseconds, and twelve random bits below, so that rounds of the same

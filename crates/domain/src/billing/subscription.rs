@@ -318,6 +318,8 @@ pub enum Due {
     End(CancelReason),
     Renew,
     ReturnStake,
+    /// It would be given up, but for a payment that is not decided: it is looked at again.
+    Wait,
 }
 
 impl Subscription {
@@ -382,7 +384,7 @@ impl Subscription {
         Self { status, past_due_since: None, updated_at: now, ..self }
     }
 
-    fn requested_end(&self) -> Due {
+    pub(super) fn requested_end(&self) -> Due {
         Due::End(self.cancellation.as_ref().map_or(CancelReason::CancellationRequested, |cancellation| cancellation.reason))
     }
 }
@@ -420,6 +422,8 @@ pub trait Subscriptions: Send {
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
     /// Those that have not ended and hold a stake that nobody has looked at since `before`: it is looked at now.
     async fn claim_staked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
+    /// It comes up at `until`, or earlier where it is changed before. No change: its version stays.
+    async fn postpone(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError>;
     /// When the next one of a clock is due.
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
     /// The one an item belongs to.

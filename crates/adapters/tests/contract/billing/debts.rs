@@ -1,11 +1,12 @@
 //! Customers who fall behind, and catch up.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use super::stakes::is_sound;
 use crate::ledger::bench::UNIT;
 use crate::till::{id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::access::Wallet;
-use souk_domain::billing::{CancelReason, Debt, InvoiceStatus, STAKE_WAITING, Subscription, SubscriptionStatus};
+use souk_domain::billing::{self, CancelReason, Debt, InvoiceStatus, STAKE_WAITING, Subscription, SubscriptionStatus};
 use souk_domain::payment::{Attempt, AttemptStatus, Mandate, MandateStatus};
 use souk_domain::shared::Amount;
 
@@ -76,7 +77,7 @@ on_both! {
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         billing.round().await;
         billing.wait(DAY * 15);
-        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.retry().await, billing.round().await), (1, 1));
         let ended = billing.find("sub_1").await;
         assert_eq!((ended.status, ended.ended_at), (SubscriptionStatus::Canceled, Some(billing.start.plus(DAY * 15))));
         assert_eq!(ended.cancellation.expect("a reason").reason, CancelReason::PaymentFailed);
@@ -85,6 +86,64 @@ on_both! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         billing.wait(DAY * 30);
         assert_eq!((billing.retry().await, billing.round().await), (0, 0));
+    }
+
+    async fn nobody_is_given_up_before_the_tries_that_are_due_were_made(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        billing.round().await;
+        billing.networks.faucet().await;
+        // Nothing ran from the first day to the sixteenth.
+        billing.wait(DAY * 16);
+        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.find("sub_1").await.status, billing.round().await), (SubscriptionStatus::PastDue, 0));
+        assert_eq!(billing.retry().await, 1);
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
+        billing.wait(DAY);
+        assert_eq!((billing.round().await, billing.statuses().await), (0, vec![InvoiceStatus::Paid]));
+    }
+
+    async fn nobody_is_given_up_while_the_money_is_on_its_way_however_long_that_takes(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        billing.round().await;
+        billing.networks.faucet().await;
+        billing.wait(DAY * 14);
+        let retried = billing.retry_unsent().await;
+        for _ in 0..17 {
+            billing.wait(DAY);
+            assert_eq!((billing.round().await, billing.round().await), (1, 0), "it is looked at from time to time");
+            assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
+            is_sound(&billing).await;
+        }
+        billing::charge(&billing.ctx, &retried).await.expect("charges");
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.index, Some(2), "the period that has begun meanwhile is billed");
+    }
+
+    async fn what_is_refused_after_all_ends_a_subscription_at_once_and_so_does_an_end_that_was_asked_for(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let asked = Subscription { cancel_at: Some(billing.start.plus(DAY * 16)), ..billing.subscription("sub_2", &price, DAY * 30) };
+        billing.insert(&asked).await;
+        billing.round().await;
+        billing.wait(DAY * 14);
+        let retried = billing.retry_unsent().await;
+        billing.wait(DAY);
+        assert_eq!(billing.round().await, 2);
+        billing.wait(DAY);
+        billing.round().await;
+        let ended = billing.find("sub_2").await;
+        assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::CancellationRequested));
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
+        billing::charge(&billing.ctx, &retried).await.expect("charges");
+        assert_eq!(billing.round().await, 1);
+        let ended = billing.find("sub_1").await;
+        assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::PaymentFailed));
     }
 
     async fn the_deposit_pays_what_was_owed_when_the_engine_gives_up(db: &TestDatabase) {
@@ -96,6 +155,7 @@ on_both! {
         billing.round().await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "200 are left after the deposit");
         billing.wait(DAY * 15);
+        billing.retry().await;
         billing.round().await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Void, InvoiceStatus::Paid]);
         assert_eq!(billing.invoices().await[1].total, Amount::new(700 * UNIT));
@@ -157,16 +217,16 @@ on_both! {
         assert_eq!(unit.invoices().overdue_of(&one.id).await.expect("reads").len(), 100);
         let owed: Vec<_> = unit.invoices().overdue_of(&other.id).await.expect("reads").into_iter().map(|debt| debt.id).collect();
         assert_eq!(owed, [id("in_2")]);
-        let owed = souk_domain::billing::overdue_of(unit.as_mut(), &id("cus_1"), Some(&other.id)).await.expect("reads");
+        let owed = billing::overdue_of(unit.as_mut(), &id("cus_1"), Some(&other.id)).await.expect("reads");
         assert_eq!(owed.invoices.len(), 1);
         // Nor is a sum told that leaves out what is beyond a hundred, or a part of them paid for the whole.
-        let all = souk_domain::billing::overdue_of(unit.as_mut(), &id("cus_1"), None).await.expect("reads");
+        let all = billing::overdue_of(unit.as_mut(), &id("cus_1"), None).await.expect("reads");
         assert_eq!((all.invoices.len(), all.sums[0].amount, all.subscriptions), (101, Amount::new(101 * 9), 2));
         drop(unit);
         let wallet = &billing.networks.wallet;
         let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
         let debt = Debt::OfCustomer(id("cus_1"), one.currency_id.clone());
-        let asked = souk_domain::billing::ask_to_collect(&billing.ctx, &debt, &payer, 7).await.expect("is asked");
+        let asked = billing::ask_to_collect(&billing.ctx, &debt, &payer, 7).await.expect("is asked");
         assert_eq!((asked.amount, asked.invoices.len()), (Amount::new(101 * 9), 101));
     }
 }

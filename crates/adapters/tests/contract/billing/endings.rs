@@ -80,6 +80,7 @@ on_both! {
         assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
         assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
         billing.wait(DAY);
+        billing.retry().await;
         billing.round().await;
         assert_eq!(billing.networks.earned().await, 700);
     }

@@ -21,6 +21,7 @@ on_both! {
         assert_eq!((resumed.status, resumed.past_due_since), (SubscriptionStatus::PastDue, Some(billing.start.plus(DAY * 30))));
         billing.round().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue, "five days are left to pay it");
+        billing.send_all().await;
         billing.wait(DAY * 5);
         billing.round().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);

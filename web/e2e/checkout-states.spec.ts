@@ -1016,6 +1016,13 @@ test.describe('completed', () => {
     await expect(page.getByText('Welcome aboard!')).toBeVisible();
   });
 
+  test('leads on to where the seller wants the buyer to go', async ({ page }) => {
+    await serve(page, { checkout: completed({}, { success_url: 'https://a.example/done' }) });
+    await go(page);
+    await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', 'https://a.example/done');
+    await expect(page.getByRole('link', { name: 'Back to the store' })).toHaveCount(0);
+  });
+
   test('lists the order when nothing can be downloaded', async ({ page }) => {
     await serve(page, { checkout: completed({}, { entitlements: [] }) });
     await go(page);

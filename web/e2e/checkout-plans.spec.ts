@@ -380,6 +380,41 @@ test.describe('past-due invoices', () => {
     expect(seen.submits).toHaveLength(2);
   });
 
+  test('are asked for again when one of this customer is paid, not when anybody else’s is', async ({ page }) => {
+    const { backend } = await serve(page, { submit: limited });
+    let paid: (customer: string) => void = () => {};
+    await page.routeWebSocket(/\/\.well-known\/service\/relay/, (socket) => {
+      paid = (customer_id) =>
+        socket.send(
+          JSON.stringify([
+            null,
+            null,
+            'relay:zNKpid:events',
+            'invoice.paid',
+            { status: 'ok', response: { customer_id } },
+          ]),
+        );
+    });
+    let asked = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/overdue/invoices')) asked++;
+    });
+    await page.clock.install();
+    await go(page);
+    await pay(page);
+    const dialog = page.getByRole('dialog', { name: 'You have unpaid invoices' });
+    await expect(dialog).toContainText('2 invoices over 3.5 SKT');
+    const before = asked;
+    backend.overdue = nothingDue;
+    paid('cus_other');
+    await page.clock.runFor(6000);
+    expect(asked).toBe(before);
+    paid('cus_1');
+    await page.clock.runFor(1100);
+    await expect(dialog).toContainText('Paid');
+    expect(asked).toBe(before + 1);
+  });
+
   test('of a card lead to their page', async ({ page }) => {
     await serve(page, { submit: limited, overdue: overdue(true) });
     await go(page);

@@ -949,6 +949,45 @@ test.describe('waiting', () => {
     push('checkout.session.completed', 'cs_1');
     await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
   });
+
+  test('hears of its completion by a long poll where sockets are blocked', async ({ page }) => {
+    const { backend, seen } = await serve(page);
+    await page.routeWebSocket(/\/\.well-known\/service\/relay/, (socket) => socket.close());
+    const frames: unknown[][] = [];
+    const waiting: unknown[][] = [];
+    let wake = () => {};
+    await page.route('**/.well-known/service/relay/longpoll?**', async (route) => {
+      const request = route.request();
+      if (!new URL(request.url()).searchParams.get('token')) {
+        return route.fulfill({ json: { status: 410, token: 'line', messages: [] } });
+      }
+      if (request.method() === 'POST') {
+        const frame = JSON.parse(request.postData() ?? '');
+        frames.push(frame);
+        waiting.push([frame[0], frame[1], frame[2], 'phx_reply', { status: 'ok', response: {} }]);
+        wake();
+        return route.fulfill({ json: { status: 200 } });
+      }
+      if (waiting.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      const messages = waiting.splice(0).map((frame) => JSON.stringify(frame));
+      return route.fulfill({ json: { status: 200, token: 'line', messages } });
+    });
+    await go(page);
+    await submit(page).waitFor();
+    await expect.poll(() => frames[0]?.slice(2)).toEqual(['relay:zNKpid:events', 'phx_join', {}]);
+    const asked = seen.retrieves;
+    backend.checkout = completed();
+    const completes = (id: string) => ['checkout.session.completed', { status: 'ok', response: { id } }];
+    waiting.push([null, null, 'relay:zNKpid:events', ...completes('cs_other')]);
+    waiting.push([null, null, 'relay:zNKpid:events', ...completes('cs_1')]);
+    wake();
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+    expect(seen.retrieves).toBe(asked + 1);
+  });
 });
 
 test.describe('completed', () => {
@@ -975,6 +1014,13 @@ test.describe('completed', () => {
     await serve(page, { checkout: completed({ paymentLink }) });
     await go(page);
     await expect(page.getByText('Welcome aboard!')).toBeVisible();
+  });
+
+  test('leads on to where the seller wants the buyer to go', async ({ page }) => {
+    await serve(page, { checkout: completed({}, { success_url: 'https://a.example/done' }) });
+    await go(page);
+    await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', 'https://a.example/done');
+    await expect(page.getByRole('link', { name: 'Back to the store' })).toHaveCount(0);
   });
 
   test('lists the order when nothing can be downloaded', async ({ page }) => {

@@ -46,7 +46,7 @@ pub fn service<E: Endpoint + 'static>(app: Arc<App>, pages: impl IntoEndpoint<En
         .at("/healthz", get(routes::health::alive))
         .at("/readyz", get(routes::health::ready))
         .at("/__blocklet__.js", get(routes::well_known::blocklet))
-        .at("/.well-known/service/relay/websocket", get(routes::realtime::relay))
+        .nest("/.well-known/service/relay", routes::realtime::routes())
         .nest("/.well-known", routes::well_known::routes())
         .nest("/api/did", routes::connect::routes())
         .at("/api/webhooks/:method", post(routes::webhooks::take))

@@ -1,12 +1,23 @@
 //! The relay: frames with names and ids, and nothing else.
 
-use crate::app::TestApp;
+use crate::app::{Browser, TestApp};
 use futures_util::{SinkExt, StreamExt};
 use poem::Server;
+use poem::http::Method;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio_tungstenite::tungstenite::Message;
+
+/// What both transports tell of a purchase.
+fn assert_told(mut events: Vec<Value>, topic: &str, session: &str) {
+    events.sort_by_key(|event| event[3].to_string());
+    assert_eq!(events[0], json!([null, null, topic, "checkout.session.completed", { "status": "ok", "response": { "id": session } }]));
+    assert_eq!(events[1][3], "invoice.paid");
+    let names: Vec<_> = events[1][4]["response"].as_object().expect("ids").keys().cloned().collect();
+    assert_eq!(names, ["currency_id", "customer_id", "id"]);
+    assert_eq!(events.len(), 2);
+}
 
 #[tokio::test]
 async fn a_page_hears_of_its_completed_session_by_id_alone() {
@@ -31,12 +42,94 @@ async fn a_page_hears_of_its_completed_session_by_id_alone() {
 
     let alice = app.sign_in("alice").await;
     let session = alice.buy(&app, &app.shop.atlas).await;
-    let mut events = [next(None).await, next(None).await];
-    events.sort_by_key(|event| event[3].to_string());
-    assert_eq!(events[0], json!([null, null, topic, "checkout.session.completed", { "status": "ok", "response": { "id": session } }]));
-    assert_eq!(events[1][3], "invoice.paid");
-    let names: Vec<_> = events[1][4]["response"].as_object().expect("ids").keys().cloned().collect();
-    assert_eq!(names, ["currency_id", "customer_id", "id"]);
+    assert_told(vec![next(None).await, next(None).await], &topic, &session);
     server.abort();
+    app.finish().await;
+}
+
+const LONGPOLL: &str = "/.well-known/service/relay/longpoll?vsn=2.0.0";
+
+/// A page that cannot open a socket.
+struct Poller {
+    browser: Browser,
+    token: String,
+}
+
+impl Poller {
+    async fn open(app: &TestApp) -> Self {
+        let browser = app.browser();
+        let opened = browser.get(LONGPOLL).await.json();
+        assert_eq!((opened["status"].as_u64(), &opened["messages"]), (Some(410), &json!([])));
+        Self { browser, token: opened["token"].as_str().expect("a token").to_owned() }
+    }
+
+    async fn poll(&self) -> (u64, Vec<Value>) {
+        let answer = self.browser.get(&format!("{LONGPOLL}&token={}", self.token)).await.json();
+        let frames = answer["messages"].as_array().expect("messages").iter();
+        let frames = frames.map(|frame| serde_json::from_str(frame.as_str().expect("text")).expect("JSON")).collect();
+        (answer["status"].as_u64().expect("a status"), frames)
+    }
+
+    async fn push(&self, frames: &str) -> u64 {
+        let call = self.browser.call(Method::POST, &format!("{LONGPOLL}&token={}", self.token));
+        call.body("application/x-ndjson", frames.as_bytes().to_vec()).send().await.json()["status"].as_u64().expect("a status")
+    }
+
+    async fn join(&self, topic: &str) {
+        let frames = format!("{}\n{}", json!(["1", "1", topic, "phx_join", {}]), json!([null, "2", "phoenix", "heartbeat", {}]));
+        assert_eq!(self.push(&frames).await, 200);
+        let (status, replies) = self.poll().await;
+        let ok = json!({ "status": "ok", "response": {} });
+        assert_eq!(status, 200);
+        assert_eq!(replies, [json!(["1", "1", topic, "phx_reply", ok]), json!([null, "2", "phoenix", "phx_reply", ok])]);
+    }
+}
+
+#[tokio::test]
+async fn where_sockets_are_blocked_a_poll_that_waits_is_answered_with_the_same_frames() {
+    let app = TestApp::open().await;
+    let topic = format!("relay:{}:events", app.app_key.did());
+    let page = Poller::open(&app).await;
+    page.join(&topic).await;
+
+    let alice = app.sign_in("alice").await;
+    let waits = async {
+        let mut heard = Vec::new();
+        while heard.len() < 2 {
+            heard.extend(page.poll().await.1);
+        }
+        heard
+    };
+    let (events, session) = tokio::join!(waits, alice.buy(&app, &app.shop.atlas));
+    assert_told(events, &topic, &session);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn what_happens_between_two_polls_is_told_by_the_next_and_strangers_are_told_nothing() {
+    let app = TestApp::open().await;
+    let topic = format!("relay:{}:events", app.app_key.did());
+    let (page, stranger) = (Poller::open(&app).await, Poller::open(&app).await);
+    page.join(&topic).await;
+    stranger.join("relay:another:events").await;
+
+    let alice = app.sign_in("alice").await;
+    let session = alice.buy(&app, &app.shop.atlas).await;
+    assert_told(page.poll().await.1, &topic, &session);
+    assert_eq!(stranger.poll().await, (204, Vec::new()), "its window passes");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_line_that_is_gone_says_so_and_one_that_sends_no_frames_is_closed() {
+    let app = TestApp::open().await;
+    let page = Poller::open(&app).await;
+    assert_eq!(page.push("nonsense").await, 410);
+    assert_eq!(page.push("[]").await, 410);
+    let again = page.browser.get(&format!("{LONGPOLL}&token={}", page.token)).await.json();
+    assert_eq!(again["status"], 410);
+    assert_ne!(again["token"], json!(page.token), "a line of its own");
+    let long = page.browser.call(Method::POST, &format!("{LONGPOLL}&token={}", again["token"].as_str().expect("a token")));
+    assert_eq!(long.body("application/x-ndjson", vec![b' '; 20_000]).send().await.status, 400);
     app.finish().await;
 }

@@ -62,7 +62,7 @@ pub struct PaymentLink {
     pub requires_cross_sell: bool,
     /// Shown when a purchase is complete.
     pub custom_message: Text,
-    /// Where the buyer goes afterwards, instead of the confirmation.
+    /// Where the confirmation leads the buyer on to: the `success_url` of the sessions that are started from it.
     pub redirect_url: Option<String>,
     pub metadata: Metadata,
     pub created_at: Timestamp,

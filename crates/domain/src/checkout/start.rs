@@ -72,6 +72,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
             form: link.form,
             terms: link.terms,
             requires_cross_sell: link.requires_cross_sell,
+            success_url: link.redirect_url,
             metadata: link.metadata,
             ..empty_session(id, link.items, link.currency_id, now, now.plus(SESSION_LIFETIME))
         };

@@ -31,7 +31,8 @@ async fn a_link_is_made_read_changed_listed_archived_and_then_starts_nothing() {
     assert_eq!(changed["metadata"], link["metadata"]);
     assert_eq!(app.get(&owner, "/api/payment-links?q=sal&metadata.team=a").await["count"], 1);
     let start = format!("/api/checkout-sessions/start/{id}");
-    assert_eq!(app.call(&Who::Nobody, Verb::POST, &start, &Value::Null).await.0, 200);
+    let (status, started) = app.call(&Who::Nobody, Verb::POST, &start, &Value::Null).await;
+    assert_eq!((status, &started["checkoutSession"]["success_url"]), (200, &json!("https://a.example/done")));
     assert_eq!(app.put(&owner, &format!("/api/payment-links/{id}/archive"), Value::Null).await["active"], false);
     assert_eq!(app.refused(&Who::Nobody, Verb::POST, &start, Value::Null).await.0, 400);
     assert_eq!(app.get(&owner, "/api/payment-links?active=true").await["count"], 0);

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { listenToRelay } from '@/api/relay';
+import { listenToRelay, type RelayIds } from '@/api/relay';
 import { openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
 import { spokenError } from '../rules/spoken';
@@ -90,8 +90,10 @@ export function useOverdue({ owner, appPid, onPaid }: OverdueInput) {
     if (!channel) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let since = 0;
-    const onEvent = (name: string) => {
-      if (name !== 'invoice.paid') return;
+    const onEvent = (name: string, { customer_id: whose }: RelayIds) => {
+      // The channel tells of everybody's. Before the first answer it is not known whose these are.
+      const own = shown.current?.customer?.id;
+      if (name !== 'invoice.paid' || (own && whose !== own)) return;
       const now = Date.now();
       if (!timer) since = now;
       clearTimeout(timer);

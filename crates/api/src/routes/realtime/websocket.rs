@@ -1,0 +1,52 @@
+//! The relay over a websocket.
+
+use super::channels::{Channels, FRAME_MAX};
+use crate::limits::SocketPlace;
+use crate::problem::Problem;
+use crate::state::App;
+use futures_util::{SinkExt, StreamExt};
+use poem::web::Data;
+use poem::web::websocket::{Message, WebSocket, WebSocketConfig, WebSocketStream};
+use poem::{IntoResponse, Request, handler};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A socket that says nothing for this long is closed; clients send a heartbeat every 30 s (SPEC.md 9).
+const SILENCE_MAX: Duration = Duration::from_secs(300);
+
+#[handler]
+pub fn relay(app: Data<&Arc<App>>, request: &Request, socket: WebSocket) -> Result<impl IntoResponse, Problem> {
+    let place = app.limits.admit_socket(request)?;
+    let app = Arc::clone(&app);
+    // Held to its size while it is read: a longer frame is never put together.
+    let config = WebSocketConfig::default().max_message_size(Some(FRAME_MAX)).max_frame_size(Some(FRAME_MAX));
+    Ok(socket.config(config).on_upgrade(move |stream| serve(app, stream, place)))
+}
+
+async fn serve(app: Arc<App>, mut stream: WebSocketStream, _place: SocketPlace) {
+    let mut channels = Channels::of(app.envelopes.app_did().as_str());
+    let mut events = app.realtime.subscribe();
+    loop {
+        tokio::select! {
+            incoming = tokio::time::timeout(SILENCE_MAX, stream.next()) => {
+                let Ok(Some(Ok(message))) = incoming else { break };
+                let text = match message {
+                    Message::Text(text) => text,
+                    Message::Ping(_) | Message::Pong(_) => continue,
+                    _ => break,
+                };
+                let Some(answer) = channels.answer(&text) else { break };
+                if stream.send(Message::Text(answer)).await.is_err() {
+                    break;
+                }
+            }
+            event = events.next() => {
+                let Some(event) = event else { break };
+                let Some(frame) = channels.told(&event) else { continue };
+                if stream.send(Message::Text(frame)).await.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}

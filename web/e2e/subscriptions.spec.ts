@@ -154,6 +154,18 @@ test.describe('cancelling', () => {
   });
 });
 
+test('what the server refuses is said in the language of the page', async ({ page }) => {
+  await wear(page, { locale: 'zh' });
+  await begin(page, detail('sub_active'));
+  await page.route(/\/cancel\?/, (route) =>
+    route.fulfill({ status: 400, json: { error: 'The store has decided when this subscription ends' } }),
+  );
+  await page.getByRole('button', { name: '取消订阅' }).click();
+  await page.getByRole('radio').first().check();
+  await dialog(page).getByRole('button', { name: '周期结束时取消' }).click();
+  await expect(dialog(page).getByRole('alert').last()).toContainText('此订阅的结束时间由商店决定');
+});
+
 test.describe('resuming', () => {
   test('takes the cancellation back', async ({ page }) => {
     const seen = await begin(page, detail('sub_ending'));

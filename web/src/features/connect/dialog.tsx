@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { api, mountPrefix } from '@/api/client';
 import { useLocale } from '@/i18n/light';
+import { loadRefusals, spoken } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { announce } from '@/kit/announce';
 import { Button, ButtonLink } from '@/kit/button';
@@ -42,10 +43,13 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
     const connection = connect(callsOf(options), (next) => {
       setState(next);
       if (next.name === 'succeed') end.current(next.did);
-      if (next.name === 'error') options.onError?.(next.message);
+      if (next.name === 'error') options.onError?.(reason(next));
     });
     return connection.stop;
   }, [options, round]);
+
+  // Refusals come as answers here.
+  useEffect(() => void loadRefusals(), []);
 
   const step = state.name === 'scanned' ? state.step : undefined;
   useEffect(() => {
@@ -72,7 +76,7 @@ function reason(
   state: Extract<ConnectState, { name: 'error' | 'busy' | 'timeout' | 'forbidden' | 'network' }>,
 ): string {
   if (state.name !== 'error' || !state.message) return t(`${state.name}.text`);
-  return /declined/i.test(state.message) ? t('declined') : state.message;
+  return /declined/i.test(state.message) ? t('declined') : state.message.split('\n').map(spoken).join('\n');
 }
 
 interface BodyProps {

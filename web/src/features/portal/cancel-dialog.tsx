@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { Subscription } from '@/api/types';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -89,7 +89,7 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
             onChange={(event) => setComment(event.target.value)}
           />
         </div>
-        {cancel.isError ? <Failure title={t('cancel.failed')} text={errorText(cancel.error)} /> : null}
+        {cancel.isError ? <Failure title={t('cancel.failed')} text={spokenError(cancel.error)} /> : null}
         <div className={styles.buttons}>
           <Button onClick={onClose} disabled={cancel.isPending}>
             {t('cancel.keep')}

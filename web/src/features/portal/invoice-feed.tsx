@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
-import { errorText } from '@/api/error';
 import { Failed, Notice } from '@/app/notice';
+import { spokenError } from '@/i18n/spoken';
 import { dayText } from '@/lib/format';
 import styles from './invoice-list.module.css';
 import { byDay, descriptionText, emptyText, invoiceAmount, isPayable, reasonText } from './invoice-text';
@@ -21,7 +21,7 @@ export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
     invoiceFeedQuery(scope),
   );
   if (error && !data)
-    return <Failed title={t('portal.invoices.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('portal.invoices.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (!data) return <div className={styles.waiting} aria-busy="true" />;
   const list = data.pages.flatMap((page) => page.list);
   if (list.length === 0) return <Notice title={emptyText(data.pages[0]?.subscription, texts)} />;

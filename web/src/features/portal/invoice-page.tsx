@@ -4,10 +4,11 @@ import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
 import { useEffect, useRef } from 'react';
 import { callAddress } from '@/api/client';
-import { ApiError, errorText } from '@/api/error';
+import { ApiError } from '@/api/error';
 import type { InvoiceDetail } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { formatMoney } from '@/lib/amount';
 import { momentText } from '@/lib/format';
@@ -46,7 +47,7 @@ export function InvoicePage({ id, action }: InvoicePageProps) {
       ) : error instanceof ApiError && error.status === 401 ? (
         <ExpiredLink />
       ) : error ? (
-        <Failed title={t('invoice.error')} text={errorText(error)} onRetry={() => void refetch()} />
+        <Failed title={t('invoice.error')} text={spokenError(error)} onRetry={() => void refetch()} />
       ) : (
         <div className={styles.waiting} aria-busy="true">
           <p className="unseen">{t('state.loading')}</p>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { errorText } from '@/api/error';
 import type { Overdue } from '@/api/types';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { formatMoney } from '@/lib/amount';
@@ -39,7 +39,7 @@ export function OverdueDialog({ debtor, onClose, onPaid, custom }: OverdueDialog
       <div className={styles.form}>
         {error && !data ? (
           <>
-            <Failure title={t('overdue.error')} text={errorText(error)} />
+            <Failure title={t('overdue.error')} text={spokenError(error)} />
             <Button look="primary" onClick={() => void refetch()}>
               {t('action.retry')}
             </Button>

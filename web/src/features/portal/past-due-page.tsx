@@ -1,10 +1,10 @@
 import { ArrowLeftOutlined } from '@ant-design/icons';
 import { Link } from '@tanstack/react-router';
-import { errorText } from '@/api/error';
 import type { Invoice } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { dayText } from '@/lib/format';
 import { ExpiredLink } from './expired-link';
 import { descriptionText, invoiceAmount } from './invoice-text';
@@ -49,7 +49,7 @@ function Debts({ customerId, back }: { customerId: string; back: string | undefi
     return (
       <>
         <h1>{t('overdue.title')}</h1>
-        <Failed title={t('overdue.error')} text={errorText(error)} onRetry={() => void refetch()} />
+        <Failed title={t('overdue.error')} text={spokenError(error)} onRetry={() => void refetch()} />
       </>
     );
   }

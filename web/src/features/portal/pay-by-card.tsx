@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { Invoice } from '@/api/types';
+import { spokenError } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Failure } from './dialog-parts';
@@ -54,7 +54,7 @@ export function PayByCard({ invoice, prominent }: PayByCardProps) {
       await refreshBilling();
     },
   });
-  const failure = open.error ? errorText(open.error) : charge.data === false ? t('pay.notCharged') : null;
+  const failure = open.error ? spokenError(open.error) : charge.data === false ? t('pay.notCharged') : null;
   return (
     <>
       <Button

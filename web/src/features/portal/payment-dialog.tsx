@@ -1,10 +1,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { PaymentChange, PaymentCurrency, PaymentMethod } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { openConnect } from '@/features/connect';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { RadioCards } from '@/kit/radio-cards';
@@ -90,7 +90,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
             {mandateText(subscription, texts)} · {subscription.paymentCurrency.symbol}
           </strong>
         </p>
-        {error ? <Failure title={t('payment.notLoaded')} text={errorText(error)} /> : null}
+        {error ? <Failure title={t('payment.notLoaded')} text={spokenError(error)} /> : null}
         {settings ? (
           <RadioCards
             name="method"
@@ -107,7 +107,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
           <div className={styles.waiting} aria-busy="true" />
         )}
         {settings && choices.length === 0 ? <p>{t('payment.none')}</p> : null}
-        {change.isError ? <Failure title={t('payment.failed')} text={errorText(change.error)} /> : null}
+        {change.isError ? <Failure title={t('payment.failed')} text={spokenError(change.error)} /> : null}
         <div className={styles.buttons}>
           <Button onClick={onClose} disabled={change.isPending || connecting}>
             {t('action.cancel')}

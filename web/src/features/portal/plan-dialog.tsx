@@ -1,9 +1,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '@/api/client';
-import { ApiError, errorText } from '@/api/error';
+import { ApiError } from '@/api/error';
 import type { PaymentChange, PlanPreview, Price, Subscription } from '@/api/types';
 import { openConnect } from '@/features/connect';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -73,7 +74,7 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
   if (error) {
     return (
       <div className={styles.form}>
-        <Failure title={t('plan.notLoaded')} text={errorText(error)} />
+        <Failure title={t('plan.notLoaded')} text={spokenError(error)} />
         <Button look="primary" onClick={() => void refetch()}>
           {t('action.retry')}
         </Button>
@@ -183,7 +184,7 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
         {productName(plan, texts)}:{' '}
         <strong className="money">{priceText(plan, subscription.paymentCurrency, texts)}</strong>
       </p>
-      {error ? <Failure title={t('plan.notPreviewed')} text={errorText(error)} /> : null}
+      {error ? <Failure title={t('plan.notPreviewed')} text={spokenError(error)} /> : null}
       {changed ? (
         <Alert tone="warn" urgent title={t('plan.changed')}>
           <p>{t('plan.changedText')}</p>
@@ -205,8 +206,8 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
           <p>{t('plan.connectText')}</p>
         </Alert>
       ) : null}
-      {failed ? <Failure title={t('plan.failed')} text={errorText(change.error)} /> : null}
-      {arrive.isError ? <Failure title={t('plan.failed')} text={errorText(arrive.error)} /> : null}
+      {failed ? <Failure title={t('plan.failed')} text={spokenError(change.error)} /> : null}
+      {arrive.isError ? <Failure title={t('plan.failed')} text={spokenError(arrive.error)} /> : null}
       <div className={styles.buttons}>
         <Button onClick={onBack} disabled={busy}>
           {t('action.back')}

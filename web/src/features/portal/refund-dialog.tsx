@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { api, idempotencyKey } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { InvoiceDetail, Refund } from '@/api/types';
+import { spokenError } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -92,7 +92,7 @@ export function RefundDialog({ invoice, onClose }: RefundDialogProps) {
           value={description}
           onChange={(event) => setDescription(event.target.value)}
         />
-        {refund.isError ? <Failure title={t('refund.failed')} text={errorText(refund.error)} /> : null}
+        {refund.isError ? <Failure title={t('refund.failed')} text={spokenError(refund.error)} /> : null}
         <div className={styles.buttons}>
           <Button onClick={onClose} disabled={refund.isPending}>
             {t('action.cancel')}

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { errorText } from '@/api/error';
 import type { InvoiceDetail } from '@/api/types';
 import { Failed } from '@/app/notice';
 import { useUser } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 import { dayText } from '@/lib/format';
 import styles from './invoice-page.module.css';
@@ -25,7 +25,7 @@ export function Refunds({ invoice, money }: RefundsProps) {
   if (error && !data) {
     // An invoice that was never paid has nothing that could be paid back.
     if (invoice.status !== 'paid') return null;
-    return <Failed title={t('invoice.refunds.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('invoice.refunds.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   }
   if (!data?.list.length) return null;
   return (

@@ -2,11 +2,12 @@ import { ArrowLeftOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError, errorText } from '@/api/error';
+import { ApiError } from '@/api/error';
 import type { Subscription } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { momentText } from '@/lib/format';
@@ -55,7 +56,7 @@ export function SubscriptionPage({ id, page, pageSize }: SubscriptionPageProps) 
       ) : error instanceof ApiError && error.status === 401 ? (
         <ExpiredLink />
       ) : error ? (
-        <Failed title={t('subscription.error')} text={errorText(error)} onRetry={() => void refetch()} />
+        <Failed title={t('subscription.error')} text={spokenError(error)} onRetry={() => void refetch()} />
       ) : (
         <div className={styles.waiting} aria-busy="true">
           <p className="unseen">{t('state.loading')}</p>

@@ -288,7 +288,7 @@ export interface Price {
   unit_amount: string | null;
   billing_scheme?: 'per_unit' | 'tiered';
   recurring?: Recurring | null;
-  currency_options?: { currency_id: string; unit_amount: string | null }[];
+  currency_options?: { currency_id: string; unit_amount: string | null; tiers?: unknown[] | null }[];
   product?: {
     id?: string;
     name: string;

@@ -12,7 +12,7 @@ import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { methodText } from './invoice-text';
 import { type Payable, payables } from './payables';
-import { priceText, unitAmount } from './price-text';
+import { isPricedIn, priceText } from './price-text';
 import { settingsQuery } from './queries';
 import { mandateText } from './subscription-facts';
 import { type Texts, useTexts } from './texts';
@@ -30,9 +30,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
   const [card, setCard] = useState<PaymentChange['stripeContext']>(null);
   const choices = settings
     ? payables(settings.paymentMethods, (currencyId) =>
-        subscription.items.every(
-          ({ price }) => unitAmount(price, currencyId) !== null || price.billing_scheme === 'tiered',
-        ),
+        subscription.items.every(({ price }) => isPricedIn(price, currencyId)),
       )
     : [];
   const choice = choices.find(({ value }) => value === chosen) ?? choices[0];

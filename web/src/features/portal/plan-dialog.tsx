@@ -12,7 +12,7 @@ import { RadioCards } from '@/kit/radio-cards';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { PlanPreviewLines } from './plan-preview';
-import { planText, priceText, productName } from './price-text';
+import { planQuantity, planText, priceText, productName } from './price-text';
 import { planPreviewQuery, plansQuery } from './queries';
 import { useTexts } from './texts';
 
@@ -93,7 +93,7 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
           cards={plans.map((each) => ({
             value: each.id,
             title: productName(each, texts),
-            detail: priceText(each, subscription.paymentCurrency, texts),
+            detail: priceText(each, subscription.paymentCurrency, texts, planQuantity(subscription, each)),
           }))}
           value={plan?.id ?? ''}
           onChange={setChosen}
@@ -182,7 +182,9 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
     <div className={styles.form}>
       <p>
         {productName(plan, texts)}:{' '}
-        <strong className="money">{priceText(plan, subscription.paymentCurrency, texts)}</strong>
+        <strong className="money">
+          {priceText(plan, subscription.paymentCurrency, texts, planQuantity(subscription, plan))}
+        </strong>
       </p>
       {error ? <Failure title={t('plan.notPreviewed')} text={spokenError(error)} /> : null}
       {changed ? (

@@ -12,19 +12,20 @@ import { formatMoney, parseDecimal } from '@/lib/amount';
 import { Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { refreshAfterPayment } from './refresh';
-import { amountFault, REFUND_REASONS, type RefundReason, refundable, typedAmount } from './refund';
+import { amountFault, REFUND_REASONS, type RefundReason, typedAmount } from './refund';
 import { useTexts } from './texts';
 
 interface RefundDialogProps {
   invoice: InvoiceDetail;
+  /** What can still be given back, in base units. */
+  most: bigint;
   onClose: () => void;
 }
 
 /** Gives back what an invoice was paid with, or a part of it: how much, why, and a word that the customer reads. */
-export function RefundDialog({ invoice, onClose }: RefundDialogProps) {
+export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
   const { t, language } = useTexts();
   const { paymentCurrency: currency, paymentIntent: payment } = invoice;
-  const most = refundable(invoice);
   const [amount, setAmount] = useState(typedAmount(most, currency.decimal));
   const [reason, setReason] = useState<RefundReason>('requested_by_customer');
   const [description, setDescription] = useState('');

@@ -57,13 +57,16 @@ export function GiveBack({ invoice }: { invoice: InvoiceDetail }) {
   const { t } = useTexts();
   const user = useUser();
   const [open, setOpen] = useState(false);
-  if (!mayRefund(user) || refundable(invoice) <= 0n) return null;
+  const mayGive = mayRefund(user);
+  const { data } = useQuery({ ...refundsQuery(invoice.id), enabled: mayGive });
+  const most = data ? refundable(invoice, data.list) : 0n;
+  if (!mayGive || (most <= 0n && !open)) return null;
   return (
     <>
       <Button look="danger" onClick={() => setOpen(true)}>
         {t('refund.open')}
       </Button>
-      {open ? <RefundDialog invoice={invoice} onClose={() => setOpen(false)} /> : null}
+      {open ? <RefundDialog invoice={invoice} most={most} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }

@@ -1,6 +1,18 @@
 import { expect, type Page, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
-import { type BillingState, ending, NOW, nothingOverdue, preview, subscription } from './fixtures/billing';
+import {
+  type BillingState,
+  byCard,
+  ending,
+  NOW,
+  nothingOverdue,
+  overdueAll,
+  preview,
+  price,
+  subscription,
+  unpaidByCard,
+} from './fixtures/billing';
+import { usd } from './fixtures/data';
 import { looks, wear } from './fixtures/look';
 import { type Seen, type ServerOptions, serve } from './fixtures/server';
 
@@ -49,6 +61,8 @@ test.describe('the portal', () => {
     await begin(page, '/customer', {}, { failing: { '/subscriptions': 500 } });
     await expect(page.getByText('Your subscriptions could not be loaded.')).toBeVisible();
     await expect(page.getByRole('region', { name: 'Subscriptions' }).getByRole('button')).toHaveText('Try again');
+    // What is owed is known all the same.
+    await expect(page.getByRole('region', { name: 'Summary' })).toContainText('10 SKT + $27.00 past due');
     await serve(page, { signedIn: true });
     await page.reload();
     await expect(page.getByText('You have no subscriptions.')).toBeVisible();
@@ -256,6 +270,17 @@ test.describe('changing the plan', () => {
     await expect(dialog(page).getByRole('checkbox')).toBeChecked();
   });
 
+  test('says what the new plan costs for as many as there are now', async ({ page }) => {
+    const items = [{ id: 'si_1', price_id: 'price_monthly', quantity: 3, price: price() }];
+    await begin(page, detail('sub_active'), { subscriptions: [subscription({ items })] });
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await expect(dialog(page)).toContainText('15 SKT / month');
+    await expect(page.getByRole('radio', { name: /by the year/ })).toHaveAccessibleName(/144 SKT \/ year/);
+    await page.getByRole('radio', { name: /by the year/ }).check();
+    await dialog(page).getByRole('button', { name: 'See what it costs' }).click();
+    await expect(dialog(page)).toContainText('144 SKT / year');
+  });
+
   test('says where there is nothing to change to', async ({ page }) => {
     await begin(page, detail('sub_active'), { plans: [] });
     await page.getByRole('button', { name: 'Change plan' }).click();
@@ -373,6 +398,50 @@ test.describe('what is past due', () => {
     await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();
     expect(last(seen, /did\/collect-batch\/token/)?.query.get('subscriptionId')).toBe('sub_due');
   });
+});
+
+test.describe('what is past due of a card', () => {
+  const due = { ...byCard, status: 'past_due' as const, past_due_since: NOW - 86_400 };
+  const owed = { ...overdueAll, invoices: [unpaidByCard], summary: { [usd.id]: overdueAll.summary[usd.id] as never } };
+  const billing = { subscriptions: [due], overdue: { all: owed, one: owed } };
+  const form = {
+    client_secret: 'seti_1_secret_1',
+    publishable_key: 'pk_sandbox_1',
+    api_host: '/sandbox/stripe',
+    customer: { name: 'Mei Lin', email: 'mei@example.com' },
+  };
+
+  for (const [who, path, more] of [
+    ['its customer', detail('sub_card'), {}],
+    [
+      'the link of a mail',
+      `${detail('sub_card')}?authToken=in_due3.9.seal`,
+      { signedIn: false, authToken: 'in_due3.9.seal' },
+    ],
+  ] as const)
+    test(`is paid by ${who} with a card that is given now, on the page of the subscription`, async ({ page }) => {
+      const seen = await begin(page, path, billing, more);
+      await page.route('**/sandbox/stripe/v1/**', (route) =>
+        route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } }),
+      );
+      await page.route(/\/api\/invoices\/pay-stripe/, (route) => route.fulfill({ json: form }));
+      await page.getByRole('button', { name: 'Pay what is past due' }).click();
+      const asked = page.waitForRequest(/pay-stripe/);
+      await page.getByRole('button', { name: 'Pay $27.00 by card' }).click();
+      expect((await asked).postDataJSON()).toEqual({ subscription_id: 'sub_card', currency_id: 'pc_usd' });
+      const card = dialog(page).last();
+      await expect(card.getByLabel('Card number')).toBeVisible();
+      // Esc closes the dialog that is in front, and no other.
+      await page.keyboard.press('Escape');
+      await expect(page.getByRole('button', { name: 'Pay $27.00 by card' })).toBeVisible();
+      await page.getByRole('button', { name: 'Pay $27.00 by card' }).click();
+      await card.getByText('Test cards').click();
+      await card.getByRole('button', { name: 'Use the test card: Succeeds' }).click();
+      await card.getByRole('button', { name: 'Save card' }).click();
+      seen.billing.overdue = { all: nothingOverdue, one: nothingOverdue };
+      await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
+      await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();
+    });
 });
 
 test.describe('the link of a mail', () => {

@@ -41,19 +41,6 @@ export function sizeText(bytes: number, locale: Locale): string {
   }).format(bytes / 1000 ** step);
 }
 
-const COUNTRIES =
-  'AD AE AR AT AU BE BG BR CA CH CL CN CO CY CZ DE DK EE ES FI FR GB GR HK HR HU ID IE IL IN IS IT JP KR LI LT LU LV MC MO MT MX MY NL NO NZ PH PL PT RO RS RU SA SE SG SI SK TH TR TW UA US VN ZA'.split(
-    ' ',
-  );
-
-/** Countries and regions by their name in the reader's language; values are lower-case ISO codes, as the kit sends them. */
-export function countries(locale: Locale): { value: string; label: string }[] {
-  const names = new Intl.DisplayNames([tag(locale)], { type: 'region' });
-  return COUNTRIES.map((code) => ({ value: code.toLowerCase(), label: names.of(code) ?? code })).sort((a, b) =>
-    a.label.localeCompare(b.label, tag(locale)),
-  );
-}
-
 export function countryName(code: string, locale: Locale): string {
   try {
     return new Intl.DisplayNames([tag(locale)], { type: 'region' }).of(code.toUpperCase()) ?? code;

@@ -8,7 +8,7 @@ import { Failed } from '@/app/notice';
 import { queryClient } from '@/app/queries';
 import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
-import { countries } from '@/lib/format';
+import { countries } from '@/lib/countries';
 import { emailIsValid, phoneIsValid } from './contact-rules';
 import { Field } from './field';
 import styles from './profile.module.css';
@@ -128,9 +128,9 @@ function Loaded({ customer }: { customer: Customer }) {
           onChange={(event) => change('country', event.target.value)}
         >
           <option value="">–</option>
-          {countries(language).map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
+          {countries(language).map(({ code, name }) => (
+            <option key={code} value={code}>
+              {name}
             </option>
           ))}
         </select>

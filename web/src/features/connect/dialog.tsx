@@ -8,6 +8,7 @@ import { Button, ButtonLink } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { Check, Spinner } from '@/kit/icons';
 import { Skeleton } from '@/kit/skeleton';
+import { copyText } from '@/lib/clipboard';
 import { livemode } from '@/lib/livemode';
 import { authAddress, type ConnectCalls, type ConnectState, connect } from './connection';
 import type { ConnectOptions } from './index';
@@ -127,10 +128,12 @@ function Body({ state, failedTitle, onRetry }: BodyProps) {
 
 function Offer({ link }: { link: string }) {
   const [copied, setCopied] = useState(false);
+  const [failed, setFailed] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(link);
-    setCopied(true);
-    announce(t('copied'));
+    const done = await copyText(link);
+    setCopied(done);
+    setFailed(!done);
+    if (done) announce(t('copied'));
   };
   return (
     <>
@@ -154,6 +157,11 @@ function Offer({ link }: { link: string }) {
         </ButtonLink>
         <Button onClick={copy}>{copied ? t('copied') : t('copy')}</Button>
       </div>
+      {failed && (
+        <p role="alert" className="connect-link">
+          {t('action.notCopied')} <code>{link}</code>
+        </p>
+      )}
     </>
   );
 }

@@ -565,8 +565,26 @@ for (const [name, path, open] of screens) {
   }
 }
 
-test('a paused subscription offers nothing to do', async ({ page }) => {
-  await begin(page, detail('sub_paused'), { subscriptions: [subscription({ id: 'sub_paused', status: 'paused' })] });
+test('a paused subscription can be ended by its customer', async ({ page }) => {
+  const seen = await begin(page, detail('sub_paused'), {
+    subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null })],
+  });
   await expect(page.getByText('Paused: nothing is billed')).toBeVisible();
-  await expect(page.getByRole('button', { name: /Cancel|Change/ })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: /Change/ })).toHaveCount(0);
+  await page.getByRole('button', { name: 'Cancel subscription' }).click();
+  await expect(dialog(page)).toContainText('Paused, it ends on Nov 30, 2026.');
+  await page.getByRole('radio').first().check();
+  await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
+  await expect(page.getByText('Cancelled. Nothing more will be charged.')).toBeVisible();
+  expect(last(seen, /PUT .*cancel/)?.body).toMatchObject({ at: 'current_period_end', cancel_from: 'customer' });
+});
+
+test('one that is paused beyond its period ends at once', async ({ page }) => {
+  const over = { current_period_start: NOW - 40 * 86_400, current_period_end: NOW - 10 * 86_400 };
+  await begin(page, detail('sub_paused'), {
+    subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null, ...over })],
+  });
+  await page.getByRole('button', { name: 'Cancel subscription' }).click();
+  await expect(dialog(page)).toContainText('It ends at once. Nothing more is charged.');
+  await expect(dialog(page).getByRole('button', { name: 'End it now' })).toBeVisible();
 });

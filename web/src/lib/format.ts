@@ -19,6 +19,13 @@ export function momentText(iso: string | number | Date, locale: Locale): string 
   }).format(new Date(iso));
 }
 
+/** Unix seconds as the value of a `datetime-local` input, in the reader's zone. */
+export function localInput(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 16);
+}
+
 export function timeText(iso: string, locale: Locale): string {
   return new Intl.DateTimeFormat(tag(locale), { hour: '2-digit', minute: '2-digit' }).format(new Date(iso));
 }

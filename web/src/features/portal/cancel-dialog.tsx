@@ -11,6 +11,7 @@ import { dayText } from '@/lib/format';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { subscriptionName } from './price-text';
+import { timeOf } from './subscription-rules';
 import { useTexts } from './texts';
 
 /** SPEC.md 3: why a subscription is cancelled. */
@@ -34,6 +35,9 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
   const [comment, setComment] = useState('');
   const [missing, setMissing] = useState(false);
   const trial = subscription.status === 'trialing';
+  const paused = subscription.status === 'paused';
+  // A pause may outlast the period.
+  const over = !trial && subscription.current_period_end <= timeOf(subscription);
   const date = dayText(subscription.current_period_end * 1000, language);
   const cancel = useMutation({
     mutationFn: () =>
@@ -61,7 +65,9 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
     >
       <form className={styles.form} onSubmit={submit} noValidate>
         <Alert tone="warn">
-          <p>{trial ? t('cancel.trial') : t('cancel.text', { date })}</p>
+          <p>
+            {t(trial ? 'cancel.trial' : over ? 'cancel.atOnce' : paused ? 'cancel.paused' : 'cancel.text', { date })}
+          </p>
         </Alert>
         <RadioCards
           name="feedback"
@@ -95,7 +101,7 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
             {t('cancel.keep')}
           </Button>
           <Button type="submit" look="danger" busy={cancel.isPending}>
-            {trial ? t('cancel.nowAction') : t('cancel.action')}
+            {t(trial ? 'cancel.nowAction' : over ? 'cancel.atOnceAction' : 'cancel.action')}
           </Button>
         </div>
       </form>

@@ -12,8 +12,14 @@ import { type InvoiceScope, invoiceFeedQuery } from './queries';
 import { InvoiceBadge } from './status';
 import { useTexts } from './texts';
 
+interface InvoiceFeedProps {
+  scope?: InvoiceScope;
+  /** They are a customer's, who alone can pay them. */
+  forStore?: boolean;
+}
+
 /** The same invoices on a phone: by day, more on demand. */
-export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
+export function InvoiceFeed({ scope, forStore = false }: InvoiceFeedProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const named = useNames();
@@ -49,7 +55,7 @@ export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
                   </span>
                   <InvoiceBadge status={invoice.status} />
                 </span>
-                {isPayable(invoice) ? (
+                {!forStore && isPayable(invoice) ? (
                   <span className={styles.action}>
                     <PayInvoice invoice={invoice} />
                   </span>

@@ -17,10 +17,12 @@ interface InvoiceTableProps {
   page?: number;
   pageSize?: number;
   scope?: InvoiceScope;
+  /** They are a customer's, who alone can pay them. */
+  forStore?: boolean;
 }
 
 /** Invoices in pages; page and length stand in the address. */
-export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope }: InvoiceTableProps) {
+export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, forStore = false }: InvoiceTableProps) {
   const texts = useTexts();
   const { t } = texts;
   const navigate = useNavigate();
@@ -29,7 +31,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope }: InvoiceT
     return <Failed title={t('portal.invoices.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (data?.count === 0) return <Notice title={emptyText(data.subscription, texts)} />;
   const withSubscription = !scope?.subscriptionId && (data?.list.some((invoice) => invoice.subscription_id) ?? false);
-  const withAction = data?.list.some(isPayable) ?? false;
+  const withAction = !forStore && (data?.list.some(isPayable) ?? false);
 
   const changeSize = (size: number) =>
     void navigate({

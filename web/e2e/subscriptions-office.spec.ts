@@ -206,9 +206,7 @@ const BUTTONS: Record<string, RegExp> = {
 
 for (const [name, changes, open] of screens) {
   for (const look of looks) {
-    test(`${name} of the store have no accessibility fault in ${look.locale}, ${look.scheme}`, async ({
-      page,
-    }, info) => {
+    test(`${name} of the store have no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
       await wear(page, look);
       await begin(page, changes);
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

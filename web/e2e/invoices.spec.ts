@@ -46,10 +46,10 @@ test.describe('a refund', () => {
     await page.getByRole('button', { name: 'Give money back' }).click();
     await expect(dialog(page)).toContainText('The money goes back the way it came. This cannot be undone.');
     const amount = dialog(page).getByLabel('Amount in SKT');
-    await expect(amount).toHaveValue('5');
-    await amount.fill('5.5');
+    await expect(amount).toHaveValue('3');
+    await amount.fill('3.5');
     await dialog(page).getByRole('button', { name: 'Refund', exact: true }).click();
-    await expect(amount).toHaveAccessibleDescription(/No more than 5 SKT is left to give back/);
+    await expect(amount).toHaveAccessibleDescription(/No more than 3 SKT is left to give back/);
     await expect(amount).toBeFocused();
     expect(refundCalls(seen)).toHaveLength(0);
     await amount.fill('2');
@@ -77,7 +77,7 @@ test.describe('a refund', () => {
     await begin(page, paid, { role: 'owner' });
     await page.getByRole('button', { name: 'Give money back' }).click();
     await dialog(page).getByLabel(/^Note/).fill('too late');
-    await dialog(page).getByRole('button', { name: 'Refund 5 SKT' }).click();
+    await dialog(page).getByRole('button', { name: 'Refund 3 SKT' }).click();
     const alert = dialog(page).getByRole('alert');
     await expect(alert).toContainText('Nothing was given back');
     await expect(alert).toContainText('There is no payment that could be given back');

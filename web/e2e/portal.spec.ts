@@ -13,6 +13,19 @@ test('a visitor is asked to connect, and the address stays', async ({ page }) =>
   await expect(page).toHaveURL('/customer');
 });
 
+test('a store that does not answer is not taken for a visitor who has not connected', async ({ page }) => {
+  const failing: Record<string, number> = { '/session': 500 };
+  await serve(page, { signedIn: true, failing });
+  await page.goto('/customer');
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(
+    'It could not be found out whether you are signed in',
+  );
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+  delete failing['/session'];
+  await page.getByRole('main').getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'My account' })).toBeVisible();
+});
+
 test('what was bought can be downloaded and leads to its invoice', async ({ page }) => {
   await serve(page, { signedIn: true });
   await page.goto('/customer');

@@ -1,6 +1,18 @@
 import { expect, type Page, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
-import { type BillingState, ending, NOW, nothingOverdue, preview, subscription } from './fixtures/billing';
+import {
+  type BillingState,
+  byCard,
+  ending,
+  NOW,
+  nothingOverdue,
+  overdueAll,
+  preview,
+  price,
+  subscription,
+  unpaidByCard,
+} from './fixtures/billing';
+import { usd } from './fixtures/data';
 import { looks, wear } from './fixtures/look';
 import { type Seen, type ServerOptions, serve } from './fixtures/server';
 
@@ -49,6 +61,8 @@ test.describe('the portal', () => {
     await begin(page, '/customer', {}, { failing: { '/subscriptions': 500 } });
     await expect(page.getByText('Your subscriptions could not be loaded.')).toBeVisible();
     await expect(page.getByRole('region', { name: 'Subscriptions' }).getByRole('button')).toHaveText('Try again');
+    // What is owed is known all the same.
+    await expect(page.getByRole('region', { name: 'Summary' })).toContainText('10 SKT + $27.00 past due');
     await serve(page, { signedIn: true });
     await page.reload();
     await expect(page.getByText('You have no subscriptions.')).toBeVisible();
@@ -154,6 +168,18 @@ test.describe('cancelling', () => {
   });
 });
 
+test('what the server refuses is said in the language of the page', async ({ page }) => {
+  await wear(page, { locale: 'zh' });
+  await begin(page, detail('sub_active'));
+  await page.route(/\/cancel\?/, (route) =>
+    route.fulfill({ status: 400, json: { error: 'The store has decided when this subscription ends' } }),
+  );
+  await page.getByRole('button', { name: '取消订阅' }).click();
+  await page.getByRole('radio').first().check();
+  await dialog(page).getByRole('button', { name: '周期结束时取消' }).click();
+  await expect(dialog(page).getByRole('alert').last()).toContainText('此订阅的结束时间由商店决定');
+});
+
 test.describe('resuming', () => {
   test('takes the cancellation back', async ({ page }) => {
     const seen = await begin(page, detail('sub_ending'));
@@ -242,6 +268,17 @@ test.describe('changing the plan', () => {
     await expect(dialog(page).getByRole('alert')).toContainText('Failed to upgrade your subscription');
     await expect(dialog(page).getByRole('alert')).toContainText('A payment is under way');
     await expect(dialog(page).getByRole('checkbox')).toBeChecked();
+  });
+
+  test('says what the new plan costs for as many as there are now', async ({ page }) => {
+    const items = [{ id: 'si_1', price_id: 'price_monthly', quantity: 3, price: price() }];
+    await begin(page, detail('sub_active'), { subscriptions: [subscription({ items })] });
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await expect(dialog(page)).toContainText('15 SKT / month');
+    await expect(page.getByRole('radio', { name: /by the year/ })).toHaveAccessibleName(/144 SKT \/ year/);
+    await page.getByRole('radio', { name: /by the year/ }).check();
+    await dialog(page).getByRole('button', { name: 'See what it costs' }).click();
+    await expect(dialog(page)).toContainText('144 SKT / year');
   });
 
   test('says where there is nothing to change to', async ({ page }) => {
@@ -361,6 +398,50 @@ test.describe('what is past due', () => {
     await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();
     expect(last(seen, /did\/collect-batch\/token/)?.query.get('subscriptionId')).toBe('sub_due');
   });
+});
+
+test.describe('what is past due of a card', () => {
+  const due = { ...byCard, status: 'past_due' as const, past_due_since: NOW - 86_400 };
+  const owed = { ...overdueAll, invoices: [unpaidByCard], summary: { [usd.id]: overdueAll.summary[usd.id] as never } };
+  const billing = { subscriptions: [due], overdue: { all: owed, one: owed } };
+  const form = {
+    client_secret: 'seti_1_secret_1',
+    publishable_key: 'pk_sandbox_1',
+    api_host: '/sandbox/stripe',
+    customer: { name: 'Mei Lin', email: 'mei@example.com' },
+  };
+
+  for (const [who, path, more] of [
+    ['its customer', detail('sub_card'), {}],
+    [
+      'the link of a mail',
+      `${detail('sub_card')}?authToken=in_due3.9.seal`,
+      { signedIn: false, authToken: 'in_due3.9.seal' },
+    ],
+  ] as const)
+    test(`is paid by ${who} with a card that is given now, on the page of the subscription`, async ({ page }) => {
+      const seen = await begin(page, path, billing, more);
+      await page.route('**/sandbox/stripe/v1/**', (route) =>
+        route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } }),
+      );
+      await page.route(/\/api\/invoices\/pay-stripe/, (route) => route.fulfill({ json: form }));
+      await page.getByRole('button', { name: 'Pay what is past due' }).click();
+      const asked = page.waitForRequest(/pay-stripe/);
+      await page.getByRole('button', { name: 'Pay $27.00 by card' }).click();
+      expect((await asked).postDataJSON()).toEqual({ subscription_id: 'sub_card', currency_id: 'pc_usd' });
+      const card = dialog(page).last();
+      await expect(card.getByLabel('Card number')).toBeVisible();
+      // Esc closes the dialog that is in front, and no other.
+      await page.keyboard.press('Escape');
+      await expect(page.getByRole('button', { name: 'Pay $27.00 by card' })).toBeVisible();
+      await page.getByRole('button', { name: 'Pay $27.00 by card' }).click();
+      await card.getByText('Test cards').click();
+      await card.getByRole('button', { name: 'Use the test card: Succeeds' }).click();
+      await card.getByRole('button', { name: 'Save card' }).click();
+      seen.billing.overdue = { all: nothingOverdue, one: nothingOverdue };
+      await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
+      await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();
+    });
 });
 
 test.describe('the link of a mail', () => {
@@ -484,8 +565,26 @@ for (const [name, path, open] of screens) {
   }
 }
 
-test('a paused subscription offers nothing to do', async ({ page }) => {
-  await begin(page, detail('sub_paused'), { subscriptions: [subscription({ id: 'sub_paused', status: 'paused' })] });
+test('a paused subscription can be ended by its customer', async ({ page }) => {
+  const seen = await begin(page, detail('sub_paused'), {
+    subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null })],
+  });
   await expect(page.getByText('Paused: nothing is billed')).toBeVisible();
-  await expect(page.getByRole('button', { name: /Cancel|Change/ })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: /Change/ })).toHaveCount(0);
+  await page.getByRole('button', { name: 'Cancel subscription' }).click();
+  await expect(dialog(page)).toContainText('Paused, it ends on Nov 30, 2026.');
+  await page.getByRole('radio').first().check();
+  await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
+  await expect(page.getByText('Cancelled. Nothing more will be charged.')).toBeVisible();
+  expect(last(seen, /PUT .*cancel/)?.body).toMatchObject({ at: 'current_period_end', cancel_from: 'customer' });
+});
+
+test('one that is paused beyond its period ends at once', async ({ page }) => {
+  const over = { current_period_start: NOW - 40 * 86_400, current_period_end: NOW - 10 * 86_400 };
+  await begin(page, detail('sub_paused'), {
+    subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null, ...over })],
+  });
+  await page.getByRole('button', { name: 'Cancel subscription' }).click();
+  await expect(dialog(page)).toContainText('It ends at once. Nothing more is charged.');
+  await expect(dialog(page).getByRole('button', { name: 'End it now' })).toBeVisible();
 });

@@ -1,3 +1,4 @@
+import { loadRefusals } from '@/i18n/spoken';
 import { keptLivemode, livemode, setLivemode } from '@/lib/livemode';
 import { locale } from '@/lib/locale';
 import { ApiError } from './error';
@@ -74,6 +75,9 @@ async function beginMode(): Promise<void> {
   if (keptLivemode() === undefined) setLivemode(!demo);
 }
 
+/** A payment that was refused is told in the answer about its order. */
+const TELLS_OF_A_REFUSAL = /"last_payment_error":\s*\{/;
+
 async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
   if (path !== '/api/store') await beginMode();
   const headers: Record<string, string> = { Accept: 'application/json' };
@@ -89,6 +93,7 @@ async function call<T>(method: string, path: string, options: CallOptions = {}):
   });
   const text = await answer.text();
   const data = parsed(text);
+  if (!answer.ok || TELLS_OF_A_REFUSAL.test(text)) await loadRefusals();
   if (!answer.ok) throw new ApiError(`Request failed with status code ${answer.status}`, answer.status, data);
   return data as T;
 }

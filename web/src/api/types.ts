@@ -288,7 +288,7 @@ export interface Price {
   unit_amount: string | null;
   billing_scheme?: 'per_unit' | 'tiered';
   recurring?: Recurring | null;
-  currency_options?: { currency_id: string; unit_amount: string | null }[];
+  currency_options?: { currency_id: string; unit_amount: string | null; tiers?: unknown[] | null }[];
   product?: {
     id?: string;
     name: string;
@@ -314,6 +314,7 @@ export type Subscription = Narrow<
     | 'status'
     | 'description'
     | 'customer_id'
+    | 'customer'
     | 'currency_id'
     | 'default_payment_method_id'
     | 'start_date'
@@ -328,6 +329,7 @@ export type Subscription = Narrow<
     | 'cancelation_details'
     | 'past_due_since'
     | 'paused_at'
+    | 'parked'
     | 'items'
     | 'staking'
     | 'mandate'

@@ -1,16 +1,19 @@
 import { useRef, useState } from 'react';
 import { useTexts } from '@/app/i18n';
 import { CheckIcon, CopyIcon } from '@/app/icons';
+import { copyText } from '@/lib/clipboard';
 import styles from './copyable.module.css';
 
 /** A long identifier with its name and a button that copies it. */
 export function Copyable({ label, value }: { label: string; value: string }) {
   const { t } = useTexts();
   const [copied, setCopied] = useState(false);
+  const [failed, setFailed] = useState(false);
   const timer = useRef<number>(undefined);
   const copy = async () => {
-    await navigator.clipboard.writeText(value);
-    setCopied(true);
+    const done = await copyText(value);
+    setCopied(done);
+    setFailed(!done);
     window.clearTimeout(timer.current);
     timer.current = window.setTimeout(() => setCopied(false), 2000);
   };
@@ -24,6 +27,11 @@ export function Copyable({ label, value }: { label: string; value: string }) {
       <span role="status" className="unseen">
         {copied ? t('action.copied') : ''}
       </span>
+      {failed ? (
+        <span role="alert" className={styles.label}>
+          {t('action.notCopied')}
+        </span>
+      ) : null}
     </div>
   );
 }

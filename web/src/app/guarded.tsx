@@ -2,10 +2,11 @@ import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useRef } from 'react';
 import { authToken } from '@/api/auth-token';
 import { useTexts } from '@/app/i18n';
-import { Notice } from '@/app/notice';
+import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
-import { useUser } from '@/app/queries';
+import { useSessionFault, useUser } from '@/app/queries';
 import { signIn } from '@/app/sign-in';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 
 /**
@@ -17,16 +18,18 @@ export function Guarded({ children }: { children: ReactNode }) {
   const user = useUser();
   // The next page is guarded again.
   useRouterState({ select: ({ location }) => location.pathname });
+  const fault = useSessionFault();
   const closed = user === null && !authToken();
+  const unknown = closed && fault !== null;
   const asked = useRef(false);
-  usePageTitle(closed ? t('guard.title') : undefined);
+  usePageTitle(unknown ? t('guard.unknown') : closed ? t('guard.title') : undefined);
   const ask = useCallback(() => void signIn(), []);
 
   useEffect(() => {
-    if (!closed || asked.current) return;
+    if (!closed || unknown || asked.current) return;
     asked.current = true;
     ask();
-  }, [closed, ask]);
+  }, [closed, unknown, ask]);
 
   if (user === undefined) {
     return (
@@ -35,6 +38,8 @@ export function Guarded({ children }: { children: ReactNode }) {
       </p>
     );
   }
+  if (unknown)
+    return <Failed asPage title={t('guard.unknown')} text={spokenError(fault.error)} onRetry={fault.retry} />;
   if (!closed) return children;
   return (
     <Notice

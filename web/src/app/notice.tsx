@@ -25,10 +25,19 @@ export function Notice({ title, text, action, asPage = false, alert = false }: N
   );
 }
 
+interface FailedProps {
+  title: string;
+  text?: string;
+  /** Nothing else is on the page. */
+  asPage?: boolean;
+  onRetry: () => void;
+}
+
 /** A part of the page that could not be loaded, with the way to try again. */
-export function Failed({ title, text, onRetry }: { title: string; text?: string; onRetry: () => void }) {
+export function Failed({ title, text, asPage, onRetry }: FailedProps) {
   const { t } = useTexts();
-  return <Notice alert title={title} text={text} action={<Button onClick={onRetry}>{t('action.retry')}</Button>} />;
+  const again = <Button onClick={onRetry}>{t('action.retry')}</Button>;
+  return <Notice alert asPage={asPage} title={title} text={text} action={again} />;
 }
 
 /** The last resort: a page that threw. */

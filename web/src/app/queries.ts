@@ -35,6 +35,13 @@ export const useStore = () => useQuery(storeQuery).data;
 /** The user, null for a visitor, undefined until the session is known. */
 export function useUser() {
   const { data, isError } = useQuery(sessionQuery);
-  if (isError) return null;
+  // An answer of before still holds.
+  if (isError && !data) return null;
   return data?.user;
+}
+
+/** Why it is not known who is there, and the way to ask again; null where it is known, or being asked. */
+export function useSessionFault(): { error: Error; retry: () => void } | null {
+  const { error, isFetching, refetch } = useQuery(sessionQuery);
+  return error && !isFetching ? { error, retry: () => void refetch() } : null;
 }

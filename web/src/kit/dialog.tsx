@@ -36,7 +36,8 @@ export function Dialog({ title, closeLabel, onClose, locked = false, children }:
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return;
       event.preventDefault();
-      if (!locked) onClose();
+      // One that is open inside this one is meant.
+      if (!locked && !ref.current?.querySelector('dialog[open]')) onClose();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countryName, countText, sizeText } from './format';
+import { countryName, countText, localInput, sizeText } from './format';
 
 describe('numbers for readers', () => {
   it('give sizes in thousands of bytes', () => {
@@ -19,4 +19,9 @@ describe('numbers for readers', () => {
     expect(countryName('de', 'zh')).toBe('德国');
     expect(countryName('??', 'en')).toBe('??');
   });
+});
+
+it('writes a moment as a date field reads it: the same minute comes back', () => {
+  const seconds = 1_795_000_020;
+  expect(Math.floor(new Date(localInput(seconds)).getTime() / 1000)).toBe(seconds - (seconds % 60));
 });

@@ -19,6 +19,13 @@ export function momentText(iso: string | number | Date, locale: Locale): string 
   }).format(new Date(iso));
 }
 
+/** Unix seconds as the value of a `datetime-local` input, in the reader's zone. */
+export function localInput(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 16);
+}
+
 export function timeText(iso: string, locale: Locale): string {
   return new Intl.DateTimeFormat(tag(locale), { hour: '2-digit', minute: '2-digit' }).format(new Date(iso));
 }
@@ -39,19 +46,6 @@ export function sizeText(bytes: number, locale: Locale): string {
     unitDisplay: step === 0 ? 'long' : 'short',
     maximumFractionDigits: step === 0 ? 0 : 1,
   }).format(bytes / 1000 ** step);
-}
-
-const COUNTRIES =
-  'AD AE AR AT AU BE BG BR CA CH CL CN CO CY CZ DE DK EE ES FI FR GB GR HK HR HU ID IE IL IN IS IT JP KR LI LT LU LV MC MO MT MX MY NL NO NZ PH PL PT RO RS RU SA SE SG SI SK TH TR TW UA US VN ZA'.split(
-    ' ',
-  );
-
-/** Countries and regions by their name in the reader's language; values are lower-case ISO codes, as the kit sends them. */
-export function countries(locale: Locale): { value: string; label: string }[] {
-  const names = new Intl.DisplayNames([tag(locale)], { type: 'region' });
-  return COUNTRIES.map((code) => ({ value: code.toLowerCase(), label: names.of(code) ?? code })).sort((a, b) =>
-    a.label.localeCompare(b.label, tag(locale)),
-  );
 }
 
 export function countryName(code: string, locale: Locale): string {

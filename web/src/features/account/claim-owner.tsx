@@ -1,13 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { Session, SessionUser } from '@/api/types';
 import { Guarded } from '@/app/guarded';
 import { useTexts } from '@/app/i18n';
 import { Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { queryClient, sessionQuery, useUser } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 
 /** The one-time link of a new store. It asks before it acts: opening a link alone changes nothing. */
@@ -39,7 +39,7 @@ function Claim({ token, user }: { token: string; user: SessionUser }) {
         asPage
         alert
         title={t('owner.refused')}
-        text={errorText(claim.error)}
+        text={spokenError(claim.error)}
         action={<Link to="/">{t('app.toStore')}</Link>}
       />
     );

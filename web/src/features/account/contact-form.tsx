@@ -1,13 +1,14 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { api } from '@/api/client';
-import { ApiError, errorText } from '@/api/error';
+import { ApiError } from '@/api/error';
 import type { Customer } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import { Failed } from '@/app/notice';
 import { queryClient } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
-import { countries } from '@/lib/format';
+import { countries } from '@/lib/countries';
 import { emailIsValid, phoneIsValid } from './contact-rules';
 import { Field } from './field';
 import styles from './profile.module.css';
@@ -42,7 +43,7 @@ export function ContactForm() {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(customerQuery);
   if (error && !data)
-    return <Failed title={t('profile.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('profile.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (!data) return <div style={{ height: 560 }} aria-busy="true" />;
   return <Loaded customer={data} />;
 }
@@ -127,9 +128,9 @@ function Loaded({ customer }: { customer: Customer }) {
           onChange={(event) => change('country', event.target.value)}
         >
           <option value="">–</option>
-          {countries(language).map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
+          {countries(language).map(({ code, name }) => (
+            <option key={code} value={code}>
+              {name}
             </option>
           ))}
         </select>
@@ -151,7 +152,7 @@ function Loaded({ customer }: { customer: Customer }) {
         </span>
         {save.isError ? (
           <span role="alert" className={styles.error}>
-            {t('profile.notSaved', { message: errorText(save.error) })}
+            {t('profile.notSaved', { message: spokenError(save.error) })}
           </span>
         ) : null}
       </div>

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import type { StripeContext } from '@/api/types';
 import en from '@/i18n/en/card.json';
+import { loadRefusals, spoken } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -58,7 +59,7 @@ function refusalText({ code, decline_code, message }: CardRefusal): string {
     const key = `code.${known}`;
     if (known && key in en) return t(key as Key);
   }
-  return message || t('code.card_declined');
+  return message ? spoken(message) : t('code.card_declined');
 }
 
 /** The card is asked for here and goes from the browser to its processor; our server never sees it. */
@@ -72,6 +73,9 @@ export default function CardDialog(props: CardDialogProps) {
     clientSecret: context.client_secret,
     kind: context.intent_type,
   };
+
+  // The processor answers the browser, not the store: its refusals come past the store's calls.
+  useEffect(() => void loadRefusals(), []);
 
   const saving = target.kind === 'setup_intent';
   const action = saving ? t('save') : t('pay', { amount });

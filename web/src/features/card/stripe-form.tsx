@@ -1,5 +1,6 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
+import { spoken } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { theme } from '@/lib/theme';
@@ -112,7 +113,7 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
       ? stripe.confirmSetup(options)
       : stripe.confirmPayment(options));
     if (!error) return onAccepted();
-    setRefusal(error.message ?? t('code.card_declined'));
+    setRefusal(error.message ? spoken(error.message) : t('code.card_declined'));
     setState('ready');
   };
 

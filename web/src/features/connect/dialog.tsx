@@ -1,12 +1,14 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { api, mountPrefix } from '@/api/client';
 import { useLocale } from '@/i18n/light';
+import { loadRefusals, spoken } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { announce } from '@/kit/announce';
 import { Button, ButtonLink } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { Check, Spinner } from '@/kit/icons';
 import { Skeleton } from '@/kit/skeleton';
+import { copyText } from '@/lib/clipboard';
 import { livemode } from '@/lib/livemode';
 import { authAddress, type ConnectCalls, type ConnectState, connect } from './connection';
 import type { ConnectOptions } from './index';
@@ -42,10 +44,13 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
     const connection = connect(callsOf(options), (next) => {
       setState(next);
       if (next.name === 'succeed') end.current(next.did);
-      if (next.name === 'error') options.onError?.(next.message);
+      if (next.name === 'error') options.onError?.(reason(next));
     });
     return connection.stop;
   }, [options, round]);
+
+  // Refusals come as answers here.
+  useEffect(() => void loadRefusals(), []);
 
   const step = state.name === 'scanned' ? state.step : undefined;
   useEffect(() => {
@@ -72,7 +77,7 @@ function reason(
   state: Extract<ConnectState, { name: 'error' | 'busy' | 'timeout' | 'forbidden' | 'network' }>,
 ): string {
   if (state.name !== 'error' || !state.message) return t(`${state.name}.text`);
-  return /declined/i.test(state.message) ? t('declined') : state.message;
+  return /declined/i.test(state.message) ? t('declined') : state.message.split('\n').map(spoken).join('\n');
 }
 
 interface BodyProps {
@@ -123,10 +128,12 @@ function Body({ state, failedTitle, onRetry }: BodyProps) {
 
 function Offer({ link }: { link: string }) {
   const [copied, setCopied] = useState(false);
+  const [failed, setFailed] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(link);
-    setCopied(true);
-    announce(t('copied'));
+    const done = await copyText(link);
+    setCopied(done);
+    setFailed(!done);
+    if (done) announce(t('copied'));
   };
   return (
     <>
@@ -150,6 +157,11 @@ function Offer({ link }: { link: string }) {
         </ButtonLink>
         <Button onClick={copy}>{copied ? t('copied') : t('copy')}</Button>
       </div>
+      {failed && (
+        <p role="alert" className="connect-link">
+          {t('action.notCopied')} <code>{link}</code>
+        </p>
+      )}
     </>
   );
 }

@@ -2,17 +2,17 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { TestClock } from '@/api/types';
 import { Failed } from '@/app/notice';
 import { queryClient } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { TextField } from '@/kit/field';
 import { Spinner } from '@/kit/icons';
-import { momentText } from '@/lib/format';
-import { localInput, progress } from './clock-rules';
+import { localInput, momentText } from '@/lib/format';
+import { progress } from './clock-rules';
 import { nameOf } from './names';
 import { clockQuery, customerSubscriptionsQuery } from './queries';
 import { Story } from './story';
@@ -27,7 +27,7 @@ export function ClockPanel({ id }: { id: string }) {
   const { data: clock, error, refetch } = useQuery(clockQuery(id));
   useArrival(clock);
   if (error && !clock)
-    return <Failed title={t('clocks.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('clocks.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (!clock) return <div className={styles.waiting} aria-busy="true" />;
   return (
     <section className={styles.panel} aria-labelledby="clock">
@@ -137,7 +137,7 @@ function Advance({ clock }: { clock: TestClock }) {
       </form>
       {advance.isError ? (
         <Alert tone="danger" urgent title={t('clocks.notAdvanced')}>
-          <p>{errorText(advance.error)}</p>
+          <p>{spokenError(advance.error)}</p>
         </Alert>
       ) : null}
     </div>

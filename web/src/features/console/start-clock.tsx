@@ -2,9 +2,9 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { TestClock } from '@/api/types';
 import { queryClient } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { TextField } from '@/kit/field';
@@ -63,7 +63,7 @@ export function StartClock() {
       />
       {start.isError ? (
         <Alert tone="danger" urgent title={t('clocks.notStarted')}>
-          <p>{errorText(start.error)}</p>
+          <p>{spokenError(start.error)}</p>
         </Alert>
       ) : null}
       <Button type="submit" busy={start.isPending}>

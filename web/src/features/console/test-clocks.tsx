@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
-import { errorText } from '@/api/error';
 import type { TestClock } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
 import { switchMode } from '@/app/switch-mode';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 import { momentText } from '@/lib/format';
 import { livemode, onLivemode } from '@/lib/livemode';
@@ -70,7 +70,7 @@ function Clocks({ id }: { id?: string }) {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(clocksQuery);
   if (error && !data)
-    return <Failed title={t('clocks.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('clocks.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (!data) return <div className={styles.waiting} aria-busy="true" />;
   if (data.list.length === 0) return <p className={styles.quiet}>{t('clocks.empty')}</p>;
   return (

@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { Subscription } from '@/api/types';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -11,6 +11,7 @@ import { dayText } from '@/lib/format';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { subscriptionName } from './price-text';
+import { timeOf } from './subscription-rules';
 import { useTexts } from './texts';
 
 /** SPEC.md 3: why a subscription is cancelled. */
@@ -34,6 +35,9 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
   const [comment, setComment] = useState('');
   const [missing, setMissing] = useState(false);
   const trial = subscription.status === 'trialing';
+  const paused = subscription.status === 'paused';
+  // A pause may outlast the period.
+  const over = !trial && subscription.current_period_end <= timeOf(subscription);
   const date = dayText(subscription.current_period_end * 1000, language);
   const cancel = useMutation({
     mutationFn: () =>
@@ -61,7 +65,9 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
     >
       <form className={styles.form} onSubmit={submit} noValidate>
         <Alert tone="warn">
-          <p>{trial ? t('cancel.trial') : t('cancel.text', { date })}</p>
+          <p>
+            {t(trial ? 'cancel.trial' : over ? 'cancel.atOnce' : paused ? 'cancel.paused' : 'cancel.text', { date })}
+          </p>
         </Alert>
         <RadioCards
           name="feedback"
@@ -89,13 +95,13 @@ export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
             onChange={(event) => setComment(event.target.value)}
           />
         </div>
-        {cancel.isError ? <Failure title={t('cancel.failed')} text={errorText(cancel.error)} /> : null}
+        {cancel.isError ? <Failure title={t('cancel.failed')} text={spokenError(cancel.error)} /> : null}
         <div className={styles.buttons}>
           <Button onClick={onClose} disabled={cancel.isPending}>
             {t('cancel.keep')}
           </Button>
           <Button type="submit" look="danger" busy={cancel.isPending}>
-            {trial ? t('cancel.nowAction') : t('cancel.action')}
+            {t(trial ? 'cancel.nowAction' : over ? 'cancel.atOnceAction' : 'cancel.action')}
           </Button>
         </div>
       </form>

@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
-import { errorText } from '@/api/error';
 import { Failed, Notice } from '@/app/notice';
+import { spokenError } from '@/i18n/spoken';
 import { dayText } from '@/lib/format';
 import styles from './invoice-list.module.css';
 import { byDay, descriptionText, emptyText, invoiceAmount, isPayable, reasonText } from './invoice-text';
@@ -12,8 +12,14 @@ import { type InvoiceScope, invoiceFeedQuery } from './queries';
 import { InvoiceBadge } from './status';
 import { useTexts } from './texts';
 
+interface InvoiceFeedProps {
+  scope?: InvoiceScope;
+  /** They are a customer's, who alone can pay them. */
+  forStore?: boolean;
+}
+
 /** The same invoices on a phone: by day, more on demand. */
-export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
+export function InvoiceFeed({ scope, forStore = false }: InvoiceFeedProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const named = useNames();
@@ -21,7 +27,7 @@ export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
     invoiceFeedQuery(scope),
   );
   if (error && !data)
-    return <Failed title={t('portal.invoices.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('portal.invoices.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (!data) return <div className={styles.waiting} aria-busy="true" />;
   const list = data.pages.flatMap((page) => page.list);
   if (list.length === 0) return <Notice title={emptyText(data.pages[0]?.subscription, texts)} />;
@@ -49,7 +55,7 @@ export function InvoiceFeed({ scope }: { scope?: InvoiceScope }) {
                   </span>
                   <InvoiceBadge status={invoice.status} />
                 </span>
-                {isPayable(invoice) ? (
+                {!forStore && isPayable(invoice) ? (
                   <span className={styles.action}>
                     <PayInvoice invoice={invoice} />
                   </span>

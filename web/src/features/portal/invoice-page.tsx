@@ -4,10 +4,12 @@ import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
 import { useEffect, useRef } from 'react';
 import { callAddress } from '@/api/client';
-import { ApiError, errorText } from '@/api/error';
+import { ApiError } from '@/api/error';
 import type { InvoiceDetail } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
+import { useUser } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { formatMoney } from '@/lib/amount';
 import { momentText } from '@/lib/format';
@@ -16,6 +18,7 @@ import { Lines } from './invoice-lines';
 import styles from './invoice-page.module.css';
 import { Parties } from './invoice-parties';
 import { isPayable, reasonText } from './invoice-text';
+import { actsForStore } from './office-rules';
 import { PaidNews } from './paid-news';
 import { type CollectAction, isPaidByWallet, PayInvoice } from './pay';
 import { invoiceQuery } from './queries';
@@ -46,7 +49,7 @@ export function InvoicePage({ id, action }: InvoicePageProps) {
       ) : error instanceof ApiError && error.status === 401 ? (
         <ExpiredLink />
       ) : error ? (
-        <Failed title={t('invoice.error')} text={errorText(error)} onRetry={() => void refetch()} />
+        <Failed title={t('invoice.error')} text={spokenError(error)} onRetry={() => void refetch()} />
       ) : (
         <div className={styles.waiting} aria-busy="true">
           <p className="unseen">{t('state.loading')}</p>
@@ -61,6 +64,7 @@ function Paper({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAc
   const { t, language } = texts;
   const money = (amount: string | undefined) => formatMoney(amount ?? '0', invoice.paymentCurrency, language);
   const total = money(invoice.total);
+  const forStore = actsForStore(useUser(), invoice.customer?.did);
   return (
     <article className={styles.paper}>
       <PaidNews customerId={invoice.customer_id} />
@@ -73,7 +77,7 @@ function Paper({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAc
         <p className={`${styles.total} money`}>{invoice.status === 'void' ? <s>{total}</s> : total}</p>
         {invoice.livemode ? null : <p className={styles.test}>{t('invoice.testMode')}</p>}
       </header>
-      {isPayable(invoice) ? <Due invoice={invoice} action={action} /> : null}
+      {isPayable(invoice) ? <Due invoice={invoice} action={action} forStore={forStore} /> : null}
       <Parties invoice={invoice} />
       <Lines invoice={invoice} money={money} />
       <Refunds invoice={invoice} money={money} />
@@ -95,7 +99,7 @@ function Paper({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAc
 }
 
 /** What stands unpaid, with the way to pay it; whoever came with the action finds the focus on it. */
-function Due({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAction }) {
+function Due({ invoice, action, forStore }: { invoice: InvoiceDetail; action?: CollectAction; forStore: boolean }) {
   const { t, language } = useTexts();
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -105,13 +109,15 @@ function Due({ invoice, action }: { invoice: InvoiceDetail; action?: CollectActi
   return (
     <div ref={place}>
       <Alert tone="danger" title={t('invoice.payTitle')}>
-        <p>{byWallet ? t('invoice.payText') : t('invoice.payByCard')}</p>
+        <p>{t(forStore ? 'invoice.payByOwner' : byWallet ? 'invoice.payText' : 'invoice.payByCard')}</p>
         {invoice.next_payment_attempt ? (
           <p>{t('invoice.nextAttempt', { date: momentText(invoice.next_payment_attempt * 1000, language) })}</p>
         ) : null}
-        <p className={styles.pay}>
-          <PayInvoice invoice={invoice} action={action} prominent />
-        </p>
+        {forStore ? null : (
+          <p className={styles.pay}>
+            <PayInvoice invoice={invoice} action={action} prominent />
+          </p>
+        )}
       </Alert>
     </div>
   );

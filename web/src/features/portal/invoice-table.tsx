@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { errorText } from '@/api/error';
 import type { Invoice } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { Pager } from '@/app/pager';
+import { spokenError } from '@/i18n/spoken';
 import { dayText } from '@/lib/format';
 import styles from './invoice-list.module.css';
 import { descriptionText, emptyText, invoiceAmount, isPayable, reasonText } from './invoice-text';
@@ -17,19 +17,21 @@ interface InvoiceTableProps {
   page?: number;
   pageSize?: number;
   scope?: InvoiceScope;
+  /** They are a customer's, who alone can pay them. */
+  forStore?: boolean;
 }
 
 /** Invoices in pages; page and length stand in the address. */
-export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope }: InvoiceTableProps) {
+export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, forStore = false }: InvoiceTableProps) {
   const texts = useTexts();
   const { t } = texts;
   const navigate = useNavigate();
   const { data, error, isPlaceholderData, refetch } = useQuery(invoicesQuery(page, pageSize, scope));
   if (error && !data)
-    return <Failed title={t('portal.invoices.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('portal.invoices.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (data?.count === 0) return <Notice title={emptyText(data.subscription, texts)} />;
   const withSubscription = !scope?.subscriptionId && (data?.list.some((invoice) => invoice.subscription_id) ?? false);
-  const withAction = data?.list.some(isPayable) ?? false;
+  const withAction = !forStore && (data?.list.some(isPayable) ?? false);
 
   const changeSize = (size: number) =>
     void navigate({

@@ -29,7 +29,15 @@ export function useNames(): (written: string) => string {
       ['Applied credit', t('known.applied')],
       ['Kept as credit for the next invoices', t('known.kept')],
     ]);
-    const named = (written: string) => names.get(written) ?? own.get(written) ?? written;
+    const named = (written: string) => {
+      const known = names.get(written) ?? own.get(written);
+      if (known) return known;
+      // Several are called by the first and the number of the others, or each by its name.
+      const [, first, others] = /^(.+) \+ (\d+)$/.exec(written) ?? [];
+      if (first) return `${names.get(first) ?? first} + ${others}`;
+      const each = written.split(', ');
+      return each.every((name) => names.has(name)) ? each.map((name) => names.get(name)).join('、') : written;
+    };
     return (written) => {
       const [, what, name] = /^(Unused|Remaining) time on (.+)$/.exec(written) ?? [];
       if (!name) return named(written);

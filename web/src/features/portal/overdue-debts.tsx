@@ -1,22 +1,27 @@
 import { Link } from '@tanstack/react-router';
 import type { Invoice } from '@/api/types';
+import { queryClient } from '@/app/queries';
 import { Button } from '@/kit/button';
 import { Check } from '@/kit/icons';
 import { formatMoney } from '@/lib/amount';
 import styles from './dialogs.module.css';
 import { methodText } from './invoice-text';
 import { useNames } from './names';
+import type { Debtor } from './pay';
+import { PayByCard } from './pay-by-card';
+import { overdueQuery } from './queries';
 import { useTexts } from './texts';
 import type { OpenDebt } from './use-overdue';
 
 /** One row per currency with its own button: amounts of different currencies are never one sum. */
-export function OverdueDebts({ debts, invoices }: { debts: OpenDebt[]; invoices: Invoice[] }) {
+export function OverdueDebts({ debts, invoices, debtor }: { debts: OpenDebt[]; invoices: Invoice[]; debtor: Debtor }) {
   return (
     <ul className={styles.debts}>
       {debts.map((debt) => (
         <Row
           key={debt.currencyId}
           debt={debt}
+          debtor={debtor}
           invoices={invoices.filter(({ currency_id: id }) => id === debt.currencyId)}
         />
       ))}
@@ -24,7 +29,7 @@ export function OverdueDebts({ debts, invoices }: { debts: OpenDebt[]; invoices:
   );
 }
 
-function Row({ debt, invoices }: { debt: OpenDebt; invoices: Invoice[] }) {
+function Row({ debt, invoices, debtor }: { debt: OpenDebt; invoices: Invoice[]; debtor: Debtor }) {
   const texts = useTexts();
   const { t, language } = texts;
   const amount = formatMoney(debt.amount, debt.currency, language);
@@ -51,8 +56,35 @@ function Row({ debt, invoices }: { debt: OpenDebt; invoices: Invoice[] }) {
           {t('overdue.failed', { message: state.message })}
         </p>
       ) : null}
-      {debt.supported ? null : <ByCard invoices={invoices} />}
+      {debt.supported ? null : 'subscriptionId' in debtor ? (
+        <ByCardHere debt={debt} amount={amount} subscriptionId={debtor.subscriptionId} />
+      ) : (
+        <ByCard invoices={invoices} />
+      )}
     </li>
+  );
+}
+
+interface ByCardHereProps {
+  debt: OpenDebt;
+  amount: string;
+  subscriptionId: string;
+}
+
+/** On the page of the subscription the card is asked for at once. */
+function ByCardHere({ debt: { currencyId }, amount, subscriptionId }: ByCardHereProps) {
+  const { t } = useTexts();
+  const isPaid = async () => {
+    const { summary } = await queryClient.fetchQuery({ ...overdueQuery({ subscriptionId }), staleTime: 0 });
+    return !(currencyId in summary);
+  };
+  return (
+    <PayByCard
+      debt={{ subscription_id: subscriptionId, currency_id: currencyId }}
+      text={t('pay.amountByCard', { amount })}
+      look="primary"
+      isPaid={isPaid}
+    />
   );
 }
 

@@ -1,13 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { errorText } from '@/api/error';
 import type { Overdue } from '@/api/types';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { formatMoney } from '@/lib/amount';
 import { Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { methodText } from './invoice-text';
+import { useNames } from './names';
 import { OverdueDebts } from './overdue-debts';
 import type { Debtor } from './pay';
 import { type Texts, useTexts } from './texts';
@@ -26,6 +27,7 @@ interface OverdueDialogProps {
 export function OverdueDialog({ debtor, onClose, onPaid, custom }: OverdueDialogProps) {
   const texts = useTexts();
   const { t } = texts;
+  const named = useNames();
   const { data, error, refetch, debts } = useOverdue(debtor);
   const paying = debts.some(({ state }) => state.name === 'paying');
   const paid = useRef(onPaid);
@@ -39,15 +41,15 @@ export function OverdueDialog({ debtor, onClose, onPaid, custom }: OverdueDialog
       <div className={styles.form}>
         {error && !data ? (
           <>
-            <Failure title={t('overdue.error')} text={errorText(error)} />
+            <Failure title={t('overdue.error')} text={spokenError(error)} />
             <Button look="primary" onClick={() => void refetch()}>
               {t('action.retry')}
             </Button>
           </>
         ) : data ? (
           <>
-            <p>{leadText(data, debts, texts)}</p>
-            {custom ? custom(debts, data) : <OverdueDebts debts={debts} invoices={data.invoices} />}
+            <p>{leadText(data, debts, texts, named)}</p>
+            {custom ? custom(debts, data) : <OverdueDebts debts={debts} invoices={data.invoices} debtor={debtor} />}
             {'customerId' in debtor ? (
               <Link to="/customer/invoice/past-due" className={styles.link}>
                 {t('overdue.all')}
@@ -63,10 +65,16 @@ export function OverdueDialog({ debtor, onClose, onPaid, custom }: OverdueDialog
 }
 
 /** One currency: for what, how many, how much and by which method. Several: only that there is something. */
-export function leadText(overdue: Overdue, debts: OpenDebt[], texts: Texts): string {
+export function leadText(
+  overdue: Overdue,
+  debts: OpenDebt[],
+  texts: Texts,
+  named: (written: string) => string,
+): string {
   const { t, language } = texts;
   const [debt] = debts;
-  const name = overdue.subscription?.description;
+  const description = overdue.subscription?.description;
+  const name = description && named(description);
   if (debts.length !== 1 || !debt) return name ? t('overdue.leadFor', { name }) : t('overdue.lead');
   const values = {
     count: overdue.invoices.length,

@@ -1,10 +1,10 @@
 import { ArrowLeftOutlined } from '@ant-design/icons';
 import { Link } from '@tanstack/react-router';
-import { errorText } from '@/api/error';
 import type { Invoice } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
-import { useUser } from '@/app/queries';
+import { useSessionFault, useUser } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { dayText } from '@/lib/format';
 import { ExpiredLink } from './expired-link';
 import { descriptionText, invoiceAmount } from './invoice-text';
@@ -22,6 +22,9 @@ export function PastDuePage({ referer }: { referer?: string }) {
   const { t } = useTexts();
   const user = useUser();
   usePageTitle(t('overdue.title'));
+  const fault = useSessionFault();
+  if (user === null && fault)
+    return <Failed asPage title={t('guard.unknown')} text={spokenError(fault.error)} onRetry={fault.retry} />;
   // The link of a mail opens one invoice or one subscription, and not all that somebody owes.
   if (user === null) return <ExpiredLink />;
   const back = ownReferer(referer, window.location.origin);
@@ -44,12 +47,13 @@ export function PastDuePage({ referer }: { referer?: string }) {
 function Debts({ customerId, back }: { customerId: string; back: string | undefined }) {
   const texts = useTexts();
   const { t } = texts;
+  const named = useNames();
   const { data, error, refetch, debts } = useOverdue({ customerId });
   if (error && !data) {
     return (
       <>
         <h1>{t('overdue.title')}</h1>
-        <Failed title={t('overdue.error')} text={errorText(error)} onRetry={() => void refetch()} />
+        <Failed title={t('overdue.error')} text={spokenError(error)} onRetry={() => void refetch()} />
       </>
     );
   }
@@ -88,9 +92,9 @@ function Debts({ customerId, back }: { customerId: string; back: string | undefi
       <PaidNews customerId={data.customer?.id} />
       <div>
         <h1>{t('overdue.title')}</h1>
-        <p className={styles.lead}>{leadText(data, debts, texts)}</p>
+        <p className={styles.lead}>{leadText(data, debts, texts, named)}</p>
       </div>
-      <OverdueDebts debts={debts} invoices={data.invoices} />
+      <OverdueDebts debts={debts} invoices={data.invoices} debtor={{ customerId }} />
       <section aria-labelledby="unpaid">
         <h2 id="unpaid">{t('overdue.invoices')}</h2>
         <ul className={styles.invoices}>

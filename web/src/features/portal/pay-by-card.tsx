@@ -1,12 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
-import type { Invoice } from '@/api/types';
+import { spokenError } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Failure } from './dialog-parts';
-import { invoiceAmount } from './invoice-text';
 import { refreshBilling } from './refresh';
 import { useTexts } from './texts';
 
@@ -27,46 +25,51 @@ interface CardDebtForm {
   };
 }
 
+/** Which unpaid invoices of a currency: these, or all of a subscription. */
+type CardDebt = ({ invoice_ids: string[] } | { subscription_id: string }) & { currency_id?: string };
+
 interface PayByCardProps {
-  invoice: Invoice;
-  /** Alone on its page, with the amount. */
-  prominent: boolean;
+  debt: CardDebt;
+  /** What the button says, and what it is called where that is not enough. */
+  text: string;
+  name?: string;
+  look: 'primary' | 'secondary';
+  /** Asks the store whether the debt is gone. */
+  isPaid: () => Promise<boolean>;
+  /** It is. */
+  onPaid?: () => void;
 }
 
-/** Pays one unpaid invoice with a card that is given now; its subscription may have ended. */
-export function PayByCard({ invoice, prominent }: PayByCardProps) {
-  const texts = useTexts();
-  const { t } = texts;
+/** Pays what is owed with a card that is given now; its subscription may have ended. */
+export function PayByCard({ debt, text, name, look, isPaid, onPaid }: PayByCardProps) {
+  const { t } = useTexts();
   const [form, setForm] = useState<CardDebtForm | null>(null);
   const open = useMutation({
-    mutationFn: () =>
-      api.post<CardDebtForm>('/api/invoices/pay-stripe', {
-        invoice_ids: [invoice.id],
-        currency_id: invoice.currency_id,
-      }),
+    mutationFn: () => api.post<CardDebtForm>('/api/invoices/pay-stripe', debt),
     onSuccess: setForm,
   });
   // The card is saved first, and charged by the store a moment later.
   const charge = useMutation({
-    mutationFn: () => untilPaid(invoice.id),
+    mutationFn: () => untilPaid(isPaid),
     onSuccess: async (paid) => {
       if (paid) announce(t('pay.done'));
       await refreshBilling();
+      if (paid) onPaid?.();
     },
   });
-  const failure = open.error ? errorText(open.error) : charge.data === false ? t('pay.notCharged') : null;
+  const failure = open.error ? spokenError(open.error) : charge.data === false ? t('pay.notCharged') : null;
   return (
     <>
       <Button
-        look={prominent ? 'primary' : 'secondary'}
+        look={look}
         busy={open.isPending || charge.isPending}
         onClick={() => {
           charge.reset();
           open.mutate();
         }}
-        aria-label={prominent ? undefined : t('pay.byCardOf', { number: invoice.number ?? invoice.id })}
+        aria-label={name}
       >
-        {prominent ? t('pay.amountByCard', { amount: invoiceAmount(invoice, texts) }) : t('pay.byCard')}
+        {text}
       </Button>
       {failure ? <Failure title={t('pay.notByCard')} text={failure} /> : null}
       {form ? (
@@ -96,12 +99,11 @@ export function PayByCard({ invoice, prominent }: PayByCardProps) {
   );
 }
 
-/** Whether the invoice was paid within half a minute. */
-async function untilPaid(id: string): Promise<boolean> {
+/** Whether it was paid within half a minute. A look that gets no answer tells nothing: the next one does. */
+async function untilPaid(isPaid: () => Promise<boolean>): Promise<boolean> {
   for (let poll = 0; poll < POLLS; poll += 1) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    const { status } = await api.get<Invoice>(`/api/invoices/${encodeURIComponent(id)}`);
-    if (status === 'paid') return true;
+    if (await isPaid().catch(() => false)) return true;
   }
   return false;
 }

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { api } from '@/api/client';
 import type { Invoice, Overdue } from '@/api/types';
 import { type ConnectOptions, openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
@@ -26,7 +27,21 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
   const { t } = texts;
   const [busy, setBusy] = useState(false);
   const number = invoice.number ?? invoice.id;
-  if (!isPaidByWallet(invoice.paymentMethod)) return <PayByCard invoice={invoice} prominent={prominent} />;
+  if (!isPaidByWallet(invoice.paymentMethod)) {
+    const isPaid = async () => {
+      const { status } = await api.get<Invoice>(`/api/invoices/${encodeURIComponent(invoice.id)}`);
+      return status === 'paid';
+    };
+    return (
+      <PayByCard
+        debt={{ invoice_ids: [invoice.id], currency_id: invoice.currency_id }}
+        text={prominent ? t('pay.amountByCard', { amount: invoiceAmount(invoice, texts) }) : t('pay.byCard')}
+        name={prominent ? undefined : t('pay.byCardOf', { number })}
+        look={prominent ? 'primary' : 'secondary'}
+        isPaid={isPaid}
+      />
+    );
+  }
   const pay = () => {
     setBusy(true);
     openConnect({

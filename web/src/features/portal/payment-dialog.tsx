@@ -1,10 +1,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { PaymentChange, PaymentCurrency, PaymentMethod } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { openConnect } from '@/features/connect';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { RadioCards } from '@/kit/radio-cards';
@@ -12,7 +12,7 @@ import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { methodText } from './invoice-text';
 import { type Payable, payables } from './payables';
-import { priceText, unitAmount } from './price-text';
+import { isPricedIn, priceText } from './price-text';
 import { settingsQuery } from './queries';
 import { mandateText } from './subscription-facts';
 import { type Texts, useTexts } from './texts';
@@ -30,9 +30,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
   const [card, setCard] = useState<PaymentChange['stripeContext']>(null);
   const choices = settings
     ? payables(settings.paymentMethods, (currencyId) =>
-        subscription.items.every(
-          ({ price }) => unitAmount(price, currencyId) !== null || price.billing_scheme === 'tiered',
-        ),
+        subscription.items.every(({ price }) => isPricedIn(price, currencyId)),
       )
     : [];
   const choice = choices.find(({ value }) => value === chosen) ?? choices[0];
@@ -90,7 +88,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
             {mandateText(subscription, texts)} · {subscription.paymentCurrency.symbol}
           </strong>
         </p>
-        {error ? <Failure title={t('payment.notLoaded')} text={errorText(error)} /> : null}
+        {error ? <Failure title={t('payment.notLoaded')} text={spokenError(error)} /> : null}
         {settings ? (
           <RadioCards
             name="method"
@@ -107,7 +105,7 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
           <div className={styles.waiting} aria-busy="true" />
         )}
         {settings && choices.length === 0 ? <p>{t('payment.none')}</p> : null}
-        {change.isError ? <Failure title={t('payment.failed')} text={errorText(change.error)} /> : null}
+        {change.isError ? <Failure title={t('payment.failed')} text={spokenError(change.error)} /> : null}
         <div className={styles.buttons}>
           <Button onClick={onClose} disabled={change.isPending || connecting}>
             {t('action.cancel')}

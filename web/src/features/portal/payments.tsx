@@ -1,8 +1,9 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Button } from 'antd';
-import { errorText } from '@/api/error';
 import type { PaymentIntent } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
+import { refusalText } from '@/i18n/refusals';
+import { spokenError } from '@/i18n/spoken';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { momentText } from '@/lib/format';
@@ -10,7 +11,6 @@ import { methodText } from './invoice-text';
 import { useNames } from './names';
 import styles from './payments.module.css';
 import { paymentsQuery } from './queries';
-import { refusalText } from './refusal-text';
 import { PaymentBadge } from './status';
 import { useTexts } from './texts';
 
@@ -19,7 +19,7 @@ export function Payments() {
   const { t } = useTexts();
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(paymentsQuery);
   if (error && !data)
-    return <Failed title={t('portal.payments.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('portal.payments.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (!data) return <div className={styles.waiting} aria-busy="true" />;
   const list = data.pages.flatMap((page) => page.list);
   if (list.length === 0) return <Notice title={t('portal.payments.empty')} />;
@@ -71,7 +71,7 @@ function Payment({ payment }: { payment: PaymentIntent }) {
         ) : null}
         {failure && payment.status !== 'succeeded' ? (
           <span className={styles.failure}>
-            {t('portal.payment.failed', { message: refusalText(failure.code, method?.type === 'stripe', texts) })}
+            {t('portal.payment.failed', { message: refusalText(failure.code, method?.type === 'stripe', language) })}
           </span>
         ) : null}
       </span>

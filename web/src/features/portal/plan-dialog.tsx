@@ -1,9 +1,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '@/api/client';
-import { ApiError, errorText } from '@/api/error';
+import { ApiError } from '@/api/error';
 import type { PaymentChange, PlanPreview, Price, Subscription } from '@/api/types';
 import { openConnect } from '@/features/connect';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -11,7 +12,7 @@ import { RadioCards } from '@/kit/radio-cards';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { PlanPreviewLines } from './plan-preview';
-import { planText, priceText, productName } from './price-text';
+import { planQuantity, planText, priceText, productName } from './price-text';
 import { planPreviewQuery, plansQuery } from './queries';
 import { useTexts } from './texts';
 
@@ -73,7 +74,7 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
   if (error) {
     return (
       <div className={styles.form}>
-        <Failure title={t('plan.notLoaded')} text={errorText(error)} />
+        <Failure title={t('plan.notLoaded')} text={spokenError(error)} />
         <Button look="primary" onClick={() => void refetch()}>
           {t('action.retry')}
         </Button>
@@ -92,7 +93,7 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
           cards={plans.map((each) => ({
             value: each.id,
             title: productName(each, texts),
-            detail: priceText(each, subscription.paymentCurrency, texts),
+            detail: priceText(each, subscription.paymentCurrency, texts, planQuantity(subscription, each)),
           }))}
           value={plan?.id ?? ''}
           onChange={setChosen}
@@ -181,9 +182,11 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
     <div className={styles.form}>
       <p>
         {productName(plan, texts)}:{' '}
-        <strong className="money">{priceText(plan, subscription.paymentCurrency, texts)}</strong>
+        <strong className="money">
+          {priceText(plan, subscription.paymentCurrency, texts, planQuantity(subscription, plan))}
+        </strong>
       </p>
-      {error ? <Failure title={t('plan.notPreviewed')} text={errorText(error)} /> : null}
+      {error ? <Failure title={t('plan.notPreviewed')} text={spokenError(error)} /> : null}
       {changed ? (
         <Alert tone="warn" urgent title={t('plan.changed')}>
           <p>{t('plan.changedText')}</p>
@@ -205,8 +208,8 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
           <p>{t('plan.connectText')}</p>
         </Alert>
       ) : null}
-      {failed ? <Failure title={t('plan.failed')} text={errorText(change.error)} /> : null}
-      {arrive.isError ? <Failure title={t('plan.failed')} text={errorText(arrive.error)} /> : null}
+      {failed ? <Failure title={t('plan.failed')} text={spokenError(change.error)} /> : null}
+      {arrive.isError ? <Failure title={t('plan.failed')} text={spokenError(arrive.error)} /> : null}
       <div className={styles.buttons}>
         <Button onClick={onBack} disabled={busy}>
           {t('action.back')}

@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
 import { callAddress } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { Entitlement } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
+import { spokenError } from '@/i18n/spoken';
 import { dayText } from '@/lib/format';
 import styles from './purchases.module.css';
 import { entitlementsQuery } from './queries';
@@ -16,7 +16,7 @@ export function Purchases() {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(entitlementsQuery);
   if (error && !data)
-    return <Failed title={t('portal.purchases.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('portal.purchases.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (!data) return <div className={styles.waiting} aria-busy="true" />;
   if (data.list.length === 0) {
     return (

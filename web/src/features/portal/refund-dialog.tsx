@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { api, idempotencyKey } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { InvoiceDetail, Refund } from '@/api/types';
+import { spokenError } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -12,19 +12,20 @@ import { formatMoney, parseDecimal } from '@/lib/amount';
 import { Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { refreshAfterPayment } from './refresh';
-import { amountFault, REFUND_REASONS, type RefundReason, refundable, typedAmount } from './refund';
+import { amountFault, REFUND_REASONS, type RefundReason, typedAmount } from './refund';
 import { useTexts } from './texts';
 
 interface RefundDialogProps {
   invoice: InvoiceDetail;
+  /** What can still be given back, in base units. */
+  most: bigint;
   onClose: () => void;
 }
 
 /** Gives back what an invoice was paid with, or a part of it: how much, why, and a word that the customer reads. */
-export function RefundDialog({ invoice, onClose }: RefundDialogProps) {
+export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
   const { t, language } = useTexts();
   const { paymentCurrency: currency, paymentIntent: payment } = invoice;
-  const most = refundable(invoice);
   const [amount, setAmount] = useState(typedAmount(most, currency.decimal));
   const [reason, setReason] = useState<RefundReason>('requested_by_customer');
   const [description, setDescription] = useState('');
@@ -92,7 +93,7 @@ export function RefundDialog({ invoice, onClose }: RefundDialogProps) {
           value={description}
           onChange={(event) => setDescription(event.target.value)}
         />
-        {refund.isError ? <Failure title={t('refund.failed')} text={errorText(refund.error)} /> : null}
+        {refund.isError ? <Failure title={t('refund.failed')} text={spokenError(refund.error)} /> : null}
         <div className={styles.buttons}>
           <Button onClick={onClose} disabled={refund.isPending}>
             {t('action.cancel')}

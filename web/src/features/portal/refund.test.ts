@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { InvoiceDetail } from '@/api/types';
+import type { InvoiceDetail, Refund } from '@/api/types';
 import { amountFault, mayRefund, refundable } from './refund';
 
 const invoice = (changes: Partial<InvoiceDetail>) =>
@@ -9,12 +9,20 @@ const payment = (received: string, refunded: string) => ({
 });
 
 it('what is left of a payment can be given back, of an invoice no more than was paid for it', () => {
-  expect(refundable(invoice(payment('500', '0')))).toBe(500n);
-  expect(refundable(invoice(payment('500', '120')))).toBe(380n);
-  expect(refundable(invoice(payment('1500', '120')))).toBe(500n);
-  expect(refundable(invoice(payment('500', '500')))).toBe(0n);
-  expect(refundable(invoice({}))).toBe(0n);
-  expect(refundable(invoice({ status: 'uncollectible', ...payment('500', '0') }))).toBe(0n);
+  expect(refundable(invoice(payment('500', '0')), [])).toBe(500n);
+  expect(refundable(invoice(payment('500', '120')), [])).toBe(380n);
+  expect(refundable(invoice(payment('1500', '120')), [])).toBe(500n);
+  expect(refundable(invoice(payment('500', '500')), [])).toBe(0n);
+  expect(refundable(invoice({}), [])).toBe(0n);
+  expect(refundable(invoice({ status: 'uncollectible', ...payment('500', '0') }), [])).toBe(0n);
+});
+
+it('what was given back of an invoice is not offered again, though its payment paid for others too', () => {
+  const given = (status: Refund['status'], amount = '500') => ({ type: 'refund', status, amount }) as Refund;
+  const one = invoice(payment('1500', '500'));
+  expect(refundable(one, [given('succeeded')])).toBe(0n);
+  expect(refundable(one, [given('pending', '200')])).toBe(300n);
+  expect(refundable(one, [given('failed'), given('canceled')])).toBe(500n);
 });
 
 it.each([

@@ -1,17 +1,24 @@
-import type { InvoiceDetail, SessionUser } from '@/api/types';
+import type { InvoiceDetail, Refund, SessionUser } from '@/api/types';
 import { formatAmount, parseDecimal, toUnits } from '@/lib/amount';
 
 /** Why money is given back, as the kit names it. */
 export const REFUND_REASONS = ['requested_by_customer', 'duplicate', 'fraudulent', 'requested_by_admin'] as const;
 export type RefundReason = (typeof REFUND_REASONS)[number];
 
-/** What of an invoice can still be given back, in base units: never more than is left of the payment it was paid with. */
-export function refundable(invoice: InvoiceDetail): bigint {
+/** Given back already, or on its way back. */
+const isGivenBack = ({ type, status }: Refund) => type === 'refund' && status !== 'failed' && status !== 'canceled';
+
+/**
+ * What of an invoice can still be given back, in base units: never more than is left of the payment it was paid with, which
+ * may have paid others too, nor than is left of the invoice itself.
+ */
+export function refundable(invoice: InvoiceDetail, refunds: Refund[]): bigint {
   const { paymentIntent: payment } = invoice;
   if (invoice.status !== 'paid' || !payment) return 0n;
   const left = toUnits(payment.amount_received) - toUnits(payment.amount_refunded);
-  const paid = toUnits(invoice.amount_paid ?? invoice.total);
-  return left < paid ? left : paid;
+  const given = refunds.filter(isGivenBack).reduce((sum, { amount }) => sum + toUnits(amount), 0n);
+  const own = toUnits(invoice.amount_paid ?? invoice.total) - given;
+  return left < own ? left : own;
 }
 
 /** Who may give money back. */

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { errorText } from '@/api/error';
 import type { InvoiceDetail } from '@/api/types';
 import { Failed } from '@/app/notice';
 import { useUser } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 import { dayText } from '@/lib/format';
 import styles from './invoice-page.module.css';
@@ -25,7 +25,7 @@ export function Refunds({ invoice, money }: RefundsProps) {
   if (error && !data) {
     // An invoice that was never paid has nothing that could be paid back.
     if (invoice.status !== 'paid') return null;
-    return <Failed title={t('invoice.refunds.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('invoice.refunds.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   }
   if (!data?.list.length) return null;
   return (
@@ -57,13 +57,16 @@ export function GiveBack({ invoice }: { invoice: InvoiceDetail }) {
   const { t } = useTexts();
   const user = useUser();
   const [open, setOpen] = useState(false);
-  if (!mayRefund(user) || refundable(invoice) <= 0n) return null;
+  const mayGive = mayRefund(user);
+  const { data } = useQuery({ ...refundsQuery(invoice.id), enabled: mayGive });
+  const most = data ? refundable(invoice, data.list) : 0n;
+  if (!mayGive || (most <= 0n && !open)) return null;
   return (
     <>
       <Button look="danger" onClick={() => setOpen(true)}>
         {t('refund.open')}
       </Button>
-      {open ? <RefundDialog invoice={invoice} onClose={() => setOpen(false)} /> : null}
+      {open ? <RefundDialog invoice={invoice} most={most} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }

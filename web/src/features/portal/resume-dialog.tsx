@@ -1,9 +1,9 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '@/api/client';
-import { errorText } from '@/api/error';
 import type { Subscription } from '@/api/types';
 import { openConnect } from '@/features/connect';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -55,8 +55,8 @@ export function ResumeDialog({ subscription, onClose, onDone }: DialogProps) {
             <p>{t('resume.needStake')}</p>
           </Alert>
         ) : null}
-        {error ? <Failure title={t('resume.notKnown')} text={errorText(error)} /> : null}
-        {resume.isError ? <Failure title={t('resume.failed')} text={errorText(resume.error)} /> : null}
+        {error ? <Failure title={t('resume.notKnown')} text={spokenError(error)} /> : null}
+        {resume.isError ? <Failure title={t('resume.failed')} text={spokenError(resume.error)} /> : null}
         <div className={styles.buttons}>
           <Button onClick={onClose} disabled={resume.isPending || staking}>
             {t('action.close')}

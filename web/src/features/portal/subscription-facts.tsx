@@ -8,8 +8,14 @@ import { priceText, productName } from './price-text';
 import styles from './subscription-facts.module.css';
 import { type Texts, useTexts } from './texts';
 
+interface FactsProps {
+  subscription: Subscription;
+  /** Somebody else's: whoever reads it runs the store. */
+  forStore?: boolean;
+}
+
 /** Plan, next invoice, how it is paid and up to what, and the stake behind it. */
-export function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
+export function SubscriptionFacts({ subscription, forStore = false }: FactsProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const { paymentCurrency: currency, next_invoice: next, staking } = subscription;
@@ -43,7 +49,7 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
       {staking ? (
         <Fact name={t('facts.stake')}>
           {money(staking.amount)}
-          <Stake subscription={subscription} />
+          <Stake subscription={subscription} forStore={forStore} />
         </Fact>
       ) : null}
     </dl>
@@ -59,7 +65,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Stake({ subscription }: { subscription: Subscription }) {
+function Stake({ subscription, forStore }: { subscription: Subscription; forStore: boolean }) {
   const { t, language } = useTexts();
   const { staking, paymentMethod } = subscription;
   if (!staking) return null;
@@ -69,7 +75,7 @@ function Stake({ subscription }: { subscription: Subscription }) {
   return (
     <>
       <span className={styles.quiet}>
-        {t(`facts.stake.${staking.status}`, {
+        {t(`${forStore ? 'facts.stakeOf' : 'facts.stake'}.${staking.status}`, {
           date: staking.return_at ? dayText(staking.return_at * 1000, language) : '',
         })}
       </span>

@@ -1,12 +1,13 @@
 import { ArrowLeftOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
-import { ApiError, errorText } from '@/api/error';
+import { lazy, Suspense, useState } from 'react';
+import { ApiError } from '@/api/error';
 import type { Subscription } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
+import { spokenError } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { momentText } from '@/lib/format';
@@ -16,6 +17,7 @@ import { ExpiredLink } from './expired-link';
 import { InvoiceFeed } from './invoice-feed';
 import { InvoiceTable } from './invoice-table';
 import { nextText } from './next-text';
+import { actsForStore } from './office-rules';
 import { OverdueDialog } from './overdue-dialog';
 import { PaidNews } from './paid-news';
 import { PaymentDialog } from './payment-dialog';
@@ -30,6 +32,9 @@ import styles from './subscription-page.module.css';
 import { actionsOf, type SubscriptionAction } from './subscription-rules';
 import { type Key, useTexts } from './texts';
 import { TimeLine } from './time-line';
+
+/** What the store does with it; customers never load it. */
+const OfficeActions = lazy(() => import('./office-actions'));
 
 interface SubscriptionPageProps {
   id: string;
@@ -55,7 +60,7 @@ export function SubscriptionPage({ id, page, pageSize }: SubscriptionPageProps) 
       ) : error instanceof ApiError && error.status === 401 ? (
         <ExpiredLink />
       ) : error ? (
-        <Failed title={t('subscription.error')} text={errorText(error)} onRetry={() => void refetch()} />
+        <Failed title={t('subscription.error')} text={spokenError(error)} onRetry={() => void refetch()} />
       ) : (
         <div className={styles.waiting} aria-busy="true">
           <p className="unseen">{t('state.loading')}</p>
@@ -73,6 +78,7 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
   // Whoever runs the store sees what belongs to somebody else.
   const scope = { subscriptionId: subscription.id, customerId: subscription.customer_id };
   const user = useUser();
+  const forStore = actsForStore(user, subscription.customer.did);
   return (
     <>
       <PaidNews customerId={subscription.customer_id} />
@@ -93,7 +99,13 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
           </Alert>
         ) : null}
       </div>
-      <Actions subscription={subscription} onDone={setDone} />
+      {forStore ? (
+        <Suspense fallback={<div className={styles.officeWaiting} aria-busy="true" />}>
+          <OfficeActions subscription={subscription} />
+        </Suspense>
+      ) : (
+        <Actions subscription={subscription} onDone={setDone} />
+      )}
       <div className={styles.columns}>
         <section aria-labelledby="timeline">
           <h2 id="timeline">{t('subscription.timeline')}</h2>
@@ -101,13 +113,17 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
         </section>
         <section aria-labelledby="facts">
           <h2 id="facts">{t('subscription.facts')}</h2>
-          <SubscriptionFacts subscription={subscription} />
+          <SubscriptionFacts subscription={subscription} forStore={forStore} />
         </section>
       </div>
       {user ? (
         <section aria-labelledby="invoices">
           <h2 id="invoices">{t('portal.invoices')}</h2>
-          {phone ? <InvoiceFeed scope={scope} /> : <InvoiceTable page={page} pageSize={pageSize} scope={scope} />}
+          {phone ? (
+            <InvoiceFeed scope={scope} forStore={forStore} />
+          ) : (
+            <InvoiceTable page={page} pageSize={pageSize} scope={scope} forStore={forStore} />
+          )}
         </section>
       ) : null}
     </>

@@ -42,7 +42,8 @@ describe('what a customer can do', () => {
     ],
     ['ending at a time the store has set', { cancel_at: END + DAY }, ['changePayment']],
     ['past due', { status: 'past_due' }, ['pay', 'changePayment']],
-    ['paused', { status: 'paused' }, []],
+    ['paused', { status: 'paused' }, ['cancel']],
+    ['paused, and going to end', { ...ending, status: 'paused' }, []],
     ['ended', { status: 'canceled' }, []],
   ] as [string, Partial<Subscription>, string[]][])('%s', (_, changes, actions) => {
     expect(actionsOf(subscription(changes))).toEqual(actions);

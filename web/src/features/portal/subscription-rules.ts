@@ -19,7 +19,9 @@ export function actionsOf(subscription: Cancelable): SubscriptionAction[] {
     cancel_at: cancelAt,
     current_period_end: periodEnd,
   } = subscription;
-  if (status === 'canceled' || status === 'paused') return [];
+  if (status === 'canceled') return [];
+  // Nothing is charged, and letting it go on is the store's: what is left is to end it.
+  if (status === 'paused') return atPeriodEnd || cancelAt !== null ? [] : ['cancel'];
   if (status === 'past_due') return ['pay', 'changePayment'];
   // One that ends for want of payment, or at a time the store has set, is not the customer's to take back.
   if (cancelAt !== null && cancelAt !== periodEnd) return ['changePayment'];

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { errorText } from '@/api/error';
 import type { Subscription } from '@/api/types';
 import { Failed, Notice } from '@/app/notice';
+import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
 import { nextText } from './next-text';
 import { planText, subscriptionName } from './price-text';
@@ -19,7 +19,7 @@ export function Subscriptions() {
   const [all, setAll] = useState(false);
   const { data, error, refetch } = useQuery(subscriptionsQuery);
   if (error && !data)
-    return <Failed title={t('subscriptions.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+    return <Failed title={t('subscriptions.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   if (!data) return <div className={styles.waiting} aria-busy="true" />;
   if (data.list.length === 0) return <Notice title={t('subscriptions.empty')} />;
   const list = byUrgency(data.list);

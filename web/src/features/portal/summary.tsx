@@ -17,31 +17,30 @@ export function Summary() {
   const texts = useTexts();
   const { t, language } = texts;
   const user = useUser();
-  const { data: page } = useQuery(subscriptionsQuery);
+  const { data: page, isError } = useQuery(subscriptionsQuery);
   const { data: overdue } = useQuery({
     ...overdueQuery({ customerId: user?.did ?? '' }),
     enabled: Boolean(user),
   });
-  // What is below says what could not be loaded; a summary of nothing says nothing.
-  if (!page) return <div className={styles.waiting} />;
+  const debts = debtText(overdue, texts);
+  if (!page) {
+    // What is below says that the subscriptions could not be loaded; what is owed is known all the same.
+    if (isError)
+      return debts ? (
+        <section aria-label={t('summary.title')}>
+          <PastDue debts={debts} />
+        </section>
+      ) : null;
+    return <div className={styles.waiting} />;
+  }
   const running = page.list.filter(
     ({ status }) => status === 'active' || status === 'trialing' || status === 'past_due',
   );
   const next = nextPayment(running);
-  const debts = debtText(overdue, texts);
   if (page.list.length === 0 && !debts) return null;
   return (
     <section className={styles.summary} aria-label={t('summary.title')}>
-      {debts ? (
-        <Alert tone="danger" title={t('summary.pastDue', { amount: debts })}>
-          <p>{t('summary.pastDueText')}</p>
-          <p>
-            <Link to="/customer/invoice/past-due" className={`k-button k-button-primary ${styles.pay}`}>
-              {t('summary.pay')}
-            </Link>
-          </p>
-        </Alert>
-      ) : null}
+      {debts ? <PastDue debts={debts} /> : null}
       {page.list
         .filter((each) => trialEndsSoon(each, timeOf(each)))
         .map((each) => (
@@ -73,6 +72,20 @@ export function Summary() {
         </Figure>
       </dl>
     </section>
+  );
+}
+
+function PastDue({ debts }: { debts: string }) {
+  const { t } = useTexts();
+  return (
+    <Alert tone="danger" title={t('summary.pastDue', { amount: debts })}>
+      <p>{t('summary.pastDueText')}</p>
+      <p>
+        <Link to="/customer/invoice/past-due" className={`k-button k-button-primary ${styles.pay}`}>
+          {t('summary.pay')}
+        </Link>
+      </p>
+    </Alert>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { spoken } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
@@ -31,7 +32,7 @@ interface RequestViewProps {
 }
 
 function failureText(reply: Extract<Reply, { name: 'failed' }>): string {
-  return reply.why === 'told' ? reply.message : t(`error.${reply.why}`);
+  return reply.why === 'told' ? spoken(reply.message) : t(`error.${reply.why}`);
 }
 
 /** One request of a store, step by step, until it is answered. */

@@ -1,3 +1,4 @@
+import { loadRefusals } from '@/i18n/spoken';
 import type { Account, Claim, Envelope } from './wire';
 
 type Keys = typeof import('./keys');
@@ -61,9 +62,10 @@ async function replyOf(keys: Keys, answer: Promise<Response>): Promise<Reply> {
   return { name: 'done', message: envelope.successMessage };
 }
 
-function failure(message: string): Reply {
+async function failure(message: string): Promise<Reply> {
   if (MISMATCH.test(message)) return { name: 'failed', why: 'mismatch' };
   if (EXPIRED.test(message)) return { name: 'failed', why: 'expired' };
+  await loadRefusals();
   return { name: 'failed', why: 'told', message: message || 'Unknown error' };
 }
 

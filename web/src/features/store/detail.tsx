@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
-import { ApiError, errorText } from '@/api/error';
+import { ApiError } from '@/api/error';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import { CheckCircleIcon } from '@/app/icons';
 import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
+import { spokenError } from '@/i18n/spoken';
 import { countText, dayText, sizeText } from '@/lib/format';
 import { Acquire } from './acquire';
 import { AppIcon } from './app-icon';
@@ -40,7 +41,7 @@ export function Detail({ did, version }: { did: string; version?: string }) {
       />
     );
   }
-  if (error) return <Failed title={t('app.error')} text={errorText(error)} onRetry={() => void refetch()} />;
+  if (error) return <Failed title={t('app.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
   return <DetailSkeleton />;
 }
 

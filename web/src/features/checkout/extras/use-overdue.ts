@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { listenToRelay, type RelayIds } from '@/api/relay';
 import { openConnect } from '@/features/connect';
+import { spokenError } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
-import { spokenError } from '../rules/spoken';
 import { PATIENCE_MS, POLL_MS } from '../settlement';
 import type { Overdue } from '../wire';
 import { fetchOverdue } from './calls';

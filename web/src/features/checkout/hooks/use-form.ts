@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { whenReleased } from '@/kit/pointer';
-import { suggestedCountry } from '../rules/countries';
+import { suggestedCountry } from '@/lib/countries';
 import {
   addressRequired,
   type FieldContext,

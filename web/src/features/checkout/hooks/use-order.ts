@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
+import { spokenError } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
 import { formatMoney, toUnits } from '@/lib/amount';
 import { adjustQuantity, isLost } from '../calls';
@@ -25,7 +26,6 @@ import {
 } from '../rules/price';
 import { quantityError } from '../rules/quantity';
 import { recurringPhrase } from '../rules/recurring';
-import { spokenError } from '../rules/spoken';
 import { type Phrase, say, t } from '../text';
 import type { Checkout, CheckoutSession, Currency, LineItem, SessionUser } from '../wire';
 

@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from 'react';
-import { spoken } from '../rules/spoken';
+import { loadRefusals, spoken } from '@/i18n/spoken';
 import { Oops } from './notice';
 
 interface BoundaryProps {
@@ -13,6 +13,11 @@ export class Boundary extends Component<BoundaryProps, { error: Error | null }> 
 
   static getDerivedStateFromError(error: Error) {
     return { error };
+  }
+
+  override componentDidCatch() {
+    // No call was refused, so the words are not there yet.
+    void loadRefusals().then(() => this.forceUpdate());
   }
 
   override render() {

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { described, FieldFrame, Select, SelectField, TextField } from '@/kit/field';
+import { countries } from '@/lib/countries';
 import type { Form } from '../hooks/use-form';
-import { countries } from '../rules/countries';
 import {
   addressRequired,
   type FieldError,

@@ -1,4 +1,4 @@
-import { dialCodes } from './countries';
+import { dialCodes } from '@/lib/countries';
 
 /** What libphonenumber answers us: null when the text is no valid number. */
 export type PhoneReader = (text: string, country: string) => string | null;

@@ -61,8 +61,12 @@ const STATES: Record<string, State> = {
     says: { en: 'Either a checkoutSession or a paymentLink id is required.', zh: '缺少结账会话或支付链接的 ID。' },
   },
   expired: {
-    backend: { checkout: checkout({}, { expires_at: 1000 }) },
+    backend: { checkout: checkout({}, { status: 'expired', expires_at: 1000 }) },
     says: { en: /^This link has expired\. /, zh: /^此链接已过期/ },
+  },
+  'expired by the clock': {
+    backend: { checkout: checkout({}, { expires_at: 1000 }) },
+    says: { en: /^The time for this order is over\. /, zh: /^此订单的付款时间已过/ },
   },
   empty: {
     backend: { checkout: checkout({}, { line_items: [] }) },
@@ -217,6 +221,52 @@ test.describe('the page', () => {
     await expect(page.getByRole('status').filter({ hasText: 'This page expires in 1 minute.' })).toBeVisible();
     await expect(page.getByRole('heading', { name: 'This link has expired' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'Start again' })).toHaveAttribute('href', /\/apps\/z8iZ1$/);
+  });
+
+  test('waits on for a payment that was on its way when the time ran out', async ({ page }) => {
+    const paymentIntent = { id: 'pi_1', status: 'processing' };
+    const { backend } = await serve(page, { checkout: checkout({ paymentIntent }, { expires_at: 1000 }) });
+    await go(page);
+    await expect(page.getByTestId('paying')).toBeVisible();
+    backend.checkout = completed();
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeFocused();
+  });
+
+  test('lets nobody’s clock end what the wallet is being asked', async ({ page }) => {
+    await page.clock.install();
+    const { backend } = await serve(page, {
+      checkout: checkout({}, { expires_at: Math.floor(Date.now() / 1000) + 60 }),
+    });
+    const connect = await serveConnect(page);
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByRole('dialog', { name: 'Pay 5 SKT' })).toBeVisible();
+    await page.clock.runFor(90_000);
+    await expect(page.getByRole('dialog', { name: 'Pay 5 SKT' })).toBeVisible();
+    connect.status = 'succeed';
+    await page.clock.runFor(3000);
+    await expect(page.getByTestId('paying')).toBeVisible();
+    backend.checkout = completed();
+    await page.clock.runFor(3000);
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  });
+
+  test('does not say that nothing was charged before the server does', async ({ page }) => {
+    const { backend } = await serve(page, { checkout: checkout({}, { expires_at: 1000 }) });
+    await go(page);
+    const told = page.getByRole('alert');
+    await expect(told).toContainText('do not pay again');
+    await expect(told).not.toContainText('Nothing was charged');
+    backend.checkout = checkout({}, { status: 'expired', expires_at: 1000 });
+    await expect(told).toContainText('Nothing was charged', { timeout: 10_000 });
+  });
+
+  test('finds a payment that has arrived after its time', async ({ page }) => {
+    const { backend } = await serve(page, { checkout: checkout({}, { expires_at: 1000 }) });
+    await go(page);
+    await expect(page.getByRole('alert')).toContainText('do not pay again');
+    backend.checkout = completed({}, { expires_at: 1000 });
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible({ timeout: 10_000 });
   });
 
   test('shows what the error says, and tries again', async ({ page }) => {

@@ -51,9 +51,11 @@ export interface CheckoutState {
   state: LoadState;
   /** Asks the server again, keeping what is shown until it answers. */
   reload: () => void;
-  /** Takes an answer that something else has fetched. */
-  take: (checkout: Checkout) => void;
+  take: Take;
 }
+
+/** Takes an answer that something else has fetched, or what follows from the order as it is by then. */
+export type Take = (next: Checkout | ((now: Checkout) => Checkout)) => void;
 
 export function useCheckout(): CheckoutState {
   const [state, setState] = useState<LoadState>({ name: 'loading', lost: false });
@@ -98,9 +100,10 @@ export function useCheckout(): CheckoutState {
     };
   }, [reload]);
 
-  const take = useCallback((checkout: Checkout) => {
+  const take: Take = useCallback((next) => {
     setState((before) => {
       if (before.name !== 'ready') return before;
+      const checkout = typeof next === 'function' ? next(before.checkout) : next;
       const customer = checkout.customer ?? before.checkout.customer;
       return { ...before, checkout: { ...checkout, customer } };
     });

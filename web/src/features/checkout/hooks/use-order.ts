@@ -28,6 +28,7 @@ import { recurringPhrase } from '../rules/recurring';
 import { spokenError } from '../rules/spoken';
 import { type Phrase, say, t } from '../text';
 import type { Checkout, CheckoutSession, Currency, LineItem, SessionUser } from '../wire';
+import type { Take } from './use-checkout';
 
 /** Storage may be closed to a frame; then nothing is remembered. */
 const storage = {
@@ -93,7 +94,7 @@ interface OrderInput {
   user: SessionUser | null;
   storeName: string;
   now: number;
-  take: (checkout: Checkout) => void;
+  take: Take;
 }
 
 export function useOrder({ checkout, user, storeName, now, take }: OrderInput): Omit<Order, 'locked' | 'shakes'> {

@@ -16,6 +16,7 @@ import { inFlight, isComplete, paymentError } from '../rules/view';
 import { type Outcome, watchSettlement } from '../settlement';
 import { t } from '../text';
 import type { Checkout, FastPayInfo, SessionUser, StripeContext, Submitted } from '../wire';
+import type { Take } from './use-checkout';
 import type { Form } from './use-form';
 import { useRelay } from './use-relay';
 
@@ -68,7 +69,7 @@ interface PaymentInput {
   option: PayOption | null;
   form: Form;
   walletTitle: string;
-  take: (checkout: Checkout) => void;
+  take: Take;
 }
 
 const fieldRefusals = (fields: Record<string, string>): FieldErrors =>
@@ -100,26 +101,14 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     toast(text);
   }, []);
 
-  const finish = useCallback(
-    (paid: Checkout) => {
-      announce(t('paying.done'));
-      broadcast('completed', { id: paid.checkoutSession.id });
-      take(paid);
-    },
-    [take],
-  );
-
   /** Looks once: was it paid by another way than this page saw? */
   const look = useCallback(async () => {
     if (watcher.current) return watcher.current.checkNow();
     const latest = await retrieve(session.id).catch(() => null);
     if (!latest) return;
-    if (isComplete(latest.checkoutSession)) finish(latest);
-    else {
-      take(latest);
-      if (inFlight(latest)) setPhase((now) => (now.name === 'idle' ? { name: 'paying', by: 'wallet' } : now));
-    }
-  }, [session.id, finish, take]);
+    take(latest);
+    if (inFlight(latest)) setPhase((now) => (now.name === 'idle' ? { name: 'paying', by: 'wallet' } : now));
+  }, [session.id, take]);
 
   const paying = phase.name === 'paying';
   const by = phase.name === 'paying' ? phase.by : 'wallet';
@@ -128,7 +117,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     announce(t(`paying.${by}`));
     const settle = (outcome: Outcome) => {
       watcher.current = undefined;
-      if (outcome.name === 'completed') finish(outcome.checkout);
+      if (outcome.name === 'completed') take(outcome.checkout);
       else if (outcome.name === 'failed') fail(spoken(outcome.message));
       else {
         setPhase({ name: 'timeout', by });
@@ -140,7 +129,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       watcher.current?.stop();
       watcher.current = undefined;
     };
-  }, [paying, by, session.id, finish, fail]);
+  }, [paying, by, session.id, take, fail]);
 
   const relayUp = useRelay(session.id, appPid, look);
   const unseen = phase.name === 'wallet' || phase.name === 'card' || phase.name === 'timeout';
@@ -186,7 +175,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
   /** It is complete: shows so, and looks again until the session can be read. */
   const conclude = async () => {
     const paid = await retrieve(session.id).catch(() => null);
-    if (paid && isComplete(paid.checkoutSession)) finish(paid);
+    if (paid && isComplete(paid.checkoutSession)) take(paid);
     else setPhase({ name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' });
   };
 
@@ -269,7 +258,8 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       const body = submitBody(form.values, context, option.method.id, option.currency.id);
       const key = idempotencyKey();
       const answer = await repeated(() => submit(session.id, body, key), LOST_SUBMITS);
-      if (answer.customer) take({ ...checkout, customer: answer.customer });
+      const { customer } = answer;
+      if (customer) take((now) => ({ ...now, customer }));
       await proceed(answer);
       return {};
     } catch (error) {

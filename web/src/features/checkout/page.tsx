@@ -20,9 +20,8 @@ import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
 import { Loading } from './parts/loading';
 import { Notice, Oops } from './parts/notice';
-import { Paying, PayingTimeout } from './parts/paying';
 import { Summary } from './parts/summary';
-import { completedPart, crossSells, extrasPart } from './parts-later';
+import { crossSells, extrasPart, outcomePart } from './parts-later';
 import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
 import { say, t } from './text';
 import './checkout.css';
@@ -124,7 +123,7 @@ function Ready(props: ReadyProps) {
   }, [doubted, session.id, take]);
 
   const back = safeUrl(session.cancel_url, window.location.origin);
-  const completed = usePart(completedPart, view === 'completed');
+  const outcome = usePart(outcomePart, view === 'completed');
   const again = back && (
     <ButtonLink look="primary" href={back}>
       {t('state.startAgain')}
@@ -133,9 +132,7 @@ function Ready(props: ReadyProps) {
 
   switch (view) {
     case 'completed':
-      return (
-        <>{completed && <completed.Completed checkout={checkout} storeName={storeName} fresh={fresh} now={now} />}</>
-      );
+      return <>{outcome && <outcome.Completed checkout={checkout} storeName={storeName} fresh={fresh} now={now} />}</>;
     case 'expired':
       return (
         <>
@@ -181,6 +178,8 @@ function Buying({
   const walletTitle = bought.recurring ? say(bought.headline) : t('connect.payTitle', { amount: bought.totalText });
   const payment = usePayment({ checkout, user, appPid: store?.appPid, option: bought.option, form, walletTitle, take });
   const { phase } = payment;
+  const sent = phase.name === 'paying' || phase.name === 'timeout';
+  const outcome = usePart(outcomePart, sent);
   const held = phase.name !== 'idle' || payment.limited;
   useEffect(() => {
     hold(held);
@@ -225,9 +224,9 @@ function Buying({
               <Alert tone="warn">{t('state.expiresSoon', { count: Math.max(1, Math.ceil(left / 60)) })}</Alert>
             </div>
           )}
-          {phase.name === 'paying' && <Paying by={phase.by} />}
-          {phase.name === 'timeout' && <PayingTimeout onAgain={() => payment.watch(phase.by)} />}
-          {phase.name !== 'paying' && phase.name !== 'timeout' && (
+          {outcome && phase.name === 'paying' && <outcome.Paying by={phase.by} />}
+          {outcome && phase.name === 'timeout' && <outcome.PayingTimeout onAgain={() => payment.watch(phase.by)} />}
+          {!sent && (
             <>
               <OrderForm
                 order={order}

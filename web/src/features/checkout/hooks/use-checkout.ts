@@ -4,9 +4,9 @@ import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
 import { livemode, setLivemode } from '@/lib/livemode';
 import { backoff, fetchCustomer, isLost, retrieve, start } from '../calls';
-import { completedPart, crossSells, extrasPart, needsExtras } from '../parts-later';
+import { crossSells, extrasPart, needsExtras, outcomePart } from '../parts-later';
 import { spokenError } from '../rules/spoken';
-import { idOf, isComplete, modeOf, mountPrefix } from '../rules/view';
+import { idOf, inFlight, isComplete, modeOf, mountPrefix } from '../rules/view';
 import { t } from '../text';
 import type { Checkout, Price, SessionUser } from '../wire';
 
@@ -35,7 +35,7 @@ async function load(): Promise<Loaded> {
   ]);
   const { checkoutSession } = checkout;
   // Shown together with the order, so that nothing moves when it arrives.
-  if (isComplete(checkoutSession)) await completedPart.load();
+  if (isComplete(checkoutSession) || inFlight(checkout)) await outcomePart.load();
   const extras = needsExtras(checkoutSession) && !isComplete(checkoutSession) ? await extrasPart.load() : null;
   const crossSell = extras && crossSells(checkoutSession) ? await extras.fetchCrossSell(checkoutSession.id) : null;
   if (checkoutSession.livemode !== livemode()) setLivemode(checkoutSession.livemode);

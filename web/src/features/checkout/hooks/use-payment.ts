@@ -7,7 +7,7 @@ import { announce } from '@/kit/announce';
 import { toast } from '@/kit/toast';
 import { broadcast } from '../broadcast';
 import { abortCard, confirmFast, isLost, repeated, retrieve, submit } from '../calls';
-import { completedPart } from '../parts-later';
+import { outcomePart } from '../parts-later';
 import type { PayOption } from '../rules/currency';
 import { isCard } from '../rules/currency';
 import { FIELDS, type FieldErrors, type FieldName, submitBody } from '../rules/fields';
@@ -114,15 +114,11 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
   const by = phase.name === 'paying' ? phase.by : 'wallet';
   useEffect(() => {
     if (!paying) return;
-    announce(t(`paying.${by}`));
     const settle = (outcome: Outcome) => {
       watcher.current = undefined;
       if (outcome.name === 'completed') take(outcome.checkout);
       else if (outcome.name === 'failed') fail(spoken(outcome.message));
-      else {
-        setPhase({ name: 'timeout', by });
-        toast(t('paying.timeoutTitle'));
-      }
+      else setPhase({ name: 'timeout', by });
     };
     watcher.current = watchSettlement(session.id, settle);
     return () => {
@@ -250,7 +246,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     if (busy.current || !option) return {};
     busy.current = true;
     setProblem(null);
-    completedPart.load().catch(() => undefined);
+    outcomePart.load().catch(() => undefined);
     try {
       const { context, errors } = await form.check();
       if (Object.keys(errors).length > 0) return errors;

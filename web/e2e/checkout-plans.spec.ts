@@ -249,6 +249,35 @@ test.describe('a change of the order', () => {
   });
 });
 
+test('an amount is sent after the one before it was answered, and paid only once it was', async ({ page }) => {
+  const { seen, backend } = await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
+  await go(page);
+  await expect(submit(page)).toBeEnabled();
+  backend.changeMs = 900;
+  let open = 0;
+  let most = 0;
+  page.on('request', (request) => {
+    if (!request.url().includes('/amount?')) return;
+    open++;
+    most = Math.max(most, open);
+  });
+  page.on('requestfinished', (request) => {
+    if (request.url().includes('/amount?')) open--;
+  });
+  const sent = seen.changes.length;
+  await amount(page).fill('50');
+  await expect.poll(() => seen.changes.length).toBe(sent + 1);
+  await amount(page).fill('20');
+  await expect(submit(page)).toBeDisabled();
+  await expect(submit(page)).toBeEnabled();
+  await expect(submit(page)).toHaveText('Pay 20 SKT');
+  expect(most).toBe(1);
+  expect(seen.changes.slice(sent).map(([, body]) => body?.amount)).toEqual([
+    '50000000000000000000',
+    '20000000000000000000',
+  ]);
+});
+
 test.describe('submitting', () => {
   for (const mode of ['subscription', 'setup']) {
     test(`asks the wallet for a ${mode}, however many steps it takes`, async ({ page }) => {

@@ -340,6 +340,78 @@ test.describe('the order', () => {
     await expect(page.getByTestId('total')).toContainText('15 SKT');
   });
 
+  const several = () =>
+    checkout({}, { line_items: [lineItem(1, { adjustable_quantity: { enabled: true, minimum: 1, maximum: 10 } })] });
+  const quantity = (page: Page) => page.getByRole('textbox', { name: 'Quantity of Lantern Notes' });
+
+  test('cannot be paid while the box holds what is no quantity', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: several() });
+    await go(page);
+    for (const wrong of ['99', 'abc', '0', '']) {
+      await quantity(page).fill(wrong);
+      await quantity(page).blur();
+      await expect(quantity(page)).toHaveAccessibleDescription('Enter a whole number from 1 to 10.');
+      await expect(submit(page)).toBeDisabled();
+    }
+    await quantity(page).fill('1');
+    await quantity(page).press('Enter');
+    await expect(page.locator('.k-error')).toHaveCount(0);
+    await expect(submit(page)).toBeEnabled();
+    expect(seen.adjusted).toEqual([]);
+  });
+
+  test('ends at the quantity that was wanted last, though an earlier one was still on its way', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: several(), changeMs: 800 });
+    await go(page);
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect.poll(() => seen.adjusted.length).toBe(1);
+    await page.getByRole('button', { name: 'One fewer' }).click();
+    await expect(quantity(page)).toHaveValue('1');
+    await expect(submit(page)).toBeDisabled();
+    await expect
+      .poll(() => seen.adjusted)
+      .toEqual([
+        { itemId: 'price_1', quantity: 2 },
+        { itemId: 'price_1', quantity: 1 },
+      ]);
+    await expect(submit(page)).toBeEnabled();
+    await expect(submit(page)).toHaveText('Pay 5 SKT');
+    await expect(quantity(page)).toHaveValue('1');
+  });
+
+  test('is not paid for two while the third is on its way', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: several(), changeMs: 800 });
+    await go(page);
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect.poll(() => seen.adjusted.length).toBe(1);
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect.poll(() => seen.adjusted.length).toBe(2);
+    // The first is answered by now, the second is not: they go one after the other.
+    await expect(page.getByTestId('total')).toContainText('10 SKT');
+    await expect(quantity(page)).toHaveValue('3');
+    await expect(submit(page)).toBeDisabled();
+    await expect(submit(page)).toHaveText('Pay 15 SKT');
+    await expect(submit(page)).toBeEnabled();
+  });
+
+  test('says that a quantity was refused, and can be put right', async ({ page }) => {
+    await serve(page, { checkout: several() });
+    await page.route('**/adjust-quantity?*', (route) =>
+      route.request().postDataJSON().quantity > 2
+        ? route.fulfill({ status: 400, json: { error: 'Exceed inventory' } })
+        : route.fallback(),
+    );
+    await go(page);
+    await quantity(page).fill('3');
+    await quantity(page).blur();
+    await expect(quantity(page)).toHaveAccessibleDescription(/Exceed inventory/);
+    await expect(submit(page)).toBeDisabled();
+    await quantity(page).fill('2');
+    await quantity(page).blur();
+    await expect(submit(page)).toHaveText('Pay 10 SKT');
+    await expect(submit(page)).toBeEnabled();
+  });
+
   test('names the purchase limit after the stock', async ({ page }) => {
     const limited = lineItem(
       1,

@@ -144,6 +144,32 @@ test.describe('the price of a subscription', () => {
     await expect(submit(page)).toHaveText('Start free trial');
   });
 
+  test('stands on each way to pay as it is due that way', async ({ page }) => {
+    const way = (name: RegExp) => page.locator('.k-card').filter({ hasText: name }).locator('.k-card-aside');
+    const { backend } = await serve(page, {
+      checkout: subscription({
+        line_items: [planItem(), lineItem(2)],
+        subscription_data: { trial_period_days: 7, trial_currency: 'pc_skt' },
+      }),
+    });
+    await go(page);
+    // The plan is free at first, the item beside it is not; a stake of one period comes on top.
+    await expect(way(/SKT from your wallet/)).toHaveText('10 SKT');
+    await expect(submit(page)).toHaveText('Subscribe for 10 SKT');
+    // There is no trial in dollars, and cards stake nothing.
+    await expect(way(/Card, USD/)).toHaveText('$10.00');
+    await page.getByText('Card, USD').click();
+    await expect(submit(page)).toHaveText('Subscribe for $10.00');
+    await expect(way(/SKT from your wallet/)).toHaveText('10 SKT');
+
+    const trial = { trial_period_days: 7, trial_currency: 'pc_usd', no_stake: true };
+    backend.checkout = subscription({ subscription_data: trial });
+    await page.reload();
+    await expect(way(/SKT from your wallet/)).toHaveText('5 SKT');
+    await expect(way(/Card, USD/)).toHaveCount(0);
+    await expect(submit(page)).toHaveText('Start free trial');
+  });
+
   test('is what the server reckons, until the order changes', async ({ page }) => {
     const due = { now: '4000000000000000000', renew: '5000000000000000000', stake: '0' };
     await serve(page, { checkout: subscription({ line_items: [upsells()], due }) });

@@ -55,6 +55,8 @@ export interface Order extends Omit<Quantities, 'blocked'> {
   /** Base units due now, stake included. */
   total: string;
   totalText: string;
+  /** The same as `total` if it were paid that way. */
+  totalIn: (by: PayOption) => string;
   /** Base units that are paid now, and that are staked beside. */
   payment: string;
   stake: string;
@@ -106,22 +108,29 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
   );
   const option = options.find((it) => it.currency.id === chosen) ?? starting;
   const currency = option?.currency ?? null;
-  const own = currency?.id === session.currency_id;
   // An amount was chosen in the session's currency: in another it would be another amount.
-  const items = useMemo(
-    () => (own ? session.line_items : session.line_items.map((item) => ({ ...item, custom_amount: null }))),
-    [own, session.line_items],
+  const elsewhere = useMemo(
+    () => session.line_items.map((item) => ({ ...item, custom_amount: null })),
+    [session.line_items],
   );
+  const itemsIn = (currencyId: string | undefined) =>
+    currencyId === session.currency_id ? session.line_items : elsewhere;
+  const items = itemsIn(currency?.id);
   const { held, ...amendments } = useAmendments(take);
   const { blocked, ...quantities } = useQuantities(session, amendments.amend);
 
   const data = session.subscription_data;
   const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
-  const trial = currency && recurring.length > 0 ? trialOf(data, currency.id, now) : null;
-  const trialing = trial !== null || session.mode === 'setup';
-  const told = own ? session.due : null;
-  const due = option ? dueOf(items, option, { trialing, data, told }) : { total: '0', renew: '0', stake: '0' };
-  const total = (toUnits(due.total) + toUnits(due.stake)).toString();
+  const trialIn = (currencyId: string) => (recurring.length > 0 ? trialOf(data, currencyId, now) : null);
+  const trial = currency && trialIn(currency.id);
+  const dueIn = (by: PayOption) => {
+    const { id } = by.currency;
+    const trialing = trialIn(id) !== null || session.mode === 'setup';
+    return dueOf(itemsIn(id), by, { trialing, data, told: id === session.currency_id ? session.due : null });
+  };
+  const due = option ? dueIn(option) : { total: '0', renew: '0', stake: '0' };
+  const sumOf = (it: typeof due) => (toUnits(it.total) + toUnits(it.stake)).toString();
+  const total = sumOf(due);
   const totalText = currency ? formatMoney(total, currency, locale) : '';
   const payee = payeeOf(items, storeName);
   const again = currency ? renewals(items, currency.id) : [];
@@ -168,6 +177,7 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
     currency,
     total,
     totalText,
+    totalIn: (by) => sumOf(dueIn(by)),
     payment: due.total,
     stake: due.stake,
     payee,

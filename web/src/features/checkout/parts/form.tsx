@@ -51,7 +51,7 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
       <ProblemBanner payment={payment} />
       {pointing && pointing.at.length > 1 && <ErrorSummary ref={summary} form={form} />}
       {user && <Fields form={form} />}
-      <Methods order={order} free={order.payment === '0'} />
+      <Methods order={order} />
       <p className="checkout-detail">{t(noteOf(order, Boolean(user), card))}</p>
       <div className="checkout-pay">
         <Button type="submit" look="primary" wide busy={sending} disabled={Boolean(user) && order.blocked}>

@@ -304,6 +304,48 @@ test('an amount is sent after the one before it was answered, and paid only once
   ]);
 });
 
+test.describe('without a summary', () => {
+  const bare = '?mode=inline-minimal';
+
+  test('what the order needs can be added and left out', async ({ page }) => {
+    await serve(page, { crossSell: offer, checkout: subscription({ cross_sell_behavior: 'required' }) });
+    await go(page, bare);
+    await expect(page.getByRole('heading', { name: 'Needed with this order' })).toBeVisible();
+    await page.getByRole('button', { name: 'Add Lantern Themes' }).click();
+    await expect(submit(page)).toHaveText('Subscribe for 7 SKT');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await expect(submit(page)).toHaveText('Subscribe for 5 SKT');
+    await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
+  });
+
+  test('an amount can be chosen', async ({ page }) => {
+    await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
+    await go(page, bare);
+    await amount(page).fill('12');
+    await expect(submit(page)).toHaveText('Pay 12 SKT');
+    await expect(submit(page)).toBeEnabled();
+  });
+});
+
+test('what must go with the order is asked for again when it could not be had', async ({ page }) => {
+  await serve(page, {
+    crossSell: offer,
+    submit: required,
+    checkout: subscription({ cross_sell_behavior: 'required' }),
+  });
+  let down = true;
+  await page.route('**/cross-sell?*', (route) =>
+    down && route.request().method() === 'GET' ? route.fulfill({ status: 500, json: {} }) : route.fallback(),
+  );
+  await go(page);
+  await expect(page.getByText('What has to go with this order could not be loaded.')).toBeVisible();
+  await pay(page);
+  await expect(page.getByRole('link', { name: 'Show what is needed' })).toBeVisible();
+  down = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
+});
+
 test.describe('submitting', () => {
   for (const mode of ['subscription', 'setup']) {
     test(`asks the wallet for a ${mode}, however many steps it takes`, async ({ page }) => {

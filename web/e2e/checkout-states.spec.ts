@@ -162,6 +162,39 @@ test.describe('the page', () => {
     await expect(page.getByRole('link', { name: /Back|Cancel/ })).toHaveCount(0);
   });
 
+  test('stays with the order that was begun, inline too, when somebody signs in', async ({ page }) => {
+    const item = lineItem(1, { adjustable_quantity: { enabled: true } });
+    const { backend, seen } = await serve(page, {
+      user: null,
+      checkout: checkout({ customer: null }, { line_items: [item] }),
+    });
+    const connect = await serveConnect(page);
+    await go(page, '?mode=inline', 'plink_1');
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect(page.getByTestId('total')).toContainText('10 SKT');
+    // Later than repeated starts of one link share an answer.
+    await page.waitForTimeout(3200);
+    await submit(page).click();
+    const { user } = await import('./fixtures/checkout');
+    backend.user = user;
+    connect.status = 'succeed';
+    await expect(submit(page)).toHaveText('Pay 10 SKT');
+    expect([seen.starts, seen.retrieves]).toEqual([1, 1]);
+  });
+
+  test('asks no more once it was answered, however often the network comes back', async ({ page }) => {
+    const { seen } = await serve(page);
+    let down = true;
+    await page.route('**/api/checkout-sessions/start/**', (route) => (down ? route.abort() : route.fallback()));
+    await go(page, '?mode=inline', 'plink_1');
+    await expect(page.getByText(/You are offline/)).toBeVisible();
+    down = false;
+    await expect(submit(page)).toBeVisible();
+    for (let i = 0; i < 2; i++) await page.evaluate(() => window.dispatchEvent(new Event('online')));
+    await page.waitForTimeout(300);
+    expect([seen.starts, seen.retrieves]).toEqual([1, 0]);
+  });
+
   test('hides the summary in the minimal modes', async ({ page }) => {
     await serve(page);
     for (const mode of ['standalone-minimal', 'inline-minimal']) {

@@ -228,6 +228,15 @@ function Buying({
           {outcome && phase.name === 'timeout' && <outcome.PayingTimeout onAgain={() => payment.watch(phase.by)} />}
           {!sent && (
             <>
+              {minimal && extras && bought.currency && (
+                <extras.Needed
+                  order={order}
+                  currency={bought.currency}
+                  sessionId={session.id}
+                  offer={crossSell}
+                  required={required}
+                />
+              )}
               <OrderForm
                 order={order}
                 form={form}

@@ -25,8 +25,8 @@ export type LoadState =
 const pageQuery = () => new URLSearchParams(window.location.search);
 
 /** Starts a link or retrieves a session; everything the screen shows is rebuilt from this answer. */
-async function load(): Promise<Loaded> {
-  const target = idOf(window.location.pathname);
+async function load(known: string | null): Promise<Loaded> {
+  const target = known ? { kind: 'session', id: known } : idOf(window.location.pathname);
   if (!target) throw new Error(t('state.wrongId'));
   const [checkout, session, store] = await Promise.all([
     target.kind === 'link' ? start(target.id, pageQuery()) : retrieve(target.id),
@@ -37,7 +37,9 @@ async function load(): Promise<Loaded> {
   // Shown together with the order, so that nothing moves when it arrives.
   if (isComplete(checkoutSession) || inFlight(checkout)) await outcomePart.load();
   const extras = needsExtras(checkoutSession) && !isComplete(checkoutSession) ? await extrasPart.load() : null;
-  const crossSell = extras && crossSells(checkoutSession) ? await extras.fetchCrossSell(checkoutSession.id) : null;
+  const offers = extras && crossSells(checkoutSession);
+  // One that cannot be had now is asked for again where it stands.
+  const crossSell = offers ? await extras.fetchCrossSell(checkoutSession.id).catch(() => null) : null;
   if (checkoutSession.livemode !== livemode()) setLivemode(checkoutSession.livemode);
   if (target.kind === 'link' && modeOf(pageQuery()).startsWith('standalone')) {
     const path = `${mountPrefix(window.location.pathname)}/checkout/pay/${checkoutSession.id}`;
@@ -62,9 +64,14 @@ export function useCheckout(): CheckoutState {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const run = useRef(0);
 
+  /** The address of an inline page goes on naming the link, but the order that was begun is this one. */
+  const known = useRef<string>(null);
+
   const attempt = useCallback((round: number, retries: number) => {
-    load().then(
+    timer.current = undefined;
+    load(known.current).then(
       (loaded) => {
+        known.current = loaded.checkout.checkoutSession.id;
         if (run.current === round) setState({ name: 'ready', ...loaded });
       },
       (error: unknown) => {

@@ -125,7 +125,7 @@ function Ready(props: ReadyProps) {
   const back = safeUrl(session.cancel_url, window.location.origin);
   const outcome = usePart(outcomePart, view === 'completed');
   const again = back && (
-    <ButtonLink look="primary" href={back}>
+    <ButtonLink look={doubted ? 'secondary' : 'primary'} href={back}>
       {t('state.startAgain')}
     </ButtonLink>
   );

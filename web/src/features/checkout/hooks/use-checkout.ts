@@ -3,8 +3,9 @@ import { fetchStore } from '@/api/client';
 import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
 import { livemode, setLivemode } from '@/lib/livemode';
+import { framed } from '../broadcast';
 import { backoff, fetchCustomer, isLost, retrieve, start } from '../calls';
-import { crossSells, extrasPart, needsExtras, outcomePart } from '../parts-later';
+import { crossSells, extrasPart, framePart, needsExtras, outcomePart } from '../parts-later';
 import { spokenError } from '../rules/spoken';
 import { idOf, inFlight, isComplete, modeOf, mountPrefix } from '../rules/view';
 import { t } from '../text';
@@ -37,6 +38,7 @@ async function load(known: string | null): Promise<Loaded> {
   // Shown together with the order, so that nothing moves when it arrives.
   if (isComplete(checkoutSession) || inFlight(checkout)) await outcomePart.load();
   const extras = needsExtras(checkoutSession) && !isComplete(checkoutSession) ? await extrasPart.load() : null;
+  if (framed) await framePart.load();
   const offers = extras && crossSells(checkoutSession);
   // One that cannot be had now is asked for again where it stands.
   const crossSell = offers ? await extras.fetchCrossSell(checkoutSession.id).catch(() => null) : null;

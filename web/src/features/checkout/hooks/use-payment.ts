@@ -60,6 +60,8 @@ export interface Payment {
   payAgain: () => void;
   /** The processor has taken the card, or its answer is unknown: watch what the server sees. */
   watch: (by: 'wallet' | 'card') => void;
+  /** It is paid in another tab: looks for what becomes of it. */
+  follow: () => void;
 }
 
 interface PaymentInput {
@@ -128,12 +130,14 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
   }, [paying, by, session.id, take, fail]);
 
   const relayUp = useRelay(session.id, appPid, look);
+  const [following, setFollowing] = useState(false);
   const unseen = phase.name === 'wallet' || phase.name === 'card' || phase.name === 'timeout';
   useEffect(() => {
-    if (relayUp || !unseen) return;
+    // The relay tells the end alone; of what begins in another tab one hears by asking.
+    if (!following && (relayUp || !unseen)) return;
     const timer = setInterval(look, FALLBACK_MS);
     return () => clearInterval(timer);
-  }, [relayUp, unseen, look]);
+  }, [relayUp, unseen, following, look]);
 
   const refuse = (error: unknown): FieldErrors => {
     setPhase({ name: 'idle' });
@@ -274,6 +278,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
 
   const watch = useCallback((way: 'wallet' | 'card') => setPhase({ name: 'paying', by: way }), []);
 
+  const follow = useCallback(() => setFollowing(true), []);
   const leaveFast = useCallback(() => setPhase({ name: 'idle' }), []);
   const leaveLimited = useCallback(() => setLimited(false), []);
   const payAgain = () => {
@@ -293,5 +298,6 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     payAgain,
     leaveCard,
     watch,
+    follow,
   };
 }

@@ -265,6 +265,7 @@ function Buying({
         <Suspense fallback={null}>
           <CardDialog
             amount={bought.totalText}
+            sessionId={session.id}
             settings={settings}
             context={phase.context}
             values={form.values}

@@ -50,7 +50,7 @@ const REACT =
   /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/(?!dialog)|i18n\/light|i18n\/\w+\/common|lib\/(amount|theme)\b)/;
 /** What the checkout shows first; its later parts import from it. */
 const CHECKOUT =
-  /\/src\/(features\/checkout\/(?!boot|calls|rules\/(view|custom|upsell|card|postal)\b|card-|completed-|extras\/|parts\/(card|completed|cookies|stripe))|i18n\/\w+\/checkout)/;
+  /\/src\/(features\/checkout\/(?!boot|calls|rules\/(view|custom|upsell|card|postal)\b|card-|completed-|extras\/|frame\/|parts\/(card|completed|cookies|outcome|paying))|i18n\/\w+\/checkout)/;
 const SHELL =
   /node_modules\/(@tanstack|use-sync-external-store|seroval)\/|\/src\/(i18n\/\w+\/(store|portal)|lib\/format|app\/(?!appearance|boot|cookie-banner|first-calls|store)|features\/portal\/queries|features\/store\/(?!acquire|detail|facts|plans|readme|screenshots|versions))/;
 

@@ -144,6 +144,32 @@ test.describe('the price of a subscription', () => {
     await expect(submit(page)).toHaveText('Start free trial');
   });
 
+  test('stands on each way to pay as it is due that way', async ({ page }) => {
+    const way = (name: RegExp) => page.locator('.k-card').filter({ hasText: name }).locator('.k-card-aside');
+    const { backend } = await serve(page, {
+      checkout: subscription({
+        line_items: [planItem(), lineItem(2)],
+        subscription_data: { trial_period_days: 7, trial_currency: 'pc_skt' },
+      }),
+    });
+    await go(page);
+    // The plan is free at first, the item beside it is not; a stake of one period comes on top.
+    await expect(way(/SKT from your wallet/)).toHaveText('10 SKT');
+    await expect(submit(page)).toHaveText('Subscribe for 10 SKT');
+    // There is no trial in dollars, and cards stake nothing.
+    await expect(way(/Card, USD/)).toHaveText('$10.00');
+    await page.getByText('Card, USD').click();
+    await expect(submit(page)).toHaveText('Subscribe for $10.00');
+    await expect(way(/SKT from your wallet/)).toHaveText('10 SKT');
+
+    const trial = { trial_period_days: 7, trial_currency: 'pc_usd', no_stake: true };
+    backend.checkout = subscription({ subscription_data: trial });
+    await page.reload();
+    await expect(way(/SKT from your wallet/)).toHaveText('5 SKT');
+    await expect(way(/Card, USD/)).toHaveCount(0);
+    await expect(submit(page)).toHaveText('Start free trial');
+  });
+
   test('is what the server reckons, until the order changes', async ({ page }) => {
     const due = { now: '4000000000000000000', renew: '5000000000000000000', stake: '0' };
     await serve(page, { checkout: subscription({ line_items: [upsells()], due }) });
@@ -247,6 +273,77 @@ test.describe('a change of the order', () => {
       { priceId: 'price_1', amount: '2500000000000000000', currencyId: 'pc_skt' },
     ]);
   });
+});
+
+test('an amount is sent after the one before it was answered, and paid only once it was', async ({ page }) => {
+  const { seen, backend } = await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
+  await go(page);
+  await expect(submit(page)).toBeEnabled();
+  backend.changeMs = 900;
+  let open = 0;
+  let most = 0;
+  page.on('request', (request) => {
+    if (!request.url().includes('/amount?')) return;
+    open++;
+    most = Math.max(most, open);
+  });
+  page.on('requestfinished', (request) => {
+    if (request.url().includes('/amount?')) open--;
+  });
+  const sent = seen.changes.length;
+  await amount(page).fill('50');
+  await expect.poll(() => seen.changes.length).toBe(sent + 1);
+  await amount(page).fill('20');
+  await expect(submit(page)).toBeDisabled();
+  await expect(submit(page)).toBeEnabled();
+  await expect(submit(page)).toHaveText('Pay 20 SKT');
+  expect(most).toBe(1);
+  expect(seen.changes.slice(sent).map(([, body]) => body?.amount)).toEqual([
+    '50000000000000000000',
+    '20000000000000000000',
+  ]);
+});
+
+test.describe('without a summary', () => {
+  const bare = '?mode=inline-minimal';
+
+  test('what the order needs can be added and left out', async ({ page }) => {
+    await serve(page, { crossSell: offer, checkout: subscription({ cross_sell_behavior: 'required' }) });
+    await go(page, bare);
+    await expect(page.getByRole('heading', { name: 'Needed with this order' })).toBeVisible();
+    await page.getByRole('button', { name: 'Add Lantern Themes' }).click();
+    await expect(submit(page)).toHaveText('Subscribe for 7 SKT');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await expect(submit(page)).toHaveText('Subscribe for 5 SKT');
+    await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
+  });
+
+  test('an amount can be chosen', async ({ page }) => {
+    await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
+    await go(page, bare);
+    await amount(page).fill('12');
+    await expect(submit(page)).toHaveText('Pay 12 SKT');
+    await expect(submit(page)).toBeEnabled();
+  });
+});
+
+test('what must go with the order is asked for again when it could not be had', async ({ page }) => {
+  await serve(page, {
+    crossSell: offer,
+    submit: required,
+    checkout: subscription({ cross_sell_behavior: 'required' }),
+  });
+  let down = true;
+  await page.route('**/cross-sell?*', (route) =>
+    down && route.request().method() === 'GET' ? route.fulfill({ status: 500, json: {} }) : route.fallback(),
+  );
+  await go(page);
+  await expect(page.getByText('What has to go with this order could not be loaded.')).toBeVisible();
+  await pay(page);
+  await expect(page.getByRole('link', { name: 'Show what is needed' })).toBeVisible();
+  down = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
 });
 
 test.describe('submitting', () => {

@@ -61,8 +61,12 @@ const STATES: Record<string, State> = {
     says: { en: 'Either a checkoutSession or a paymentLink id is required.', zh: '缺少结账会话或支付链接的 ID。' },
   },
   expired: {
-    backend: { checkout: checkout({}, { expires_at: 1000 }) },
+    backend: { checkout: checkout({}, { status: 'expired', expires_at: 1000 }) },
     says: { en: /^This link has expired\. /, zh: /^此链接已过期/ },
+  },
+  'expired by the clock': {
+    backend: { checkout: checkout({}, { expires_at: 1000 }) },
+    says: { en: /^The time for this order is over\. /, zh: /^此订单的付款时间已过/ },
   },
   empty: {
     backend: { checkout: checkout({}, { line_items: [] }) },
@@ -158,6 +162,39 @@ test.describe('the page', () => {
     await expect(page.getByRole('link', { name: /Back|Cancel/ })).toHaveCount(0);
   });
 
+  test('stays with the order that was begun, inline too, when somebody signs in', async ({ page }) => {
+    const item = lineItem(1, { adjustable_quantity: { enabled: true } });
+    const { backend, seen } = await serve(page, {
+      user: null,
+      checkout: checkout({ customer: null }, { line_items: [item] }),
+    });
+    const connect = await serveConnect(page);
+    await go(page, '?mode=inline', 'plink_1');
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect(page.getByTestId('total')).toContainText('10 SKT');
+    // Later than repeated starts of one link share an answer.
+    await page.waitForTimeout(3200);
+    await submit(page).click();
+    const { user } = await import('./fixtures/checkout');
+    backend.user = user;
+    connect.status = 'succeed';
+    await expect(submit(page)).toHaveText('Pay 10 SKT');
+    expect([seen.starts, seen.retrieves]).toEqual([1, 1]);
+  });
+
+  test('asks no more once it was answered, however often the network comes back', async ({ page }) => {
+    const { seen } = await serve(page);
+    let down = true;
+    await page.route('**/api/checkout-sessions/start/**', (route) => (down ? route.abort() : route.fallback()));
+    await go(page, '?mode=inline', 'plink_1');
+    await expect(page.getByText(/You are offline/)).toBeVisible();
+    down = false;
+    await expect(submit(page)).toBeVisible();
+    for (let i = 0; i < 2; i++) await page.evaluate(() => window.dispatchEvent(new Event('online')));
+    await page.waitForTimeout(300);
+    expect([seen.starts, seen.retrieves]).toEqual([1, 0]);
+  });
+
   test('hides the summary in the minimal modes', async ({ page }) => {
     await serve(page);
     for (const mode of ['standalone-minimal', 'inline-minimal']) {
@@ -217,6 +254,52 @@ test.describe('the page', () => {
     await expect(page.getByRole('status').filter({ hasText: 'This page expires in 1 minute.' })).toBeVisible();
     await expect(page.getByRole('heading', { name: 'This link has expired' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'Start again' })).toHaveAttribute('href', /\/apps\/z8iZ1$/);
+  });
+
+  test('waits on for a payment that was on its way when the time ran out', async ({ page }) => {
+    const paymentIntent = { id: 'pi_1', status: 'processing' };
+    const { backend } = await serve(page, { checkout: checkout({ paymentIntent }, { expires_at: 1000 }) });
+    await go(page);
+    await expect(page.getByTestId('paying')).toBeVisible();
+    backend.checkout = completed();
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeFocused();
+  });
+
+  test('lets nobody’s clock end what the wallet is being asked', async ({ page }) => {
+    await page.clock.install();
+    const { backend } = await serve(page, {
+      checkout: checkout({}, { expires_at: Math.floor(Date.now() / 1000) + 60 }),
+    });
+    const connect = await serveConnect(page);
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByRole('dialog', { name: 'Pay 5 SKT' })).toBeVisible();
+    await page.clock.runFor(90_000);
+    await expect(page.getByRole('dialog', { name: 'Pay 5 SKT' })).toBeVisible();
+    connect.status = 'succeed';
+    await page.clock.runFor(3000);
+    await expect(page.getByTestId('paying')).toBeVisible();
+    backend.checkout = completed();
+    await page.clock.runFor(3000);
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  });
+
+  test('does not say that nothing was charged before the server does', async ({ page }) => {
+    const { backend } = await serve(page, { checkout: checkout({}, { expires_at: 1000 }) });
+    await go(page);
+    const told = page.getByRole('alert');
+    await expect(told).toContainText('do not pay again');
+    await expect(told).not.toContainText('Nothing was charged');
+    backend.checkout = checkout({}, { status: 'expired', expires_at: 1000 });
+    await expect(told).toContainText('Nothing was charged', { timeout: 10_000 });
+  });
+
+  test('finds a payment that has arrived after its time', async ({ page }) => {
+    const { backend } = await serve(page, { checkout: checkout({}, { expires_at: 1000 }) });
+    await go(page);
+    await expect(page.getByRole('alert')).toContainText('do not pay again');
+    backend.checkout = completed({}, { expires_at: 1000 });
+    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible({ timeout: 10_000 });
   });
 
   test('shows what the error says, and tries again', async ({ page }) => {
@@ -288,6 +371,78 @@ test.describe('the order', () => {
     await box.press('Enter');
     await expect(submit(page)).toBeEnabled();
     await expect(page.getByTestId('total')).toContainText('15 SKT');
+  });
+
+  const several = () =>
+    checkout({}, { line_items: [lineItem(1, { adjustable_quantity: { enabled: true, minimum: 1, maximum: 10 } })] });
+  const quantity = (page: Page) => page.getByRole('textbox', { name: 'Quantity of Lantern Notes' });
+
+  test('cannot be paid while the box holds what is no quantity', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: several() });
+    await go(page);
+    for (const wrong of ['99', 'abc', '0', '']) {
+      await quantity(page).fill(wrong);
+      await quantity(page).blur();
+      await expect(quantity(page)).toHaveAccessibleDescription('Enter a whole number from 1 to 10.');
+      await expect(submit(page)).toBeDisabled();
+    }
+    await quantity(page).fill('1');
+    await quantity(page).press('Enter');
+    await expect(page.locator('.k-error')).toHaveCount(0);
+    await expect(submit(page)).toBeEnabled();
+    expect(seen.adjusted).toEqual([]);
+  });
+
+  test('ends at the quantity that was wanted last, though an earlier one was still on its way', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: several(), changeMs: 800 });
+    await go(page);
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect.poll(() => seen.adjusted.length).toBe(1);
+    await page.getByRole('button', { name: 'One fewer' }).click();
+    await expect(quantity(page)).toHaveValue('1');
+    await expect(submit(page)).toBeDisabled();
+    await expect
+      .poll(() => seen.adjusted)
+      .toEqual([
+        { itemId: 'price_1', quantity: 2 },
+        { itemId: 'price_1', quantity: 1 },
+      ]);
+    await expect(submit(page)).toBeEnabled();
+    await expect(submit(page)).toHaveText('Pay 5 SKT');
+    await expect(quantity(page)).toHaveValue('1');
+  });
+
+  test('is not paid for two while the third is on its way', async ({ page }) => {
+    const { seen } = await serve(page, { checkout: several(), changeMs: 800 });
+    await go(page);
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect.poll(() => seen.adjusted.length).toBe(1);
+    await page.getByRole('button', { name: 'One more' }).click();
+    await expect.poll(() => seen.adjusted.length).toBe(2);
+    // The first is answered by now, the second is not: they go one after the other.
+    await expect(page.getByTestId('total')).toContainText('10 SKT');
+    await expect(quantity(page)).toHaveValue('3');
+    await expect(submit(page)).toBeDisabled();
+    await expect(submit(page)).toHaveText('Pay 15 SKT');
+    await expect(submit(page)).toBeEnabled();
+  });
+
+  test('says that a quantity was refused, and can be put right', async ({ page }) => {
+    await serve(page, { checkout: several() });
+    await page.route('**/adjust-quantity?*', (route) =>
+      route.request().postDataJSON().quantity > 2
+        ? route.fulfill({ status: 400, json: { error: 'Exceed inventory' } })
+        : route.fallback(),
+    );
+    await go(page);
+    await quantity(page).fill('3');
+    await quantity(page).blur();
+    await expect(quantity(page)).toHaveAccessibleDescription(/Exceed inventory/);
+    await expect(submit(page)).toBeDisabled();
+    await quantity(page).fill('2');
+    await quantity(page).blur();
+    await expect(submit(page)).toHaveText('Pay 10 SKT');
+    await expect(submit(page)).toBeEnabled();
   });
 
   test('names the purchase limit after the stock', async ({ page }) => {

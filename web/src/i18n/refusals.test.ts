@@ -31,6 +31,7 @@ const NOT_FOR_PAGES: [path: string, why: string][] = [
   ['crates/api/src/routes/checkout_sessions/terms.rs', 'called with a key'],
   ['crates/api/src/routes/webhooks/', 'called by the card processor'],
   ['crates/api/src/routes/health.rs', 'asked by machines'],
+  ['crates/api/src/routes/realtime/', 'read by the relay of the page, not by people'],
   ['crates/api/src/routes/input.rs', 'parameters that no page sends'],
 ];
 

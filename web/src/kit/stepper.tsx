@@ -25,7 +25,8 @@ export function Stepper(props: StepperProps) {
 
   const settle = () => {
     const next = props.parse(text);
-    if (next !== value) props.onChange(next);
+    // What was right before is said again when something wrong has been typed since.
+    if (next !== value || error) props.onChange(next);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Enter') {

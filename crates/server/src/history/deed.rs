@@ -100,7 +100,7 @@ pub async fn act(teller: &Teller, cast: &Cast, step: u32) -> Result<(), Failure>
         Deed::BankPays if cast.by_card => bank(teller, cast, "").await,
         Deed::BadDay => bad_day(teller, &mut dice).await,
         Deed::Cancel => cancel(ctx, &plan.id, &mut dice).await,
-        Deed::Recover => allowed(billing::recover(ctx, &plan.id).await),
+        Deed::Recover => allowed(billing::recover(ctx, Requester::Customer, &plan.id).await),
         Deed::Pause => allowed(billing::pause(ctx, &plan.id).await),
         Deed::Resume => allowed(billing::resume(ctx, &plan.id).await),
         Deed::Collect if !cast.by_card => collect(teller, cast).await,

@@ -1,21 +1,13 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import type { StripeContext } from '@/api/types';
-import en from '@/i18n/en/card.json';
-import { loadRefusals, spoken } from '@/i18n/spoken';
+import { loadRefusals } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { Spinner } from '@/kit/icons';
 import { Skeleton } from '@/kit/skeleton';
 import { CardForm } from './form';
-import {
-  authenticate,
-  type CardOutcome,
-  type CardRefusal,
-  type CardTarget,
-  confirmCard,
-  isSandboxKey,
-} from './processor';
+import { authenticate, type CardOutcome, type CardTarget, confirmCard, isSandboxKey, refusalText } from './processor';
 import { type CardValues, digitsOf, expiryOf } from './rules';
 import { type Key, t } from './text';
 import '@/kit/kit.css';
@@ -47,25 +39,19 @@ export interface CardDialogProps {
   settings: CardSettings;
   context: StripeContext;
   contact: CardContact;
+  /** Where a bank that takes over the page leads back to; this page if not given. */
+  returnUrl?: string;
   onAccepted: () => void;
   onClose: () => void;
 }
 
 type Step = { name: 'form'; refusal: string | null } | { name: 'asking' } | { name: 'challenge' };
 
-/** A bank's code in the language of the page, else its own sentence. */
-function refusalText({ code, decline_code, message }: CardRefusal): string {
-  for (const known of [decline_code, code]) {
-    const key = `code.${known}`;
-    if (known && key in en) return t(key as Key);
-  }
-  return message ? spoken(message) : t('code.card_declined');
-}
-
 /** The card is asked for here and goes from the browser to its processor; our server never sees it. */
 export default function CardDialog(props: CardDialogProps) {
   const { amount = '', settings, context, contact, onAccepted, onClose } = props;
   const [step, setStep] = useState<Step>({ name: 'form', refusal: null });
+  const [asking, setAsking] = useState(false);
   const [values, setValues] = useState<CardValues>({ number: '', expiry: '', cvc: '', name: contact.name });
   const target: CardTarget = {
     host: settings.api_host ?? '',
@@ -109,7 +95,12 @@ export default function CardDialog(props: CardDialogProps) {
 
   const titles = { form: t('title'), asking: t('title'), challenge: t('challengeTitle') };
   return (
-    <Dialog title={titles[step.name]} closeLabel={t('action.close')} onClose={onClose} locked={step.name === 'asking'}>
+    <Dialog
+      title={titles[step.name]}
+      closeLabel={t('action.close')}
+      onClose={onClose}
+      locked={asking || step.name === 'asking'}
+    >
       {isSandboxKey(target.key) ? (
         <>
           {step.name === 'form' && (
@@ -122,7 +113,14 @@ export default function CardDialog(props: CardDialogProps) {
         </>
       ) : (
         <Suspense fallback={<Skeleton height={220} />}>
-          <StripeForm action={action} target={target} contact={contact} onAccepted={onAccepted} />
+          <StripeForm
+            action={action}
+            target={target}
+            contact={contact}
+            returnUrl={props.returnUrl ?? window.location.href}
+            onAsking={setAsking}
+            onAccepted={onAccepted}
+          />
         </Suspense>
       )}
     </Dialog>

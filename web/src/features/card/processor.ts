@@ -1,3 +1,7 @@
+import en from '@/i18n/en/card.json';
+import { spoken } from '@/i18n/spoken';
+import { type Key, t } from './text';
+
 /** The part of Stripe's public client API that a browser speaks, against the sandbox's card processor. */
 
 /** A payment intent or a setup intent, as far as a browser looks at it. */
@@ -19,6 +23,15 @@ export interface CardRefusal {
   code?: string;
   decline_code?: string;
   message?: string;
+}
+
+/** A bank's code in the language of the page, else its own sentence. */
+export function refusalText({ code, decline_code, message }: CardRefusal): string {
+  for (const known of [decline_code, code]) {
+    const key = `code.${known}`;
+    if (known && key in en) return t(key as Key);
+  }
+  return message ? spoken(message) : t('code.card_declined');
 }
 
 export interface CardEntry {

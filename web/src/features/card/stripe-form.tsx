@@ -1,17 +1,17 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
-import { spoken } from '@/i18n/spoken';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { theme } from '@/lib/theme';
 import type { CardContact } from './dialog';
-import type { CardTarget } from './processor';
+import { type CardRefusal, type CardTarget, refusalText } from './processor';
 import { t } from './text';
 
+const UNSEEN: StripeResult = { error: { type: 'unseen' } };
 const SCRIPT = 'https://js.stripe.com/v3/';
 
 interface StripeResult {
-  error?: { message?: string };
+  error?: CardRefusal & { type?: string };
 }
 interface StripeElements {
   create: (type: 'payment', options?: object) => { mount: (host: HTMLElement) => void; destroy: () => void };
@@ -47,16 +47,34 @@ interface StripeFormProps {
   action: string;
   target: CardTarget;
   contact: CardContact;
+  /** Where a bank that takes over the page leads back to. */
+  returnUrl: string;
+  /** Stripe is being asked, and must not be interrupted. */
+  onAsking: (asking: boolean) => void;
   onAccepted: () => void;
 }
 
+/** Errors that Stripe gives before it charges; after any other one the outcome is not known. */
+const REFUSALS = new Set([
+  'card_error',
+  'validation_error',
+  'invalid_request_error',
+  'authentication_error',
+  'rate_limit_error',
+]);
+
+/** An intent that is not as it was may have been paid by the tap before. */
+const isRefusal = ({ type = '', code }: CardRefusal & { type?: string }) =>
+  REFUSALS.has(type) && !/_intent_unexpected_state$/.test(code ?? '');
+
 /** Stripe's own Payment Element, for methods with a real key. */
-export default function StripeForm({ action, target, contact, onAccepted }: StripeFormProps) {
+export default function StripeForm(props: StripeFormProps) {
+  const { action, target, contact, returnUrl, onAsking, onAccepted } = props;
   const locale = useLocale();
   const host = useRef<HTMLDivElement>(null);
   const parts = useRef<{ stripe: Stripe; elements: StripeElements }>(undefined);
   const [state, setState] = useState<'loading' | 'ready' | 'asking' | 'failed'>('loading');
-  const [refusal, setRefusal] = useState('');
+  const [refusal, setRefusal] = useState<StripeResult['error']>();
 
   useEffect(() => {
     let element: { destroy: () => void } | undefined;
@@ -86,6 +104,8 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
     if (!parts.current || state !== 'ready') return;
     const { stripe, elements } = parts.current;
     setState('asking');
+    onAsking(true);
+    setRefusal(undefined);
     const address = {
       country: contact.country.toUpperCase(),
       postal_code: contact.postalCode || '00000',
@@ -98,7 +118,7 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
       elements,
       redirect: 'if_required',
       confirmParams: {
-        return_url: window.location.href,
+        return_url: returnUrl,
         payment_method_data: {
           billing_details: {
             name: contact.name,
@@ -109,11 +129,12 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
         },
       },
     };
-    const { error } = await (target.kind === 'setup_intent'
-      ? stripe.confirmSetup(options)
-      : stripe.confirmPayment(options));
-    if (!error) return onAccepted();
-    setRefusal(error.message ? spoken(error.message) : t('code.card_declined'));
+    const asked = target.kind === 'setup_intent' ? stripe.confirmSetup(options) : stripe.confirmPayment(options);
+    const { error } = await asked.catch(() => UNSEEN);
+    onAsking(false);
+    // Without an answer it may have been charged: what the server sees decides.
+    if (!error || !isRefusal(error)) return onAccepted();
+    setRefusal(error);
     setState('ready');
   };
 
@@ -123,8 +144,14 @@ export default function StripeForm({ action, target, contact, onAccepted }: Stri
   return (
     <form className="card-form" onSubmit={onSubmit} aria-label={t('title')}>
       {refusal && (
-        <Alert tone="danger" urgent title={t('declined', { message: refusal })}>
-          <p>{t('declinedHint')}</p>
+        <Alert
+          tone="danger"
+          urgent
+          title={
+            refusal.type === 'card_error' ? t('declined', { message: refusalText(refusal) }) : refusalText(refusal)
+          }
+        >
+          <p>{t(refusal.type === 'validation_error' ? 'notSent' : 'declinedHint')}</p>
         </Alert>
       )}
       {state === 'loading' && <p role="status">{t('stripeLoading')}</p>}

@@ -12,10 +12,18 @@ export function listenerOrigin(query: URLSearchParams, referrer: string): string
   return null;
 }
 
-/** Tells the page itself (CustomEvent) and the page that embeds it (postMessage) what happened: `error.{code}`, `completed`. */
-export function broadcast(type: string, detail: Record<string, string>): void {
-  window.dispatchEvent(new CustomEvent(type, { detail }));
-  if (window.parent === window) return;
+/** Is this page shown inside another one? */
+export const framed = window.parent !== window;
+
+/** Tells the page around this one (postMessage), and nobody else. */
+export function tellHost(type: string, detail: Record<string, string | number>): void {
+  if (!framed) return;
   const origin = listenerOrigin(new URLSearchParams(window.location.search), document.referrer);
   if (origin) window.parent.postMessage({ source: 'souk-checkout', type, ...detail }, origin);
+}
+
+/** Tells the page itself (CustomEvent) and the page that embeds it what happened: `error.{code}`, `completed`. */
+export function broadcast(type: string, detail: Record<string, string>): void {
+  window.dispatchEvent(new CustomEvent(type, { detail }));
+  tellHost(type, detail);
 }

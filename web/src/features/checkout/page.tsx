@@ -6,7 +6,9 @@ import { ArrowLeft } from '@/kit/icons';
 import { Toasts } from '@/kit/toast';
 import { keptLivemode } from '@/lib/livemode';
 import { locale as pageLocale } from '@/lib/locale';
-import { type Loaded, useCheckout } from './hooks/use-checkout';
+import { broadcast } from './broadcast';
+import { retrieve } from './calls';
+import { type Loaded, type Take, useCheckout } from './hooks/use-checkout';
 import { useForm } from './hooks/use-form';
 import { useNow } from './hooks/use-now';
 import { useOnline } from './hooks/use-online';
@@ -18,12 +20,10 @@ import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
 import { Loading } from './parts/loading';
 import { Notice, Oops } from './parts/notice';
-import { Paying, PayingTimeout } from './parts/paying';
 import { Summary } from './parts/summary';
-import { completedPart, crossSells, extrasPart } from './parts-later';
+import { crossSells, extrasPart, outcomePart } from './parts-later';
 import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
 import { say, t } from './text';
-import type { Checkout } from './wire';
 import './checkout.css';
 
 /** Loaded once a card is chosen; the payment then finds it there. */
@@ -34,6 +34,8 @@ const CardDialog = lazy(loadCardDialog);
 const Cookies = lazy(() => import('./parts/cookies'));
 
 const EXPIRY_TICK_MS = 1000;
+/** How often an order is asked for that only this browser's clock calls expired. */
+const DOUBT_MS = 5000;
 /** From here on the page says how long it still holds. */
 const EXPIRY_WARNING_S = 300;
 
@@ -94,37 +96,53 @@ interface ReadyProps extends Loaded {
   minimal: boolean;
   standalone: boolean;
   reload: () => void;
-  take: (checkout: Checkout) => void;
+  take: Take;
 }
 
 function Ready(props: ReadyProps) {
-  const { checkout, store } = props;
+  const { checkout, store, take } = props;
+  const session = checkout.checkoutSession;
   const now = useNow(EXPIRY_TICK_MS);
   const storeName = window.blocklet?.appName ?? store?.name ?? 'Souk';
-  const view = viewOf(checkout, now);
-  const seen = useRef(view);
-  const fresh = view === 'completed' && seen.current === 'form';
-  const back = safeUrl(checkout.checkoutSession.cancel_url, window.location.origin);
-  const completed = usePart(completedPart, view === 'completed');
+  const [held, hold] = useState(false);
+  const view = viewOf(checkout, now, held);
+  const first = useRef(view);
+  const fresh = view === 'completed' && first.current !== 'completed';
+  useEffect(() => {
+    if (fresh) broadcast('completed', { id: session.id });
+  }, [fresh, session.id]);
+
+  // What this clock calls over may be paid by now, or be on its way.
+  const doubted = view === 'expired' && session.status === 'open';
+  useEffect(() => {
+    if (!doubted) return;
+    const ask = () => void retrieve(session.id).then(take, () => undefined);
+    ask();
+    const timer = setInterval(ask, DOUBT_MS);
+    return () => clearInterval(timer);
+  }, [doubted, session.id, take]);
+
+  const back = safeUrl(session.cancel_url, window.location.origin);
+  const outcome = usePart(outcomePart, view === 'completed');
   const again = back && (
-    <ButtonLink look="primary" href={back}>
+    <ButtonLink look={doubted ? 'secondary' : 'primary'} href={back}>
       {t('state.startAgain')}
     </ButtonLink>
   );
 
   switch (view) {
     case 'completed':
-      return (
-        <>
-          <Title text={t('title.completed', { name: storeName })} />
-          {completed && <completed.Completed checkout={checkout} storeName={storeName} fresh={fresh} now={now} />}
-        </>
-      );
+      return <>{outcome && <outcome.Completed checkout={checkout} storeName={storeName} fresh={fresh} now={now} />}</>;
     case 'expired':
       return (
         <>
           <Title text={t('state.expiredTitle')} />
-          <Notice title={t('state.expiredTitle')} text={t('state.expiredText')} action={again} />
+          <Notice
+            title={t('state.expiredTitle')}
+            // That nothing was charged is the server's to say.
+            text={t(session.status === 'expired' ? 'state.expiredText' : 'state.expiredDoubt')}
+            action={again}
+          />
         </>
       );
     case 'empty':
@@ -135,7 +153,7 @@ function Ready(props: ReadyProps) {
         </>
       );
     default:
-      return <Buying {...props} storeName={storeName} now={now} />;
+      return <Buying {...props} storeName={storeName} now={now} hold={hold} />;
   }
 }
 
@@ -150,7 +168,8 @@ function Buying({
   take,
   storeName,
   now,
-}: ReadyProps & { storeName: string; now: number }) {
+  hold,
+}: ReadyProps & { storeName: string; now: number; hold: (held: boolean) => void }) {
   const locale = pageLocale();
   const session = checkout.checkoutSession;
   const bought = useOrder({ checkout, user, storeName, now, take });
@@ -159,6 +178,13 @@ function Buying({
   const walletTitle = bought.recurring ? say(bought.headline) : t('connect.payTitle', { amount: bought.totalText });
   const payment = usePayment({ checkout, user, appPid: store?.appPid, option: bought.option, form, walletTitle, take });
   const { phase } = payment;
+  const sent = phase.name === 'paying' || phase.name === 'timeout';
+  const outcome = usePart(outcomePart, sent);
+  const held = phase.name !== 'idle' || payment.limited;
+  useEffect(() => {
+    hold(held);
+    return () => hold(false);
+  }, [held, hold]);
   const order = { ...bought, locked: phase.name !== 'idle', shakes: payment.shakes };
   const left = session.expires_at - now;
   const settings = bought.option?.method.settings.stripe;
@@ -198,10 +224,19 @@ function Buying({
               <Alert tone="warn">{t('state.expiresSoon', { count: Math.max(1, Math.ceil(left / 60)) })}</Alert>
             </div>
           )}
-          {phase.name === 'paying' && <Paying by={phase.by} />}
-          {phase.name === 'timeout' && <PayingTimeout onAgain={() => payment.watch(phase.by)} />}
-          {phase.name !== 'paying' && phase.name !== 'timeout' && (
+          {outcome && phase.name === 'paying' && <outcome.Paying by={phase.by} />}
+          {outcome && phase.name === 'timeout' && <outcome.PayingTimeout onAgain={() => payment.watch(phase.by)} />}
+          {!sent && (
             <>
+              {minimal && extras && bought.currency && (
+                <extras.Needed
+                  order={order}
+                  currency={bought.currency}
+                  sessionId={session.id}
+                  offer={crossSell}
+                  required={required}
+                />
+              )}
               <OrderForm
                 order={order}
                 form={form}
@@ -230,6 +265,7 @@ function Buying({
         <Suspense fallback={null}>
           <CardDialog
             amount={bought.totalText}
+            sessionId={session.id}
             settings={settings}
             context={phase.context}
             values={form.values}

@@ -3,7 +3,8 @@ import { isCustom, pricedAs } from './rules/price';
 import type { CheckoutSession } from './wire';
 
 /** What most orders never show comes later than the page. */
-export const completedPart = part(() => import('./parts/completed'));
+export const outcomePart = part(() => import('./parts/outcome'));
+export const framePart = part(() => import('./frame'));
 export const extrasPart = part(() => import('./extras'));
 
 /** Does this order recur, let its amount be chosen, or offer something beside it? */

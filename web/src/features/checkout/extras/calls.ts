@@ -3,12 +3,11 @@ import type { CheckoutSession, Overdue, Price } from '../wire';
 
 const address = (id: string, change: string) => `/api/checkout-sessions/${id}/${change}`;
 
-/** What is offered beside the order; null when nothing is, or it cannot be known now. */
+/** What is offered beside the order; null when nothing is. */
 export const fetchCrossSell = (id: string, currencyId?: string): Promise<Price | null> =>
-  api.get<Price | { error: string }>(address(id, 'cross-sell'), { skipError: true, currency_id: currencyId }).then(
-    (offer) => ('id' in offer ? offer : null),
-    () => null,
-  );
+  api
+    .get<Price | { error: string }>(address(id, 'cross-sell'), { skipError: true, currency_id: currencyId })
+    .then((offer) => ('id' in offer ? offer : null));
 
 /** Each change answers with the whole order as it is now. */
 export const upsell = (id: string, from: string, to: string) =>

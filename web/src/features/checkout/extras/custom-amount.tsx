@@ -3,6 +3,7 @@ import { useLocale } from '@/i18n/light';
 import { described, FieldFrame } from '@/kit/field';
 import { whenReleased } from '@/kit/pointer';
 import { formatAmount, formatMoney } from '@/lib/amount';
+import { repeated } from '../calls';
 import { readAmount } from '../rules/custom';
 import type { CustomUnitAmount } from '../wire';
 import { setAmount } from './calls';
@@ -10,6 +11,7 @@ import type { ItemExtrasProps } from './item-extras';
 import { t } from './text';
 
 const SETTLE_MS = 300;
+const LOST_CHANGES = 2;
 
 /** An amount that the buyer chooses: presets as buttons, and a box for any other. */
 export function CustomAmount({
@@ -27,13 +29,18 @@ export function CustomAmount({
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sent = useRef(item.custom_amount ?? null);
   const id = `amount-${item.price_id}`;
+  /** What stands in the box, null where it is no amount: only the answer to that says whether it can be paid. */
+  const wanted = useRef(first);
   const { hold, amend } = order;
 
   const send = async (amount: string) => {
     if (amount === sent.current) return hold(false);
     sent.current = amount;
-    const refusal = await amend(() => setAmount(sessionId, item.price_id, amount, currency.id));
-    if (refusal) sent.current = null;
+    const refusal = await amend(() =>
+      repeated(() => setAmount(sessionId, item.price_id, amount, currency.id), LOST_CHANGES),
+    );
+    if (refusal && sent.current === amount) sent.current = null;
+    if (wanted.current !== amount) return;
     setError(refusal ?? undefined);
     hold(Boolean(refusal));
   };
@@ -54,6 +61,7 @@ export function CustomAmount({
     setText(next);
     clearTimeout(timer.current);
     const read = readAmount(next, custom, currency, locale);
+    wanted.current = 'amount' in read ? read.amount : null;
     hold(true);
     if ('fault' in read) {
       // Somebody is still typing; what is wrong is said when the box is left.

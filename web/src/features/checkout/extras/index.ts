@@ -5,5 +5,6 @@ export { fetchCrossSell } from './calls';
 export { CrossSell } from './cross-sell';
 export { FastPay } from './fast-pay';
 export { ItemExtras } from './item-extras';
+export { Needed } from './needed';
 export { OverdueDialog } from './overdue';
 export { Sums } from './sums';

@@ -4,9 +4,10 @@ import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
 import { spokenError } from '@/i18n/spoken';
 import { livemode, setLivemode } from '@/lib/livemode';
+import { framed } from '../broadcast';
 import { backoff, fetchCustomer, isLost, retrieve, start } from '../calls';
-import { completedPart, crossSells, extrasPart, needsExtras } from '../parts-later';
-import { idOf, isComplete, modeOf, mountPrefix } from '../rules/view';
+import { crossSells, extrasPart, framePart, needsExtras, outcomePart } from '../parts-later';
+import { idOf, inFlight, isComplete, modeOf, mountPrefix } from '../rules/view';
 import { t } from '../text';
 import type { Checkout, Price, SessionUser } from '../wire';
 
@@ -25,8 +26,8 @@ export type LoadState =
 const pageQuery = () => new URLSearchParams(window.location.search);
 
 /** Starts a link or retrieves a session; everything the screen shows is rebuilt from this answer. */
-async function load(): Promise<Loaded> {
-  const target = idOf(window.location.pathname);
+async function load(known: string | null): Promise<Loaded> {
+  const target = known ? { kind: 'session', id: known } : idOf(window.location.pathname);
   if (!target) throw new Error(t('state.wrongId'));
   const [checkout, session, store] = await Promise.all([
     target.kind === 'link' ? start(target.id, pageQuery()) : retrieve(target.id),
@@ -35,9 +36,12 @@ async function load(): Promise<Loaded> {
   ]);
   const { checkoutSession } = checkout;
   // Shown together with the order, so that nothing moves when it arrives.
-  if (isComplete(checkoutSession)) await completedPart.load();
+  if (isComplete(checkoutSession) || inFlight(checkout)) await outcomePart.load();
   const extras = needsExtras(checkoutSession) && !isComplete(checkoutSession) ? await extrasPart.load() : null;
-  const crossSell = extras && crossSells(checkoutSession) ? await extras.fetchCrossSell(checkoutSession.id) : null;
+  if (framed) await framePart.load();
+  const offers = extras && crossSells(checkoutSession);
+  // One that cannot be had now is asked for again where it stands.
+  const crossSell = offers ? await extras.fetchCrossSell(checkoutSession.id).catch(() => null) : null;
   if (checkoutSession.livemode !== livemode()) setLivemode(checkoutSession.livemode);
   if (target.kind === 'link' && modeOf(pageQuery()).startsWith('standalone')) {
     const path = `${mountPrefix(window.location.pathname)}/checkout/pay/${checkoutSession.id}`;
@@ -51,18 +55,25 @@ export interface CheckoutState {
   state: LoadState;
   /** Asks the server again, keeping what is shown until it answers. */
   reload: () => void;
-  /** Takes an answer that something else has fetched. */
-  take: (checkout: Checkout) => void;
+  take: Take;
 }
+
+/** Takes an answer that something else has fetched, or what follows from the order as it is by then. */
+export type Take = (next: Checkout | ((now: Checkout) => Checkout)) => void;
 
 export function useCheckout(): CheckoutState {
   const [state, setState] = useState<LoadState>({ name: 'loading', lost: false });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const run = useRef(0);
 
+  /** The address of an inline page goes on naming the link, but the order that was begun is this one. */
+  const known = useRef<string>(null);
+
   const attempt = useCallback((round: number, retries: number) => {
-    load().then(
+    timer.current = undefined;
+    load(known.current).then(
       (loaded) => {
+        known.current = loaded.checkout.checkoutSession.id;
         if (run.current === round) setState({ name: 'ready', ...loaded });
       },
       (error: unknown) => {
@@ -98,9 +109,10 @@ export function useCheckout(): CheckoutState {
     };
   }, [reload]);
 
-  const take = useCallback((checkout: Checkout) => {
+  const take: Take = useCallback((next) => {
     setState((before) => {
       if (before.name !== 'ready') return before;
+      const checkout = typeof next === 'function' ? next(before.checkout) : next;
       const customer = checkout.customer ?? before.checkout.customer;
       return { ...before, checkout: { ...checkout, customer } };
     });

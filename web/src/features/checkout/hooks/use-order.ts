@@ -1,9 +1,7 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
-import { spokenError } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
 import { formatMoney, toUnits } from '@/lib/amount';
-import { adjustQuantity, isLost } from '../calls';
 import {
   isCard,
   type PayOption,
@@ -24,10 +22,12 @@ import {
   type Trial,
   trialOf,
 } from '../rules/price';
-import { quantityError } from '../rules/quantity';
 import { recurringPhrase } from '../rules/recurring';
 import { type Phrase, say, t } from '../text';
-import type { Checkout, CheckoutSession, Currency, LineItem, SessionUser } from '../wire';
+import type { Checkout, Currency, LineItem, SessionUser } from '../wire';
+import { type Amend, useAmendments } from './use-amendments';
+import type { Take } from './use-checkout';
+import { type Quantities, useQuantities } from './use-quantities';
 
 /** Storage may be closed to a frame; then nothing is remembered. */
 const storage = {
@@ -47,9 +47,7 @@ const storage = {
   },
 };
 
-const SETTLE_MS = 300;
-
-export interface Order {
+export interface Order extends Omit<Quantities, 'blocked'> {
   items: LineItem[];
   options: PayOption[];
   option: PayOption | null;
@@ -57,6 +55,8 @@ export interface Order {
   /** Base units due now, stake included. */
   total: string;
   totalText: string;
+  /** The same as `total` if it were paid that way. */
+  totalIn: (by: PayOption) => string;
   /** Base units that are paid now, and that are staked beside. */
   payment: string;
   stake: string;
@@ -70,13 +70,8 @@ export interface Order {
   /** What is paid again and again; null for an order that is paid once. */
   renewal: string | null;
   recurring: boolean;
-  /** By price: a code of the catalogue, or the server's sentence. */
-  quantityErrors: Record<string, string>;
-  quantityOf: (item: LineItem) => number;
-  setQuantity: (priceId: string, quantity: number) => void;
   choose: (currencyId: string) => void;
-  /** Sends a change of the order and takes what it answers; the sentence to show when it was refused. */
-  amend: (send: () => Promise<CheckoutSession>) => Promise<string | null>;
+  amend: Amend;
   /** A change is on its way. */
   amending: boolean;
   /** Says whether an amount that is being typed cannot be paid yet. */
@@ -93,7 +88,7 @@ interface OrderInput {
   user: SessionUser | null;
   storeName: string;
   now: number;
-  take: (checkout: Checkout) => void;
+  take: Take;
 }
 
 export function useOrder({ checkout, user, storeName, now, take }: OrderInput): Omit<Order, 'locked' | 'shakes'> {
@@ -113,22 +108,29 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
   );
   const option = options.find((it) => it.currency.id === chosen) ?? starting;
   const currency = option?.currency ?? null;
-  const own = currency?.id === session.currency_id;
   // An amount was chosen in the session's currency: in another it would be another amount.
-  const items = useMemo(
-    () => (own ? session.line_items : session.line_items.map((item) => ({ ...item, custom_amount: null }))),
-    [own, session.line_items],
+  const elsewhere = useMemo(
+    () => session.line_items.map((item) => ({ ...item, custom_amount: null })),
+    [session.line_items],
   );
-  const { blocked, ...quantities } = useQuantities(checkout, take);
-  const { held, ...amendments } = useAmendments(checkout, take);
+  const itemsIn = (currencyId: string | undefined) =>
+    currencyId === session.currency_id ? session.line_items : elsewhere;
+  const items = itemsIn(currency?.id);
+  const { held, ...amendments } = useAmendments(take);
+  const { blocked, ...quantities } = useQuantities(session, amendments.amend);
 
   const data = session.subscription_data;
   const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
-  const trial = currency && recurring.length > 0 ? trialOf(data, currency.id, now) : null;
-  const trialing = trial !== null || session.mode === 'setup';
-  const told = own ? session.due : null;
-  const due = option ? dueOf(items, option, { trialing, data, told }) : { total: '0', renew: '0', stake: '0' };
-  const total = (toUnits(due.total) + toUnits(due.stake)).toString();
+  const trialIn = (currencyId: string) => (recurring.length > 0 ? trialOf(data, currencyId, now) : null);
+  const trial = currency && trialIn(currency.id);
+  const dueIn = (by: PayOption) => {
+    const { id } = by.currency;
+    const trialing = trialIn(id) !== null || session.mode === 'setup';
+    return dueOf(itemsIn(id), by, { trialing, data, told: id === session.currency_id ? session.due : null });
+  };
+  const due = option ? dueIn(option) : { total: '0', renew: '0', stake: '0' };
+  const sumOf = (it: typeof due) => (toUnits(it.total) + toUnits(it.stake)).toString();
+  const total = sumOf(due);
   const totalText = currency ? formatMoney(total, currency, locale) : '';
   const payee = payeeOf(items, storeName);
   const again = currency ? renewals(items, currency.id) : [];
@@ -175,6 +177,7 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
     currency,
     total,
     totalText,
+    totalIn: (by) => sumOf(dueIn(by)),
     payment: due.total,
     stake: due.stake,
     payee,
@@ -198,80 +201,4 @@ function unitText(item: LineItem, currency: Currency, locale: string): string {
   return price.product?.unit_label ? text : `${text} ${t('price.perUnit')}`;
 }
 
-/** Changes of the order that the server makes: another rhythm, something beside it, a chosen amount. */
-function useAmendments(checkout: Checkout, take: (checkout: Checkout) => void) {
-  const [running, setRunning] = useState(0);
-  const [held, hold] = useState(false);
-  const latest = useRef(checkout);
-  latest.current = checkout;
-
-  const amend = useCallback(
-    async (send: () => Promise<CheckoutSession>) => {
-      setRunning((count) => count + 1);
-      try {
-        const session = await send();
-        take({
-          ...latest.current,
-          checkoutSession: { ...latest.current.checkoutSession, due: null, ...session },
-        });
-        return null;
-      } catch (error) {
-        return isLost(error) ? t('error.network') : spokenError(error);
-      } finally {
-        setRunning((count) => count - 1);
-      }
-    },
-    [take],
-  );
-  return { amend, amending: running > 0, hold, held };
-}
-
 export const paysByCard = (option: PayOption | null) => Boolean(option && isCard(option.method.type));
-
-/** What the buyer wants, beside what the server has accepted. Wishes are sent once the typing has settled. */
-function useQuantities(checkout: Checkout, take: (checkout: Checkout) => void) {
-  const items = checkout.checkoutSession.line_items;
-  const [wishes, setWishes] = useState<Record<string, number>>({});
-  const [refusals, setRefusals] = useState<Record<string, string>>({});
-  const timers = useRef(new Map<string, ReturnType<typeof setTimeout>>());
-  const latest = useRef(checkout);
-  latest.current = checkout;
-
-  const errors: Record<string, string> = { ...refusals };
-  for (const item of items) {
-    const error = quantityError(pricedAs(item), wishes[item.price_id] ?? item.quantity);
-    if (error) errors[item.price_id] = error;
-  }
-
-  const drop = (priceId: string) => setWishes(({ [priceId]: _, ...rest }) => rest);
-
-  const setQuantity = (priceId: string, quantity: number) => {
-    const item = items.find((it) => it.price_id === priceId);
-    if (!item) return;
-    setWishes((all) => ({ ...all, [priceId]: quantity }));
-    setRefusals(({ [priceId]: _, ...rest }) => rest);
-    clearTimeout(timers.current.get(priceId));
-    if (quantityError(pricedAs(item), quantity)) return;
-    if (quantity === item.quantity) return drop(priceId);
-    const send = async () => {
-      try {
-        const session = await adjustQuantity(checkout.checkoutSession.id, priceId, quantity);
-        take({
-          ...latest.current,
-          checkoutSession: { ...latest.current.checkoutSession, due: null, ...session },
-        });
-      } catch (error) {
-        setRefusals((all) => ({ ...all, [priceId]: spokenError(error) }));
-      }
-      drop(priceId);
-    };
-    timers.current.set(priceId, setTimeout(send, SETTLE_MS));
-  };
-
-  return {
-    quantityErrors: errors,
-    quantityOf: (item: LineItem) => wishes[item.price_id] ?? item.quantity,
-    setQuantity,
-    blocked: Object.keys(errors).length > 0 || Object.keys(wishes).length > 0,
-  };
-}

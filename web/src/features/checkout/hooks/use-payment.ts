@@ -8,7 +8,7 @@ import { announce } from '@/kit/announce';
 import { toast } from '@/kit/toast';
 import { broadcast } from '../broadcast';
 import { abortCard, confirmFast, isLost, repeated, retrieve, submit } from '../calls';
-import { completedPart } from '../parts-later';
+import { outcomePart } from '../parts-later';
 import type { PayOption } from '../rules/currency';
 import { isCard } from '../rules/currency';
 import { FIELDS, type FieldErrors, type FieldName, submitBody } from '../rules/fields';
@@ -16,6 +16,7 @@ import { inFlight, isComplete, paymentError } from '../rules/view';
 import { type Outcome, watchSettlement } from '../settlement';
 import { t } from '../text';
 import type { Checkout, FastPayInfo, SessionUser, StripeContext, Submitted } from '../wire';
+import type { Take } from './use-checkout';
 import type { Form } from './use-form';
 import { useRelay } from './use-relay';
 
@@ -59,6 +60,8 @@ export interface Payment {
   payAgain: () => void;
   /** The processor has taken the card, or its answer is unknown: watch what the server sees. */
   watch: (by: 'wallet' | 'card') => void;
+  /** It is paid in another tab: looks for what becomes of it. */
+  follow: () => void;
 }
 
 interface PaymentInput {
@@ -68,7 +71,7 @@ interface PaymentInput {
   option: PayOption | null;
   form: Form;
   walletTitle: string;
-  take: (checkout: Checkout) => void;
+  take: Take;
 }
 
 const fieldRefusals = (fields: Record<string, string>): FieldErrors =>
@@ -100,55 +103,41 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     toast(text);
   }, []);
 
-  const finish = useCallback(
-    (paid: Checkout) => {
-      announce(t('paying.done'));
-      broadcast('completed', { id: paid.checkoutSession.id });
-      take(paid);
-    },
-    [take],
-  );
-
   /** Looks once: was it paid by another way than this page saw? */
   const look = useCallback(async () => {
     if (watcher.current) return watcher.current.checkNow();
     const latest = await retrieve(session.id).catch(() => null);
     if (!latest) return;
-    if (isComplete(latest.checkoutSession)) finish(latest);
-    else {
-      take(latest);
-      if (inFlight(latest)) setPhase((now) => (now.name === 'idle' ? { name: 'paying', by: 'wallet' } : now));
-    }
-  }, [session.id, finish, take]);
+    take(latest);
+    if (inFlight(latest)) setPhase((now) => (now.name === 'idle' ? { name: 'paying', by: 'wallet' } : now));
+  }, [session.id, take]);
 
   const paying = phase.name === 'paying';
   const by = phase.name === 'paying' ? phase.by : 'wallet';
   useEffect(() => {
     if (!paying) return;
-    announce(t(`paying.${by}`));
     const settle = (outcome: Outcome) => {
       watcher.current = undefined;
-      if (outcome.name === 'completed') finish(outcome.checkout);
+      if (outcome.name === 'completed') take(outcome.checkout);
       else if (outcome.name === 'failed') fail(spoken(outcome.message));
-      else {
-        setPhase({ name: 'timeout', by });
-        toast(t('paying.timeoutTitle'));
-      }
+      else setPhase({ name: 'timeout', by });
     };
     watcher.current = watchSettlement(session.id, settle);
     return () => {
       watcher.current?.stop();
       watcher.current = undefined;
     };
-  }, [paying, by, session.id, finish, fail]);
+  }, [paying, by, session.id, take, fail]);
 
   const relayUp = useRelay(session.id, appPid, look);
+  const [following, setFollowing] = useState(false);
   const unseen = phase.name === 'wallet' || phase.name === 'card' || phase.name === 'timeout';
   useEffect(() => {
-    if (relayUp || !unseen) return;
+    // The relay tells the end alone; of what begins in another tab one hears by asking.
+    if (!following && (relayUp || !unseen)) return;
     const timer = setInterval(look, FALLBACK_MS);
     return () => clearInterval(timer);
-  }, [relayUp, unseen, look]);
+  }, [relayUp, unseen, following, look]);
 
   const refuse = (error: unknown): FieldErrors => {
     setPhase({ name: 'idle' });
@@ -186,7 +175,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
   /** It is complete: shows so, and looks again until the session can be read. */
   const conclude = async () => {
     const paid = await retrieve(session.id).catch(() => null);
-    if (paid && isComplete(paid.checkoutSession)) finish(paid);
+    if (paid && isComplete(paid.checkoutSession)) take(paid);
     else setPhase({ name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' });
   };
 
@@ -261,7 +250,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     if (busy.current || !option) return {};
     busy.current = true;
     setProblem(null);
-    completedPart.load().catch(() => undefined);
+    outcomePart.load().catch(() => undefined);
     try {
       const { context, errors } = await form.check();
       if (Object.keys(errors).length > 0) return errors;
@@ -269,7 +258,8 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       const body = submitBody(form.values, context, option.method.id, option.currency.id);
       const key = idempotencyKey();
       const answer = await repeated(() => submit(session.id, body, key), LOST_SUBMITS);
-      if (answer.customer) take({ ...checkout, customer: answer.customer });
+      const { customer } = answer;
+      if (customer) take((now) => ({ ...now, customer }));
       await proceed(answer);
       return {};
     } catch (error) {
@@ -288,6 +278,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
 
   const watch = useCallback((way: 'wallet' | 'card') => setPhase({ name: 'paying', by: way }), []);
 
+  const follow = useCallback(() => setFollowing(true), []);
   const leaveFast = useCallback(() => setPhase({ name: 'idle' }), []);
   const leaveLimited = useCallback(() => setLimited(false), []);
   const payAgain = () => {
@@ -307,5 +298,6 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     payAgain,
     leaveCard,
     watch,
+    follow,
   };
 }

@@ -1,5 +1,6 @@
 import CardDialog, { type CardContact, type CardDialogProps } from '@/features/card/dialog';
 import type { FormValues } from '../rules/fields';
+import { mountPrefix } from '../rules/view';
 
 /** What the card form needs of the order's form. */
 const contactOf = (values: FormValues): CardContact => ({
@@ -15,6 +16,13 @@ const contactOf = (values: FormValues): CardContact => ({
 });
 
 /** The card dialog of an order: whose card it is, the order's form says. */
-export default function OrderCard({ values, ...rest }: Omit<CardDialogProps, 'contact'> & { values: FormValues }) {
-  return <CardDialog {...rest} contact={contactOf(values)} />;
+export default function OrderCard({
+  values,
+  sessionId,
+  ...rest
+}: Omit<CardDialogProps, 'contact'> & { values: FormValues; sessionId: string }) {
+  // An inline page's address names the link, which would begin another order.
+  const back = new URL(`${mountPrefix(window.location.pathname)}/checkout/pay/${sessionId}`, window.location.href);
+  back.search = window.location.search;
+  return <CardDialog {...rest} contact={contactOf(values)} returnUrl={back.href} />;
 }

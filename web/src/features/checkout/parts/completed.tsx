@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { callAddress } from '@/api/client';
 import { useLocale } from '@/i18n/light';
+import { announce } from '@/kit/announce';
 import { ButtonLink } from '@/kit/button';
 import { Download } from '@/kit/icons';
 import { formatMoney } from '@/lib/amount';
@@ -52,14 +53,20 @@ interface CompletedProps {
 export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
   const locale = useLocale();
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    if (fresh) heading.current?.focus();
-  }, [fresh]);
   const { checkoutSession: session, paymentLink, customer } = checkout;
   const prefix = mountPrefix(window.location.pathname);
   const amount = paidAmount(checkout, locale);
   const free = session.payment_status === 'no_payment_required';
   const words = wordsOf(checkout, now);
+  const done = t(`done.${words.title}`);
+  useEffect(() => {
+    document.title = t('pageTitle', { done, name: storeName });
+  }, [done, storeName]);
+  useEffect(() => {
+    if (!fresh) return;
+    announce(t('announced', { done }));
+    heading.current?.focus();
+  }, [fresh, done]);
   const confirmation = paymentLink?.after_completion?.hosted_confirmation;
   const message =
     localized(confirmation?.custom_messages ?? undefined, locale) ||
@@ -87,7 +94,7 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
       </h1>
       {amount && !free && <p className="checkout-total money">{amount}</p>}
       <p className="checkout-reason">{message}</p>
-      <h2>{t('bought')}</h2>
+      <h2>{t(words.title === 'setup' ? 'settled' : 'bought')}</h2>
       <ul className="checkout-bought">
         {entitlements.map(({ app_did, title, version, logo }) => (
           <li key={app_did}>

@@ -5,6 +5,7 @@ import { Button } from '@/kit/button';
 import type { Form } from '../hooks/use-form';
 import { type Order, paysByCard } from '../hooks/use-order';
 import type { Payment, Phase } from '../hooks/use-payment';
+import { framePart } from '../parts-later';
 import { type FieldName, shownFields } from '../rules/fields';
 import { mountPrefix } from '../rules/view';
 import { type Key, t } from '../text';
@@ -28,6 +29,9 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
   const sending = ['submitting', 'wallet', 'card', 'fast'].includes(payment.phase.name);
   const card = paysByCard(order.option);
 
+  const frame = framePart.loaded;
+  const elsewhere = !user && frame && !frame.holdsLogin ? frame : null;
+
   // One wrong field is focused; several are listed first.
   useEffect(() => {
     if (!pointing) return;
@@ -37,6 +41,7 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
 
   const onSubmit = async (event: FormEvent) => {
     event.preventDefault();
+    if (elsewhere) return;
     if (!user) {
       openConnect({ action: 'login', title: t('form.connectTitle', { name: storeName }), onSuccess: onSignedIn });
       return;
@@ -51,17 +56,23 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
       <ProblemBanner payment={payment} />
       {pointing && pointing.at.length > 1 && <ErrorSummary ref={summary} form={form} />}
       {user && <Fields form={form} />}
-      <Methods order={order} free={order.payment === '0'} />
-      <p className="checkout-detail">{t(noteOf(order, Boolean(user), card))}</p>
-      <div className="checkout-pay">
-        <Button type="submit" look="primary" wide busy={sending} disabled={Boolean(user) && order.blocked}>
-          {user
-            ? sending
-              ? t(WAITING[payment.phase.name] ?? 'form.submitting')
-              : payLabel(order)
-            : t('form.connectFirst')}
-        </Button>
-      </div>
+      <Methods order={order} />
+      {elsewhere ? (
+        <elsewhere.InTab sessionId={form.context.session.id} currencyId={order.currency?.id} onLeave={payment.follow} />
+      ) : (
+        <>
+          <p className="checkout-detail">{t(noteOf(order, Boolean(user), card))}</p>
+          <div className="checkout-pay">
+            <Button type="submit" look="primary" wide busy={sending} disabled={Boolean(user) && order.blocked}>
+              {user
+                ? sending
+                  ? t(WAITING[payment.phase.name] ?? 'form.submitting')
+                  : payLabel(order)
+                : t('form.connectFirst')}
+            </Button>
+          </div>
+        </>
+      )}
     </form>
   );
 }
@@ -134,7 +145,9 @@ function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
       <p>{t('error.unchanged')}</p>
       {problem.crossSell && (
         <p>
-          <a href="#cross-sell">{t('error.crossSell')}</a>
+          <a href="#cross-sell" target="_self">
+            {t('error.crossSell')}
+          </a>
         </p>
       )}
     </Alert>

@@ -4,7 +4,7 @@ import { RadioCards } from '@/kit/radio-cards';
 import { formatMoney } from '@/lib/amount';
 import type { Order } from '../hooks/use-order';
 import { isCard, type PayOption } from '../rules/currency';
-import { isCustom, orderAmount, pricedAs } from '../rules/price';
+import { isCustom, pricedAs } from '../rules/price';
 import { t } from '../text';
 
 const nameOf = ({ currency, method }: PayOption) =>
@@ -17,11 +17,13 @@ const detailOf = ({ method }: PayOption, named: boolean) =>
     : [named && method.name, t('method.walletDetail')].filter(Boolean).join(' · ');
 
 /** How to pay: currencies and methods in one choice, wallets first. */
-export function Methods({ order, free }: { order: Order; free: boolean }) {
+export function Methods({ order }: { order: Order }) {
   const locale = useLocale();
   const custom = order.items.some((item) => isCustom(pricedAs(item)));
-  const amountOf = ({ currency }: PayOption) =>
-    free || custom ? undefined : formatMoney(orderAmount(order.items, currency.id, false).total, currency, locale);
+  const amountOf = (option: PayOption) => {
+    const total = custom ? '0' : order.totalIn(option);
+    return total === '0' ? undefined : formatMoney(total, option.currency, locale);
+  };
   const wallets = order.options.filter((option) => !isCard(option.method.type)).length;
   const cards = order.options.map((option) => ({
     value: option.currency.id,

@@ -3,8 +3,9 @@ import { Alert } from '@/kit/alert';
 import { announce } from '@/kit/announce';
 import { Button, ButtonLink } from '@/kit/button';
 import { Spinner } from '@/kit/icons';
+import { toast } from '@/kit/toast';
+import { t } from '../completed-text';
 import { mountPrefix } from '../rules/view';
-import { t } from '../text';
 
 const SLOW_S = 15;
 
@@ -16,6 +17,7 @@ export function Paying({ by }: { by: 'wallet' | 'card' }) {
     const timer = setInterval(() => setSeconds(Math.floor((Date.now() - began) / 1000)), 1000);
     return () => clearInterval(timer);
   }, []);
+  useEffect(() => announce(t(`paying.${by}`)), [by]);
   const slow = seconds >= SLOW_S;
   useEffect(() => {
     if (slow) announce(t('paying.slow'));
@@ -34,6 +36,7 @@ export function Paying({ by }: { by: 'wallet' | 'card' }) {
 }
 
 export function PayingTimeout({ onAgain }: { onAgain: () => void }) {
+  useEffect(() => toast(t('paying.timeoutTitle')), []);
   return (
     <section className="checkout-order-form">
       <Alert tone="warn" urgent title={t('paying.timeoutTitle')}>

@@ -128,18 +128,12 @@ function Item({ item, order, currency, sessionId }: ItemProps) {
   const suffix = price.type === 'recurring' ? priceSuffix(price) : '';
   const range = quantityRange(item);
   const refused = order.quantityErrors[item.price_id];
-  const [unreadable, setUnreadable] = useState(false);
-  const error = unreadable
-    ? Number.isFinite(range.maximum)
-      ? t('order.quantityAtMost', { min: range.minimum, max: range.maximum })
-      : t('order.quantityInvalid', { min: range.minimum })
-    : refused && (refused in MESSAGES ? quantityText(refused as QuantityError, item) : refused);
-
-  const change = (value: number | null) => {
-    const wrong = value === null || value < range.minimum || value > range.maximum;
-    setUnreadable(wrong);
-    if (!wrong) order.setQuantity(item.price_id, value);
-  };
+  const error =
+    refused === 'range'
+      ? Number.isFinite(range.maximum)
+        ? t('order.quantityAtMost', { min: range.minimum, max: range.maximum })
+        : t('order.quantityInvalid', { min: range.minimum })
+      : refused && (refused in MESSAGES ? quantityText(refused as QuantityError, item) : refused);
 
   return (
     <li className="checkout-item">
@@ -162,7 +156,7 @@ function Item({ item, order, currency, sessionId }: ItemProps) {
             error={error}
             disabled={order.locked}
             parse={parseQuantity}
-            onChange={change}
+            onChange={(value) => order.setQuantity(item.price_id, value)}
           />
         ) : (
           <>

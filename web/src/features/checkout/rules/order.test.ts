@@ -111,6 +111,14 @@ describe('what the screen shows', () => {
     expect(viewOf(checkout(changes), 1000)).toBe(view);
   });
 
+  test('the clock ends only what nobody is paying', () => {
+    const paying = { ...checkout({}), paymentIntent: { id: 'pi', status: 'processing' } };
+    expect(viewOf(checkout({}), 2000)).toBe('expired');
+    expect(viewOf(paying, 2000)).toBe('form');
+    expect(viewOf(checkout({}), 2000, true)).toBe('form');
+    expect(viewOf(checkout({ status: 'expired' }), 1000, true)).toBe('expired');
+  });
+
   test('only requires_action with an error ends the waiting', () => {
     const error = { message: 'Challenge failed' };
     expect(paymentError({ id: 'pi', status: 'requires_action', last_payment_error: error })).toBe('Challenge failed');

@@ -7,10 +7,15 @@ export function isComplete(session: CheckoutSession): boolean {
   return session.status === 'complete' && ['paid', 'no_payment_required'].includes(session.payment_status);
 }
 
-/** `now`: unix seconds. A session that was paid stays paid however late it is looked at. */
-export function viewOf({ checkoutSession: session }: Checkout, now: number): View {
+/**
+ * `now`: unix seconds. A session that was paid stays paid however late it is looked at. The browser's clock ends only
+ * what nobody is paying: the server keeps a session whose payment is on its way, and `held` is a payment begun here.
+ */
+export function viewOf(checkout: Checkout, now: number, held = false): View {
+  const session = checkout.checkoutSession;
   if (isComplete(session)) return 'completed';
-  if (session.status === 'expired' || session.expires_at <= now) return 'expired';
+  const over = session.expires_at <= now && !held && !inFlight(checkout);
+  if (session.status === 'expired' || over) return 'expired';
   return session.line_items.length === 0 ? 'empty' : 'form';
 }
 

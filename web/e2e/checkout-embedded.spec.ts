@@ -1,0 +1,135 @@
+import { expect, type Page, test } from '@playwright/test';
+import { checkout, completed, customItem, fastSubmit, serve, user } from './fixtures/checkout';
+import { accessible, serveConnect } from './fixtures/checkout-page';
+
+/** The checkout inside the page of somebody else. */
+
+interface Heard {
+  source: string;
+  type: string;
+  height?: number;
+}
+
+const port = () => new URL(test.info().project.use.baseURL ?? 'http://127.0.0.1').port;
+/** Another site, another origin of the same site, and the store itself. */
+const FOREIGN = () => `http://localhost:${port()}`;
+const SIBLING = () => 'http://127.0.0.1:9';
+const OWN = () => `http://127.0.0.1:${port()}`;
+
+/** Shows the checkout in a frame of `host`, which writes down what it is told. */
+async function embed(page: Page, host: string, query = '?mode=inline') {
+  await page.route(`${host}/host.html`, (route) =>
+    route.fulfill({
+      contentType: 'text/html',
+      body: `<!doctype html><html lang="en"><title>A shop</title>
+        <script>window.heard=[];addEventListener('message',(e)=>heard.push(e.data))</script>
+        <section aria-label="A shop"><h1>A shop</h1><iframe title="Checkout" src="${OWN()}/checkout/pay/cs_1${query}" width="800" height="300"></iframe></section>`,
+    }),
+  );
+  await page.goto(`${host}/host.html`);
+  return page.frameLocator('iframe');
+}
+const heard = (page: Page) => page.evaluate(() => (window as unknown as { heard: Heard[] }).heard);
+const types = async (page: Page) => (await heard(page)).map((it) => it.type).filter((type) => type !== 'height');
+const height = async (page: Page) => (await heard(page)).findLast((it) => it.type === 'height')?.height ?? 0;
+const pay = '.checkout-pay button';
+
+for (const [name, host] of [
+  ['another site', FOREIGN],
+  ['another origin', SIBLING],
+  ['the store', OWN],
+] as const) {
+  test(`tells a page of ${name} what went wrong, and how high it is`, async ({ page }) => {
+    const { backend } = await serve(page, {
+      submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } },
+    });
+    const frame = await embed(page, host());
+    const signedIn = host() !== FOREIGN();
+    await (signedIn ? frame.locator(pay) : frame.getByTestId('total')).waitFor();
+    await expect.poll(() => height(page)).toBeGreaterThan(300);
+    const content = await frame.locator('.checkout-form-inner').evaluate((it) => it.getBoundingClientRect().bottom);
+    expect(await height(page)).toBeGreaterThanOrEqual(Math.floor(content));
+    expect((await heard(page)).every((it) => it.source === 'souk-checkout')).toBe(true);
+    await frame.locator(pay).click();
+    await expect.poll(() => types(page)).toEqual(['error.OUT_OF_TEA']);
+    expect(backend.submit.status).toBe(400);
+  });
+}
+
+test('says nothing to a page that is not the one it was made for', async ({ page }) => {
+  await serve(page, { submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } } });
+  const frame = await embed(page, FOREIGN(), '?mode=inline&origin=https://shop.example');
+  await frame.locator(pay).click();
+  await expect(frame.getByRole('alert')).toContainText('Out of tea');
+  expect(await heard(page)).toEqual([]);
+});
+
+test('posts its height again when it grows, shrinks, or opens a dialog', async ({ page }) => {
+  await serve(page, { checkout: checkout({}, { line_items: [customItem()] }), submit: fastSubmit });
+  const frame = await embed(page, SIBLING());
+  await expect.poll(() => height(page)).toBeGreaterThan(300);
+  const first = await height(page);
+  // The host follows: a frame that is high enough is not asked to grow on and on.
+  await page.locator('iframe').evaluate((it, to) => it.setAttribute('height', String(to)), first);
+  const box = frame.getByRole('textbox', { name: /^Amount/ });
+  await box.fill('500');
+  await box.blur();
+  await frame.getByLabel('E-mail').fill('x');
+  await frame.getByLabel('E-mail').blur();
+  await expect.poll(() => height(page)).toBeGreaterThan(first);
+  await box.fill('5');
+  await frame.getByLabel('E-mail').fill('mei@example.com');
+  await expect.poll(() => height(page)).toBe(first);
+});
+
+test('sizes the frame for a dialog that is higher than the page', async ({ page }) => {
+  await serve(page);
+  await serveConnect(page);
+  const frame = await embed(page, SIBLING(), '?mode=inline-minimal');
+  await frame.locator(pay).click();
+  const dialog = frame.getByRole('dialog');
+  await expect(dialog.getByRole('img', { name: /QR code/ })).toBeVisible();
+  const needed = await dialog.locator('.k-dialog-body').evaluate((it) => it.scrollHeight);
+  await expect.poll(() => height(page)).toBeGreaterThanOrEqual(needed);
+});
+
+test.describe('where nobody can sign in', () => {
+  const signedOut = () => ({ user: null, checkout: checkout({ customer: null }) });
+
+  test('the order goes on in a tab of its own, and the frame follows', async ({ page, context }) => {
+    const { backend } = await serve(page, signedOut());
+    const frame = await embed(page, FOREIGN());
+    await expect(frame.locator(pay)).toHaveCount(0);
+    await frame.getByText('Card, USD').click();
+    const go = frame.getByRole('link', { name: 'Continue in a new tab' });
+    await expect(go).toHaveAttribute('href', '/checkout/pay/cs_1?locale=en&currencyId=pc_usd');
+    const [tab] = await Promise.all([context.waitForEvent('page'), go.click()]);
+    expect(tab.url()).toContain('/checkout/pay/cs_1');
+    expect(await tab.evaluate(() => window.opener)).toBeNull();
+    await tab.close();
+    await expect(frame.getByRole('status').filter({ hasText: 'Finish in the other tab.' })).toBeVisible();
+    await accessible(page);
+    backend.checkout = completed();
+    await expect(frame.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible({ timeout: 15_000 });
+    await expect.poll(() => types(page)).toEqual(['completed']);
+    await accessible(page);
+  });
+
+  test('a page of the same site asks for the wallet as ever', async ({ page }) => {
+    await serve(page, signedOut());
+    await serveConnect(page);
+    const frame = await embed(page, SIBLING());
+    await frame.getByRole('button', { name: 'Connect to pay' }).click();
+    await expect(frame.getByRole('dialog', { name: 'Connect to Souk Demo' })).toBeVisible();
+  });
+});
+
+test('what leaves the checkout leaves the frame', async ({ page, context }) => {
+  await serve(page, { checkout: completed(), user });
+  const frame = await embed(page, SIBLING());
+  for (const name of ['View invoice', 'Back to the store']) {
+    const [tab] = await Promise.all([context.waitForEvent('page'), frame.getByRole('link', { name }).click()]);
+    await tab.close();
+  }
+  await expect(frame.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+});

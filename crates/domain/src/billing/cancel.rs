@@ -1,5 +1,6 @@
 //! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
 
+use super::follow_stakes::at_network;
 use super::manage::{load, lock, nonce, save};
 use super::renew::publish_charges;
 use super::{
@@ -7,7 +8,6 @@ use super::{
     give_back, stake_back, time_of,
 };
 use crate::context::Context;
-use crate::payment::Grant;
 use crate::shared::{Amount, SubscriptionId, Timestamp, check_text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +166,13 @@ impl Subscription {
         by_store && self.ends_at().is_some()
     }
 
+    /// The stake without which it does not go on: not one that it has left behind.
+    #[must_use]
+    pub(super) fn owed_stake(&self) -> Option<&Stake> {
+        let asked = |stake: &&Stake| !stake.amount.is_zero() && !stake.status.is_given_back() && stake.currency_id == self.currency_id;
+        self.stake.as_ref().filter(asked)
+    }
+
     /// Whether an end that was asked for may be taken back: one at the end of the period, not yet there, not for a debt.
     #[must_use]
     pub fn is_recoverable(&self) -> bool {
@@ -182,24 +189,10 @@ pub async fn recovery(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, Ma
     if !subscription.is_recoverable() {
         return Err(ManageError::NotRecoverable);
     }
-    let asked = |stake: &&Stake| !stake.amount.is_zero() && !stake.status.is_given_back();
-    let Some(stake) = subscription.stake.as_ref().filter(asked) else {
-        return Ok(Recovery { subscription, needs_stake: false });
-    };
-    let amount = stake.amount;
-    let mandate = match &subscription.mandate_id {
-        Some(mandate) => unit.mandates().find(mandate).await?,
-        None => None,
-    };
-    let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
-    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
     drop(unit);
-    let needs_stake = match (mandate.and_then(|mandate| mandate.grant), ctx.networks.wallet(method.kind)) {
-        (Some(Grant::Delegation { payer, .. }), Some(rail)) => {
-            let staked = rail.staked(&method, &currency, &payer, subscription.id.as_str()).await?;
-            staked.held < amount
-        }
-        _ => false,
+    let needs_stake = match subscription.owed_stake() {
+        Some(stake) => at_network(ctx, stake, id).await?.held < stake.amount,
+        None => false,
     };
     Ok(Recovery { subscription, needs_stake })
 }

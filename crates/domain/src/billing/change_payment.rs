@@ -1,11 +1,11 @@
 //! What future invoices of a subscription are charged by: another card, or a new permission of a wallet. And a stake left anew.
 
-use super::book::Book;
 use super::cancel::take_back;
 use super::collect::send_now;
 use super::debt::collect_now;
-use super::end::{move_stake, restake_invoice};
-use super::manage::{load, nonce};
+use super::end::restake_invoice;
+use super::manage::load;
+use super::outcome::leave_behind;
 use super::pay_by_card::{CardPromise, save_card};
 use super::plan_permission::with_plan;
 use super::renew::publish_charges;
@@ -16,7 +16,6 @@ use super::{
 use crate::access::Wallet;
 use crate::checkout::{AskedMandate, AskedStake};
 use crate::context::Context;
-use crate::ledger::Reason;
 use crate::payment::{
     Attempt, AttemptKind, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose, SignedTransfer, StakeAsk,
 };
@@ -52,8 +51,11 @@ async fn target(
     if !prices.iter().all(|price| price.rate_in(&currency.id).is_some()) {
         return Err(ManageError::CurrencyNotConfigured);
     }
-    let holds = subscription.stake.as_ref().is_some_and(|stake| stake.status == StakeStatus::Held);
-    if holds && currency.id != subscription.currency_id {
+    let status = subscription.stake.as_ref().map(|stake| stake.status).filter(|_| currency.id != subscription.currency_id);
+    if matches!(status, Some(StakeStatus::Slashing | StakeStatus::Returning)) {
+        return Err(ManageError::PaymentInFlight);
+    }
+    if status == Some(StakeStatus::Held) {
         // The stake stays where it is for what it secures.
         let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
         let secured = |invoice: &Invoice| {
@@ -225,17 +227,10 @@ pub(super) async fn switch_over(
         if subscription.status == SubscriptionStatus::Canceled {
             continue;
         }
-        let leaves = subscription.currency_id != attempt.currency_id;
-        let held = subscription.stake.clone().filter(|stake| leaves && stake.status == StakeStatus::Held);
-        if let Some(stake) = held {
-            let book = Book::read(unit, std::slice::from_ref(&subscription)).await?;
-            let moved = move_stake(ctx, unit, &book, &subscription, Reason::ReturnStake, stake.amount, nonce(ctx)).await?;
-            publish_charges(ctx, unit, moved.as_slice()).await?;
-            subscription.stake = Some(Stake { status: StakeStatus::Returning, ..stake });
-        }
         subscription.method_id = attempt.method_id.clone();
         subscription.currency_id = attempt.currency_id.clone();
         subscription.mandate_id = Some(mandate.clone());
+        leave_behind(ctx, unit, &mut subscription).await?;
         subscription.updated_at = ctx.now();
         if !unit.subscriptions().update(&subscription).await? {
             return Err(BillingError::Contended);
@@ -269,7 +264,7 @@ async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: Stake
         return if amount.is_zero() { Err(ManageError::NoStake) } else { Ok((target, amount)) };
     }
     drop(unit);
-    let stake = target.subscription.stake.as_ref().filter(|stake| !stake.status.is_given_back()).ok_or(ManageError::NotRecoverable)?;
+    let stake = target.subscription.owed_stake().ok_or(ManageError::NotRecoverable)?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let staked = rail.staked(&target.method, &target.currency, &payer.did, id.as_str()).await?;
     let amount = stake.amount.minus(staked.held).unwrap_or_default();
@@ -366,10 +361,20 @@ pub(super) async fn restaked(
     }
     let status = if subscription.status == SubscriptionStatus::Canceled { StakeStatus::Waiting } else { StakeStatus::Held };
     let return_at = subscription.ended_at.map(|_| now);
-    subscription.stake = Some(match subscription.stake.take().filter(|_| resumes) {
+    let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
+    let own = |before: &Stake| before.payer == *payer && before.currency_id == attempt.currency_id;
+    subscription.stake = Some(match subscription.stake.take().filter(|before| resumes && own(before)) {
         // A part of it was missing.
         Some(before) => Stake { status, reference: reference.to_owned(), return_at, ..before },
-        None => Stake { amount: attempt.amount, status, reference: reference.to_owned(), return_at },
+        None => Stake {
+            amount: attempt.amount,
+            payer: payer.clone(),
+            method_id: attempt.method_id.clone(),
+            currency_id: attempt.currency_id.clone(),
+            status,
+            reference: reference.to_owned(),
+            return_at,
+        },
     });
     subscription.updated_at = now;
     if !unit.subscriptions().update(&subscription).await? {

@@ -6,11 +6,11 @@ use super::plan::flat;
 use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
-    InvoiceStatus, Notice, Period, STAKE_WAITING, StakeStatus, Subscription, SubscriptionItem, announce, line,
+    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, announce, line,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::payment::{Attempt, AttemptKind, Errand, ErrandAsk, Grant, Purpose};
+use crate::payment::{Attempt, AttemptKind, Errand, ErrandAsk, Purpose};
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -49,20 +49,22 @@ pub(super) async fn write(
     }
     attempts.extend(bill_usage(ctx, unit, book, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;
-    let owed = owed_for(unit, &subscription).await?.sum()?;
-    let mut taken = None;
-    // What the wallet revoked may be taken until it is paid out.
-    if let Some(stake) = subscription.stake.as_mut().filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Revoked)) {
-        if reason == CancelReason::PaymentFailed && !owed.is_zero() {
-            stake.status = StakeStatus::Slashing;
-            taken = Some(owed.min(stake.amount));
-        } else if stake.status == StakeStatus::Held {
-            stake.status = StakeStatus::Waiting;
-            stake.return_at = Some(now.plus(STAKE_WAITING));
+    let there = |stake: &Stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Revoked);
+    if let Some(mut stake) = subscription.stake.clone().filter(there) {
+        let owed = owed_for(unit, &subscription).await?.sum()?;
+        let taken = match reason {
+            CancelReason::PaymentFailed => move_stake(ctx, unit, book, &subscription, Reason::Slash, owed.min(stake.amount), nonce).await?,
+            _ => None,
+        };
+        match &taken {
+            Some(_) => stake.status = StakeStatus::Slashing,
+            None if stake.status == StakeStatus::Held => {
+                (stake.status, stake.return_at) = (StakeStatus::Waiting, Some(now.plus(STAKE_WAITING)))
+            }
+            None => {}
         }
-    }
-    if let Some(taken) = taken {
-        attempts.extend(move_stake(ctx, unit, book, &subscription, Reason::Slash, taken, nonce).await?);
+        attempts.extend(taken);
+        subscription.stake = Some(stake);
     }
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -73,7 +75,7 @@ pub(super) async fn write(
 
 /// What is owed for a subscription.
 pub(super) struct Owed {
-    /// In its currency, oldest first. Nobody is paying these just now: a charge on its way may settle still, and must not be
+    /// In the currency of its stake, oldest first. Nobody is paying these just now: a charge on its way may settle still, and must not be
     /// collected from the deposit as well.
     pub invoices: Vec<Invoice>,
     /// A payment of something is on its way: whether more is owed will be seen.
@@ -104,8 +106,9 @@ pub(super) async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscript
     let mut invoices = unit.invoices().unpaid_of(&subscription.id).await?;
     let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
     let covered = unit.attempts().covered(&ids).await?;
+    let currency = subscription.stake.as_ref().map_or(&subscription.currency_id, |stake| &stake.currency_id);
     invoices.retain(|invoice| {
-        invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == subscription.currency_id && !covered.contains(&invoice.id)
+        invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == *currency && !covered.contains(&invoice.id)
     });
     Ok(Owed { invoices, is_moving: !covered.is_empty() })
 }
@@ -152,16 +155,14 @@ pub(super) async fn return_stake(
     let told = |what| ClockEvent { at: now, what, subject: subscription.id.to_string() };
     let mut ended = Ended { attempts: Vec::new(), event: told(Happening::StakeWaits) };
     let Some(mut stake) = subscription.stake.clone() else { return Ok(ended) };
-    if owed.is_moving {
-        stake.return_at = Some(now.plus(PATIENCE));
-    } else {
-        let (reason, amount) = if sum.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, sum.min(stake.amount)) };
-        (stake.status, ended.event) = match reason {
-            Reason::Slash => (StakeStatus::Slashing, told(Happening::StakeSlashed)),
-            _ => (StakeStatus::Returning, told(Happening::StakeReturned)),
-        };
-        ended.attempts.extend(move_stake(ctx, unit, book, &subscription, reason, amount, nonce).await?);
+    let (reason, amount) = if sum.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, sum.min(stake.amount)) };
+    let moved = if owed.is_moving { None } else { move_stake(ctx, unit, book, &subscription, reason, amount, nonce).await? };
+    match (&moved, reason) {
+        (None, _) => stake.return_at = Some(now.plus(PATIENCE)),
+        (Some(_), Reason::Slash) => (stake.status, ended.event) = (StakeStatus::Slashing, told(Happening::StakeSlashed)),
+        (Some(_), _) => (stake.status, ended.event) = (StakeStatus::Returning, told(Happening::StakeReturned)),
     }
+    ended.attempts.extend(moved);
     subscription.stake = Some(stake);
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -170,7 +171,7 @@ pub(super) async fn return_stake(
 }
 
 /// Writes down an attempt that moves a deposit. One that takes it covers what it is to settle: nobody else collects that meanwhile.
-/// `None`: its network or its payer is not known here.
+/// `None`: there is nothing to move, or nothing here serves its network.
 pub(super) async fn move_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -180,12 +181,11 @@ pub(super) async fn move_stake(
     amount: Amount,
     nonce: u64,
 ) -> Result<Option<AttemptId>, BillingError> {
-    let grant = subscription.mandate_id.as_ref().and_then(|id| book.mandates.get(id)).and_then(|mandate| mandate.grant.clone());
-    let (Some(Grant::Delegation { payer, .. }), Some(method), Some(currency)) =
-        (grant, book.methods.get(&subscription.method_id), book.currencies.get(&subscription.currency_id))
-    else {
+    let Some(stake) = subscription.stake.as_ref().filter(|_| !amount.is_zero()) else { return Ok(None) };
+    let (Some(method), Some(currency)) = (book.methods.get(&stake.method_id), book.currencies.get(&stake.currency_id)) else {
         return Ok(None);
     };
+    let payer = stake.payer.clone();
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
     let subject = subscription.id.to_string();
     let (errand, purpose) = match reason {

@@ -1,10 +1,10 @@
 //! Stakes that wallets take back by themselves: the network is asked, one look at each in [`STAKE_LOOK`].
 
 use super::book::Book;
-use super::{BillingError, CancelReason, Cancellation, Notice, StakeStatus, Subscription, SubscriptionStatus, announce, time_of};
+use super::{BillingError, CancelReason, Cancellation, Notice, Stake, StakeStatus, Subscription, SubscriptionStatus, announce, time_of};
 use crate::context::Context;
-use crate::payment::{Grant, StakeState};
-use crate::shared::Amount;
+use crate::payment::StakeState;
+use crate::shared::{Amount, SubscriptionId};
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use std::time::Duration;
@@ -34,18 +34,26 @@ pub async fn follow_stakes(ctx: &Context, limit: u32) -> Result<usize, BillingEr
     }
 }
 
+/// What the network says of a stake now; nothing where none is served here.
+pub(super) async fn at_network(ctx: &Context, stake: &Stake, subject: &SubscriptionId) -> Result<StakeState, BillingError> {
+    let mut unit = ctx.store.read().await?;
+    let method = unit.methods().find(&stake.method_id).await?.ok_or(BillingError::Orphan)?;
+    let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
+    drop(unit);
+    match ctx.networks.wallet(method.kind) {
+        Some(rail) => Ok(rail.staked(&method, &currency, &stake.payer, subject.as_str()).await?),
+        None => Ok(StakeState::default()),
+    }
+}
+
 async fn look(ctx: &Context, book: &Book, seen: &Subscription) -> Result<(), BillingError> {
-    let mandate = seen.mandate_id.as_ref().and_then(|id| book.mandates.get(id));
-    let (Some(Grant::Delegation { payer, .. }), Some(method), Some(currency), Some(stake)) = (
-        mandate.and_then(|mandate| mandate.grant.as_ref()),
-        book.methods.get(&seen.method_id),
-        book.currencies.get(&seen.currency_id),
-        &seen.stake,
-    ) else {
+    let Some(stake) = &seen.stake else { return Ok(()) };
+    let (Some(method), Some(currency)) = (book.methods.get(&stake.method_id), book.currencies.get(&stake.currency_id)) else {
         return Ok(());
     };
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(()) };
-    let state = rail.staked(method, currency, payer, seen.id.as_str()).await?;
+    // By whoever left it: the subscription may be charged by another wallet since.
+    let state = rail.staked(method, currency, &stake.payer, seen.id.as_str()).await?;
     let is_settled = ctx.now().since(seen.updated_at) > SETTLING;
     if is_revoked(state, stake.amount, is_settled) { note(ctx, seen).await } else { Ok(()) }
 }

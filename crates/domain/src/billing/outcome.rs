@@ -1,9 +1,12 @@
 //! What follows from money that moved, or did not, where no checkout waits for it. In one unit of work, for exactly one caller.
 
+use super::book::Book;
 use super::change_payment::{restaked, switch_over};
 use super::debt::{debt_paid, refuse, time_of};
-use super::end::{settle_by_stake, stake_invoice};
+use super::end::{move_stake, settle_by_stake, stake_invoice};
+use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
+use super::renew::publish_charges;
 use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -167,6 +170,7 @@ async fn stake_moved(
             _ => stake.status = StakeStatus::Returned,
         }
     }
+    leave_behind(ctx, unit, &mut subscription).await?;
     subscription.updated_at = ctx.now();
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -180,6 +184,19 @@ async fn stake_moved(
     }
     if reason == Reason::Slash && !has_ended && !debt_paid(unit, id, now).await? {
         return Err(BillingError::Contended);
+    }
+    Ok(())
+}
+
+/// What a running subscription holds at a network that it has left goes back.
+pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &mut Subscription) -> Result<(), BillingError> {
+    let left = |stake: &Stake| stake.status == StakeStatus::Held && stake.currency_id != subscription.currency_id;
+    let Some(stake) = subscription.stake.clone().filter(left) else { return Ok(()) };
+    let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
+    let moved = move_stake(ctx, unit, &book, subscription, Reason::ReturnStake, stake.amount, nonce(ctx)).await?;
+    if moved.is_some() {
+        publish_charges(ctx, unit, moved.as_slice()).await?;
+        subscription.stake = Some(Stake { status: StakeStatus::Returning, ..stake });
     }
     Ok(())
 }

@@ -3,12 +3,12 @@
 use super::book::Book;
 use super::cancel::split_stake;
 use super::end::{move_stake, owed_for};
+use super::follow_stakes::at_network;
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
 use super::{COMMENT_MAX, ManageError, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::payment::Grant;
 use crate::shared::{Amount, AttemptId, StorageError, SubscriptionId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
@@ -59,12 +59,12 @@ async fn order(
     now: Timestamp,
 ) -> Result<Option<AttemptId>, ManageError> {
     let book = Book::read(unit, std::slice::from_ref(&subscription)).await?;
+    let moved = move_stake(ctx, unit, &book, &subscription, reason, amount, nonce).await;
     if let Some(stake) = &mut subscription.stake {
         stake.status = if reason == Reason::Slash { StakeStatus::Slashing } else { StakeStatus::Returning };
         stake.return_at = subscription.ended_at.map(|_| now);
     }
     subscription.updated_at = now;
-    let moved = move_stake(ctx, unit, &book, &subscription, reason, amount, nonce).await;
     let attempt = match moved {
         Err(super::BillingError::Storage(StorageError::Duplicate(_))) => return Err(ManageError::PaymentInFlight),
         moved => moved?.ok_or(ManageError::NoStake)?,
@@ -77,19 +77,10 @@ async fn order(
 async fn held_yet(ctx: &Context, id: &SubscriptionId) -> Result<Amount, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
-    if subscription.stake.as_ref().is_none_or(|stake| stake.status != StakeStatus::Revoked) {
-        return Ok(Amount::ZERO);
-    }
-    let mandate = match &subscription.mandate_id {
-        Some(mandate) => unit.mandates().find(mandate).await?,
-        None => None,
-    };
-    let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
-    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
     drop(unit);
-    match (mandate.and_then(|mandate| mandate.grant), ctx.networks.wallet(method.kind)) {
-        (Some(Grant::Delegation { payer, .. }), Some(rail)) => Ok(rail.staked(&method, &currency, &payer, id.as_str()).await?.held),
-        _ => Ok(Amount::ZERO),
+    match subscription.stake.filter(|stake| stake.status == StakeStatus::Revoked) {
+        Some(stake) => Ok(at_network(ctx, &stake, id).await?.held),
+        None => Ok(Amount::ZERO),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Subscriptions: what a customer is charged for again and again, and the states it moves through.
 
 use super::{Period, Scope};
+use crate::access::Did;
 use crate::pricing::{Cycle, Metadata};
 use crate::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PriceId, SessionId, StorageError,
@@ -218,10 +219,13 @@ impl StakeStatus {
     }
 }
 
-/// A deposit at the network, in the subscription's currency.
+/// A deposit at the network, where it was left and by whom, whatever the subscription is charged by since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stake {
     pub amount: Amount,
+    pub payer: Did,
+    pub method_id: MethodId,
+    pub currency_id: CurrencyId,
     pub status: StakeStatus,
     /// The network's name of the deposit.
     pub reference: String,

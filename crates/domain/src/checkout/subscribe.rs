@@ -40,7 +40,15 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         let deposit = session.deposit.as_ref().filter(|deposit| place == 0 && deposit.method_id == method.id);
         let stake = deposit.and_then(|deposit| {
             let reference = deposit.reference.clone()?;
-            Some(Stake { amount: deposit.amount, status: StakeStatus::Held, reference, return_at: None })
+            Some(Stake {
+                amount: deposit.amount,
+                payer: deposit.payer.clone(),
+                method_id: deposit.method_id.clone(),
+                currency_id: deposit.currency_id.clone(),
+                status: StakeStatus::Held,
+                reference,
+                return_at: None,
+            })
         });
         let subscription = Subscription {
             id: id.clone(),

@@ -3,6 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till};
+use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_adapters::verify::verify;
 use souk_domain::access::Wallet;
@@ -11,7 +12,7 @@ use souk_domain::billing::{
     StakeChoice, StakeStatus, Subscription, SubscriptionStatus,
 };
 use souk_domain::ledger::{Entry, Movement, Reason};
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Purpose};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, Method, Purpose};
 use souk_domain::shared::{Amount, Mode, StorageError, SubscriptionId};
 use std::time::Duration;
 
@@ -198,11 +199,57 @@ on_both! {
     async fn a_deposit_that_is_gone_cannot_be_moved(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
-        let stake = Stake { amount: Amount::new(UNIT), status: StakeStatus::Revoked, reference: "0xab".to_owned(), return_at: None };
+        let stake = billing.stake_as(1, StakeStatus::Revoked);
         billing.insert(&Subscription { stake: Some(stake), ..billing.subscription("sub_1", &price, DAY) }).await;
         assert!(matches!(billing::slash_stake(&billing.ctx, &sub(), None, "owed").await, Err(ManageError::NoStake)));
         billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::None)).await.expect("ends");
         assert!(matches!(billing::return_stake(&billing.ctx, &sub()).await, Err(ManageError::NoStake)));
+    }
+
+    async fn a_deposit_is_looked_for_and_taken_where_it_was_left_whoever_is_charged_since(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.booked_stake(&one, 50).await);
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let grant = Some(Grant::Delegation { payer: TestWallet::from_seed(&[77; 32]).did().clone(), limits: Vec::new() });
+        unit.mandates().put(&Mandate { id: id("man_2"), grant, ..first }).await.expect("writes");
+        unit.commit().await.expect("commits");
+        billing.insert(&Subscription { mandate_id: Some(id("man_2")), ..one }).await;
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        let seen = billing.find("sub_1").await;
+        assert_eq!((seen.cancel_at_period_end, seen.stake.expect("a deposit").status), (false, StakeStatus::Held));
+        billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(20 * UNIT)), "owed").await.expect("is ordered");
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.earned().await), ((30, 0), 20));
+        is_sound(&billing).await;
+    }
+
+    async fn what_is_left_of_a_deposit_at_a_network_that_was_left_meanwhile_goes_back(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.booked_stake(&one, 50).await);
+        billing.insert(&one).await;
+        billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(20 * UNIT)), "owed").await.expect("is ordered");
+        // A permission at another network was on its way, and settles first.
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let (method, currency) = (&billing.networks.method, &billing.networks.currency);
+        unit.methods().insert(&Method { id: id("pm_2"), ..method.clone() }).await.expect("inserts");
+        let other = Currency { id: id("pc_2"), method_id: id("pm_2"), ..currency.clone() };
+        unit.methods().insert_currency(&other).await.expect("inserts");
+        let found = unit.subscriptions().find(&sub()).await.expect("reads").expect("stands");
+        let left = Subscription { method_id: other.method_id, currency_id: other.id, ..found };
+        assert!(unit.subscriptions().update(&left).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        billing.send(&Purpose::Slash(sub())).await;
+        let returning = billing.find("sub_1").await.stake.expect("a deposit");
+        assert_eq!((returning.status, returning.amount), (StakeStatus::Returning, Amount::new(30 * UNIT)));
+        billing.send(&Purpose::ReturnStake(sub())).await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 0), 980));
+        is_sound(&billing).await;
     }
 
     async fn who_left_the_network_of_a_deposit_needs_none_to_go_on(db: &TestDatabase) {
@@ -211,8 +258,7 @@ on_both! {
         for (name, status, needs_stake) in
             [("sub_1", StakeStatus::Returned, false), ("sub_2", StakeStatus::Returning, false), ("sub_3", StakeStatus::Revoked, true)]
         {
-            let stake = Stake { amount: Amount::new(UNIT), status, reference: "0xab".to_owned(), return_at: None };
-            let one = Subscription { stake: Some(stake), cancel_at_period_end: true, ..billing.subscription(name, &price, DAY) };
+            let one = Subscription { stake: Some(billing.stake_as(1, status)), cancel_at_period_end: true, ..billing.subscription(name, &price, DAY) };
             billing.insert(&one).await;
             assert_eq!(billing::recovery(&billing.ctx, &one.id).await.expect("may go on").needs_stake, needs_stake, "{status:?}");
         }

@@ -255,7 +255,7 @@ impl SubscriptionModel {
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
             // A card secures nothing: what lay at the wallet's network before is of another currency, and has gone back.
-            staking: subscription.stake.as_ref().filter(|_| !method.kind.is_card()).map(StakeModel::from),
+            staking: subscription.stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id).map(StakeModel::from),
             mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
             next_invoice: next_invoice.map(NextInvoiceModel::from),
             customer: CustomerReference {

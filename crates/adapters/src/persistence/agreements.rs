@@ -238,7 +238,7 @@ impl Formed for Stake {
     fn of(form: StakeForm) -> Option<Self> {
         Some(Self {
             amount: Amount::parse_base_units(&form.amount).ok()?,
-            payer: Did::parse(&form.payer).ok()?,
+            payer: Did::from_verified(form.payer),
             method_id: MethodId::parse(&form.method_id).ok()?,
             currency_id: CurrencyId::parse(&form.currency_id).ok()?,
             status: StakeStatus::from_name(&form.status)?,

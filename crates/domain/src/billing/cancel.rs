@@ -4,8 +4,8 @@ use super::follow_stakes::at_network;
 use super::manage::{load, lock, nonce, save};
 use super::renew::publish_charges;
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Stake, Subscription, SubscriptionStatus, announce, end,
-    give_back, stake_back, time_of,
+    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Stake, StakeStatus, Subscription, SubscriptionStatus,
+    announce, end, give_back, stake_back, time_of,
 };
 use crate::context::Context;
 use crate::shared::{Amount, SubscriptionId, Timestamp, check_text};
@@ -211,6 +211,10 @@ pub async fn recover(ctx: &Context, id: &SubscriptionId) -> Result<Recovery, Man
     }
     subscription.updated_at = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     take_back(&mut subscription);
+    if let Some(stake) = subscription.stake.as_mut().filter(|stake| stake.status == StakeStatus::Revoked) {
+        // It was looked at just now: it is there.
+        stake.status = StakeStatus::Held;
+    }
     save(unit.as_mut(), &subscription).await?;
     unit.commit().await?;
     Ok(Recovery { subscription: super::find(ctx, id).await?, needs_stake: false })
@@ -231,7 +235,7 @@ pub(super) fn split_stake(stake: Amount, owed: Amount) -> (Amount, Amount) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::billing::Period;
     use crate::pricing::{Anchoring, Cycle, Interval, Metadata};
@@ -242,7 +246,7 @@ mod tests {
         Timestamp::from_seconds(seconds)
     }
 
-    fn subscription(status: SubscriptionStatus) -> Subscription {
+    pub fn subscription(status: SubscriptionStatus) -> Subscription {
         Subscription {
             id: SubscriptionId::parse("sub_1").expect("an id"),
             mode: Mode::Test,

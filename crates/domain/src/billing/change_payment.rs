@@ -4,6 +4,7 @@ use super::cancel::take_back;
 use super::collect::send_now;
 use super::debt::collect_now;
 use super::end::restake_invoice;
+use super::follow_stakes::at_network;
 use super::manage::load;
 use super::outcome::leave_behind;
 use super::pay_by_card::{CardPromise, save_card};
@@ -260,7 +261,15 @@ async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: Stake
     }
     let target = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
     if what == StakeFor::ChangedPayment {
-        let amount = stake_by_terms(unit.as_mut(), &target).await?;
+        let asked = stake_by_terms(unit.as_mut(), &target).await?;
+        drop(unit);
+        let lacks =
+            |stake: &&Stake| stake.status == StakeStatus::Revoked && stake.payer == payer.did && stake.currency_id == target.currency.id;
+        let there = match target.subscription.stake.as_ref().filter(lacks) {
+            Some(stake) => at_network(ctx, stake, id).await?.held,
+            None => Amount::ZERO,
+        };
+        let amount = asked.minus(there).unwrap_or_default();
         return if amount.is_zero() { Err(ManageError::NoStake) } else { Ok((target, amount)) };
     }
     drop(unit);
@@ -363,10 +372,16 @@ pub(super) async fn restaked(
     let return_at = subscription.ended_at.map(|_| now);
     let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
     let own = |before: &Stake| before.payer == *payer && before.currency_id == attempt.currency_id;
-    subscription.stake = Some(match subscription.stake.take().filter(|before| resumes && own(before)) {
-        // A part of it was missing.
-        Some(before) => Stake { status, reference: reference.to_owned(), return_at, ..before },
-        None => Stake {
+    subscription.stake = Some(match subscription.stake.take().filter(own) {
+        // It is in question, and so is what was added.
+        Some(before) if before.status == StakeStatus::Slashing => Stake { amount: before.amount.plus(attempt.amount)?, ..before },
+        Some(before) if !before.status.is_gone() => {
+            // What was asked for was what a revoked one lacked.
+            let lacked = before.status == StakeStatus::Revoked;
+            let amount = if lacked { before.amount.max(attempt.amount) } else { before.amount.plus(attempt.amount)? };
+            Stake { amount, status, reference: reference.to_owned(), return_at, ..before }
+        }
+        _ => Stake {
             amount: attempt.amount,
             payer: payer.clone(),
             method_id: attempt.method_id.clone(),

@@ -53,7 +53,10 @@ pub(super) async fn write(
     if let Some(mut stake) = subscription.stake.clone().filter(there) {
         let owed = owed_for(unit, &subscription).await?.sum()?;
         let taken = match reason {
-            CancelReason::PaymentFailed => move_stake(ctx, unit, book, &subscription, Reason::Slash, owed.min(stake.amount), nonce).await?,
+            // The network pays out what its wallet revoked, and nothing that is owed waits for that.
+            _ if reason == CancelReason::PaymentFailed || stake.status == StakeStatus::Revoked => {
+                move_stake(ctx, unit, book, &subscription, Reason::Slash, owed.min(stake.amount), nonce).await?
+            }
             _ => None,
         };
         match &taken {
@@ -61,7 +64,8 @@ pub(super) async fn write(
             None if stake.status == StakeStatus::Held => {
                 (stake.status, stake.return_at) = (StakeStatus::Waiting, Some(now.plus(STAKE_WAITING)))
             }
-            None => {}
+            // More may be owed by what is on its way: it is looked at until it is paid out.
+            None => stake.return_at = Some(now),
         }
         attempts.extend(taken);
         subscription.stake = Some(stake);

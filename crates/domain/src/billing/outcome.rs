@@ -3,7 +3,7 @@
 use super::book::Book;
 use super::change_payment::{restaked, switch_over};
 use super::debt::{debt_paid, refuse, time_of};
-use super::end::{move_stake, settle_by_stake, stake_invoice};
+use super::end::{PATIENCE, move_stake, settle_by_stake, stake_invoice};
 use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
 use super::renew::publish_charges;
@@ -55,8 +55,7 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
         Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
         Purpose::Mandate(mandate) => mandate_refused(ctx, unit, mandate).await,
         Purpose::Stake(_) => Ok(()),
-        // The wallet has taken the deposit back meanwhile, or its network does not give it: somebody has to look.
-        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(unit, subscription, wall).await,
+        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, subscription).await,
         Purpose::Refund(refund) => {
             unit.refunds().finish(refund, RefundStatus::Failed, "", wall).await?;
             Ok(())
@@ -201,11 +200,14 @@ pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subsc
     Ok(())
 }
 
-async fn stake_lost(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<(), BillingError> {
+/// It was taken back, or its network does not give it now: whoever follows stakes asks.
+async fn stake_lost(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
+    let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
+    let has_ended = subscription.ended_at.is_some();
     let moving = |stake: &&mut Stake| matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
     if let Some(stake) = subscription.stake.as_mut().filter(moving) {
-        stake.status = StakeStatus::Revoked;
+        (stake.status, stake.return_at) = (StakeStatus::Revoked, has_ended.then(|| now.plus(PATIENCE)));
     }
     subscription.updated_at = now;
     match unit.subscriptions().update(&subscription).await? {

@@ -9,6 +9,7 @@ use super::renew::publish_charges;
 use super::{COMMENT_MAX, ManageError, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
+use crate::payment::StakeState;
 use crate::shared::{Amount, AttemptId, StorageError, SubscriptionId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
@@ -73,22 +74,23 @@ async fn order(
     Ok(Some(attempt))
 }
 
-/// What the network says of a stake that was taken for lost, because it was refused once: what it holds is still there to be moved.
-async fn held_yet(ctx: &Context, id: &SubscriptionId) -> Result<Amount, ManageError> {
+/// What the network says of a stake that was taken for lost, because its wallet revoked it or it was refused once:
+/// what is still there can be moved.
+async fn there_yet(ctx: &Context, id: &SubscriptionId) -> Result<StakeState, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     drop(unit);
     match subscription.stake.filter(|stake| stake.status == StakeStatus::Revoked) {
-        Some(stake) => Ok(at_network(ctx, &stake, id).await?.held),
-        None => Ok(Amount::ZERO),
+        Some(stake) => Ok(at_network(ctx, &stake, id).await?),
+        None => Ok(StakeState::default()),
     }
 }
 
-/// The stake that can be moved: one that stands as one of `statuses`, or as much of a lost one as is `held_yet`.
-fn movable<'a>(subscription: &'a mut Subscription, statuses: &[StakeStatus], held_yet: Amount) -> Option<&'a mut Stake> {
+/// The stake that can be moved: one that stands as one of `statuses`, or as much of a lost one as is `there_yet`.
+fn movable<'a>(subscription: &'a mut Subscription, statuses: &[StakeStatus], there_yet: Amount) -> Option<&'a mut Stake> {
     let stake = subscription.stake.as_mut()?;
-    if stake.status == StakeStatus::Revoked && !held_yet.is_zero() {
-        stake.amount = stake.amount.min(held_yet);
+    if stake.status == StakeStatus::Revoked && !there_yet.is_zero() {
+        stake.amount = stake.amount.min(there_yet);
         return Some(stake);
     }
     statuses.contains(&stake.status).then_some(stake)
@@ -96,7 +98,7 @@ fn movable<'a>(subscription: &'a mut Subscription, statuses: &[StakeStatus], hel
 
 /// Gives the stake of an ended subscription back before its waiting time is over, or again where that was refused.
 pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
-    let held_yet = held_yet(ctx, id).await?;
+    let held_yet = there_yet(ctx, id).await?.held;
     let mut unit = ctx.store.begin().await?;
     let mut subscription = load(unit.as_mut(), id).await?;
     let has_ended = subscription.status == SubscriptionStatus::Canceled;
@@ -112,10 +114,11 @@ pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), Mana
 /// Takes a stake, or a part of it, for a reason that the customer can read. It pays what is owed first.
 pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), ManageError> {
     let reason = check_text("reason", reason, COMMENT_MAX)?;
-    let held_yet = held_yet(ctx, id).await?;
+    // What was revoked is given back no more, but may be taken until it is paid out.
+    let StakeState { held, revoked } = there_yet(ctx, id).await?;
     let mut unit = ctx.store.begin().await?;
     let mut subscription = load(unit.as_mut(), id).await?;
-    let stake = movable(&mut subscription, &[StakeStatus::Held, StakeStatus::Waiting], held_yet);
+    let stake = movable(&mut subscription, &[StakeStatus::Held, StakeStatus::Waiting], held.plus(revoked)?);
     let held = stake.ok_or(ManageError::NoStake)?.amount;
     let amount = amount.unwrap_or(held);
     if amount.is_zero() || amount > held {

@@ -2,6 +2,7 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
+use crate::ledger::stakes::revoke;
 use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till};
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
@@ -9,8 +10,9 @@ use souk_adapters::verify::verify;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
     self, BillingReason, CancelAt, CancelTerms, Debt, Invoice, InvoiceStatus, ManageError, RefundChoice, Requester, STAKE_WAITING, Stake,
-    StakeChoice, StakeStatus, Subscription, SubscriptionStatus,
+    StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
 };
+use souk_domain::checkout::check_due;
 use souk_domain::ledger::{Entry, Movement, Reason};
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, Method, Purpose};
 use souk_domain::shared::{Amount, Mode, StorageError, SubscriptionId};
@@ -36,6 +38,21 @@ async fn in_debt(db: &souk_adapters::testing::TestDatabase, staked: u128, days_u
     billing.insert(&one).await;
     billing.round().await;
     assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+    billing
+}
+
+/// Somebody who staked so many of 1,000 tokens, and revoked so many of these: the subscription ends with its period.
+async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, taken_back: u128) -> Billing {
+    let billing = Billing::open(db, 10).await;
+    let price = billing.price("price_1", 5, MONTHLY).await;
+    let mut one = billing.subscription("sub_1", &price, DAY);
+    one.stake = Some(billing.booked_stake(&one, staked).await);
+    billing.insert(&one).await;
+    assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", taken_back)).await.0, "OK");
+    assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+    let seen = billing.find("sub_1").await;
+    assert_eq!((seen.stake.expect("a deposit").status, seen.cancel_at_period_end), (StakeStatus::Revoked, true));
+    billing.wait(billing::STAKE_LOOK);
     billing
 }
 
@@ -193,6 +210,86 @@ on_both! {
         assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
         assert_eq!(billing.networks.balance().await, 1_000);
         assert!(matches!(billing::return_stake(&billing.ctx, &sub()).await, Err(ManageError::NoStake)));
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_whose_return_was_refused_once_goes_back_by_itself(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.booked_stake(&one, 50).await);
+        billing.insert(&one).await;
+        billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::None)).await.expect("ends");
+        billing.wait(STAKE_WAITING);
+        billing.networks.fault("refuse").await;
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+        billing.wait(HOURS);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Waiting);
+        assert_eq!((billing.round().await, billing.networks.balance().await), (1, 1_000));
+        billing.wait(billing::STAKE_LOOK);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 0);
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_whose_taking_was_refused_once_secures_again(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.booked_stake(&one, 50).await);
+        billing.insert(&one).await;
+        billing.networks.fault("refuse").await;
+        billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        let seen = billing.find("sub_1").await;
+        assert_eq!((seen.stake.expect("a deposit").status, seen.cancel_at_period_end), (StakeStatus::Held, false));
+        is_sound(&billing).await;
+    }
+
+    async fn what_was_revoked_is_taken_by_hand_while_it_is_there(db: &TestDatabase) {
+        let billing = revoked(db, 50, 50).await;
+        billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.earned().await), ((0, 0), 50));
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Slashed);
+        is_sound(&billing).await;
+    }
+
+    async fn what_is_taken_back_of_a_deposit_goes_back_at_the_end_as_far_as_it_is_there(db: &TestDatabase) {
+        let billing = revoked(db, 50, 20).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        let ended = billing.find("sub_1").await;
+        assert_eq!((ended.status, ended.stake.expect("a deposit").status), (SubscriptionStatus::Canceled, StakeStatus::Revoked));
+        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+        billing.wait(STAKE_WAITING);
+        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 20), 980));
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_left_anew_that_arrives_after_the_end_goes_back_with_what_was_there(db: &TestDatabase) {
+        let billing = revoked(db, 10, 4).await;
+        let wallet = &billing.networks.wallet;
+        let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
+        let asked = billing::ask_to_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
+        assert_eq!(asked.amount, Amount::new(4 * UNIT));
+        let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+        billing.networks.fault("drop_request").await;
+        billing::take_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("looks"), 1);
+        let stake = billing.find("sub_1").await.stake.expect("a deposit");
+        assert_eq!((stake.status, stake.amount), (StakeStatus::Waiting, Amount::new(10 * UNIT)));
+        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 4), 996));
         is_sound(&billing).await;
     }
 

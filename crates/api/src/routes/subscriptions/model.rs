@@ -6,7 +6,9 @@ use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel};
 use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::billing::{Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, Subscription, Threshold};
+use souk_domain::billing::{
+    Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, StakeStatus, Subscription, Threshold,
+};
 use souk_domain::payment::{Grant, Mandate};
 use souk_domain::shared::{Amount, CurrencyId, Timestamp};
 use std::collections::BTreeMap;
@@ -67,7 +69,7 @@ impl From<&Stake> for StakeModel {
             amount: stake.amount.to_string(),
             status: stake.status.name().to_owned(),
             tx_hash: stake.reference.clone(),
-            return_at: stake.return_at.map(Timestamp::seconds),
+            return_at: stake.return_at.filter(|_| stake.status != StakeStatus::Revoked).map(Timestamp::seconds),
         }
     }
 }

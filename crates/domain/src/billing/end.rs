@@ -11,7 +11,7 @@ use super::{
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::payment::{Attempt, AttemptKind, Errand, ErrandAsk, Purpose};
-use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -176,6 +176,9 @@ pub(super) async fn return_stake(
 
 /// Writes down an attempt that moves a deposit. One that takes it covers what it is to settle: nobody else collects that meanwhile.
 /// `None`: there is nothing to move, or nothing here serves its network.
+///
+/// # Errors
+/// [`BillingError::Contended`] when somebody moves it, or collects what it is to settle, since that was read.
 pub(super) async fn move_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -211,8 +214,10 @@ pub(super) async fn move_stake(
         Reason::Slash => owed_for(unit, subscription).await?.settled_by(amount),
         _ => Vec::new(),
     };
-    unit.attempts().insert(&attempt, &covers).await?;
-    Ok(Some(attempt.id))
+    match unit.attempts().insert(&attempt, &covers).await {
+        Err(StorageError::Duplicate(_)) => Err(BillingError::Contended),
+        inserted => Ok(inserted.map(|()| Some(attempt.id))?),
+    }
 }
 
 /// A taken deposit settles what its attempt covers, oldest first. Of one that it does not reach, the rest is asked for anew.

@@ -6,11 +6,11 @@ use super::end::{move_stake, owed_for};
 use super::follow_stakes::at_network;
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
-use super::{COMMENT_MAX, ManageError, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
+use super::{BillingError, COMMENT_MAX, ManageError, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::payment::StakeState;
-use crate::shared::{Amount, AttemptId, StorageError, SubscriptionId, Timestamp, check_text};
+use crate::shared::{Amount, AttemptId, SubscriptionId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
 /// Decides, in the unit of work that ended a subscription, what becomes of its stake.
@@ -67,7 +67,7 @@ async fn order(
     }
     subscription.updated_at = now;
     let attempt = match moved {
-        Err(super::BillingError::Storage(StorageError::Duplicate(_))) => return Err(ManageError::PaymentInFlight),
+        Err(BillingError::Contended) => return Err(ManageError::PaymentInFlight),
         moved => moved?.ok_or(ManageError::NoStake)?,
     };
     save(unit, &subscription).await?;

@@ -3,7 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::ledger::stakes::revoke;
-use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till};
+use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till, wallet_attempt};
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_adapters::verify::verify;
@@ -291,6 +291,36 @@ on_both! {
         assert_eq!(billing.round().await, 1);
         assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 4), 996));
         is_sound(&billing).await;
+    }
+
+    async fn an_end_for_which_a_deposit_that_somebody_moves_would_be_taken_comes_a_minute_later(db: &TestDatabase) {
+        let billing = in_debt(db, 800, 15).await;
+        let price = billing.price("price_2", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY * 20)).await;
+        billing.wait(DAY * 15);
+        billing.retry().await;
+        let found = billing.find("sub_1").await;
+        let moving = Attempt {
+            purpose: Purpose::Slash(sub()),
+            session_id: None,
+            method_id: found.method_id,
+            currency_id: found.currency_id,
+            ..wallet_attempt("att_other", "pi_1", "0x0")
+        };
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().insert(&moving, &[]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        assert_eq!(billing.round().await, 2);
+        let seen = billing.find("sub_1").await;
+        assert_eq!((seen.status, seen.parked), (SubscriptionStatus::PastDue, None));
+        assert_eq!(billing.find("sub_2").await.index, Some(1), "the others are not kept waiting");
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().finish(&moving.id, AttemptStatus::Refused, None, billing.ctx.now()).await.expect("finishes");
+        unit.commit().await.expect("commits");
+        assert_eq!(billing.round().await, 0);
+        billing.wait(Duration::from_secs(60));
+        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.find("sub_1").await.status, billing.networks.earned().await), (SubscriptionStatus::Canceled, 705));
     }
 
     async fn a_deposit_that_is_gone_cannot_be_moved(db: &TestDatabase) {

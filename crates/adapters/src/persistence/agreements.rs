@@ -88,6 +88,7 @@ impl Formed for SubscriptionTerms {
 #[derive(Serialize, Deserialize)]
 pub(super) struct DepositForm {
     amount: String,
+    held: String,
     method_id: String,
     currency_id: String,
     payer: String,
@@ -99,6 +100,7 @@ impl Formed for Deposit {
     fn form(self) -> DepositForm {
         DepositForm {
             amount: self.amount.to_string(),
+            held: self.held.to_string(),
             method_id: self.method_id.to_string(),
             currency_id: self.currency_id.to_string(),
             payer: self.payer.to_string(),
@@ -108,6 +110,7 @@ impl Formed for Deposit {
     fn of(form: DepositForm) -> Option<Self> {
         Some(Self {
             amount: Amount::parse_base_units(&form.amount).ok()?,
+            held: Amount::parse_base_units(&form.held).ok()?,
             method_id: MethodId::parse(&form.method_id).ok()?,
             currency_id: CurrencyId::parse(&form.currency_id).ok()?,
             payer: Did::from_verified(form.payer),

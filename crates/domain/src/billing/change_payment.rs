@@ -11,8 +11,8 @@ use super::pay_by_card::{CardPromise, save_card};
 use super::plan_permission::with_plan;
 use super::renew::publish_charges;
 use super::{
-    BillingError, Ceilings, Invoice, ManageError, PlanOrder, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem,
-    SubscriptionStatus, ceiling, switch_plan, time_of,
+    BillingError, Calculation, Ceilings, Invoice, ManageError, PlanOrder, STAKE_WAITING, Stake, StakeStatus, StakeTerms, Subscription,
+    SubscriptionItem, SubscriptionStatus, ceiling, switch_plan, time_of,
 };
 use crate::access::Wallet;
 use crate::checkout::{AskedMandate, AskedStake};
@@ -280,26 +280,38 @@ async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: Stake
     if amount.is_zero() { Err(ManageError::NotRecoverable) } else { Ok((target, amount)) }
 }
 
-/// What the terms of its checkout ask a wallet to stake, unless it holds a stake: nothing for a card, and of several subscriptions of
-/// one checkout only for the first.
+/// What the terms of its checkout ask a wallet to stake, unless it holds a stake: nothing for a card.
 async fn stake_by_terms(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Amount, ManageError> {
     let Target { subscription, method, currency } = target;
     let holds = subscription.stake.as_ref().is_some_and(|stake| stake.status == StakeStatus::Held);
-    let Some(session) = subscription.session_id.as_ref().filter(|_| !holds && !method.kind.is_card()) else { return Ok(Amount::ZERO) };
+    if holds || method.kind.is_card() {
+        return Ok(Amount::ZERO);
+    }
+    let terms = stake_terms(unit, subscription, currency).await?;
+    Ok(terms.map_or(Amount::ZERO, |terms| stake(terms.threshold, terms.minimum, terms.recurring)))
+}
+
+/// What a subscription's stake is reckoned from; of several subscriptions of one checkout only the first has one.
+async fn stake_terms(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    currency: &Currency,
+) -> Result<Option<StakeTerms>, ManageError> {
+    let Some(session) = &subscription.session_id else { return Ok(None) };
     let session = unit.sessions().find(session).await?;
     let Some(session) = session.filter(|session| session.subscription_ids.first() == Some(&subscription.id) && !session.terms.no_stake)
     else {
-        return Ok(Amount::ZERO);
+        return Ok(None);
     };
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
-    let mut renewal = Amount::ZERO;
+    let mut recurring = Amount::ZERO;
     for item in &subscription.items {
         let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
-        renewal = renewal.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
+        recurring = recurring.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
     }
     let (minimum, threshold) = session.terms.amounts(currency.decimals)?;
-    Ok(stake(threshold, minimum, renewal))
+    Ok(Some(StakeTerms { threshold, minimum, recurring }))
 }
 
 /// Whether a stake is to be left now that a wallet permits charges.
@@ -395,5 +407,8 @@ pub(super) async fn restaked(
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
     }
-    restake_invoice(ctx, unit, &subscription, resumes, attempt.amount, now).await
+    let currency = unit.methods().find_currency(&attempt.currency_id).await?.ok_or(BillingError::Orphan)?;
+    // It was left by the terms of then: where they ask for something else by now, the amount is told alone.
+    let terms = stake_terms(unit, &subscription, &currency).await.ok().flatten();
+    restake_invoice(ctx, unit, &subscription, resumes, Calculation::of_stake(terms, attempt.amount), now).await
 }

@@ -277,14 +277,14 @@ pub(super) async fn restake_invoice(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     resumes: bool,
-    amount: Amount,
+    how: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let told = match resumes {
         true => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
         false => (BillingReason::Stake, line::STAKED_ELSEWHERE),
     };
-    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+    deposit_invoice(ctx, unit, subscription, told, how, now).await
 }
 
 /// A deposit that moved is told by an invoice of its own.
@@ -293,7 +293,7 @@ pub(crate) async fn stake_invoice(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     reason: Reason,
-    amount: Amount,
+    how: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let told = match reason {
@@ -301,7 +301,7 @@ pub(crate) async fn stake_invoice(
         Reason::Stake => (BillingReason::Stake, line::STAKE),
         _ => (BillingReason::ReturnStake, line::RETURNED_STAKE),
     };
-    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+    deposit_invoice(ctx, unit, subscription, told, how, now).await
 }
 
 async fn deposit_invoice(
@@ -309,9 +309,10 @@ async fn deposit_invoice(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     (billing_reason, description): (BillingReason, &str),
-    amount: Amount,
+    calculation: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
+    let amount = calculation.amount()?;
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
     let invoice = Invoice {
@@ -339,7 +340,6 @@ async fn deposit_invoice(
         paid_at: Some(now),
         updated_at: now,
     };
-    let calculation = Calculation::Flat { amount };
     let item = InvoiceItem {
         id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
         invoice_id: invoice.id.clone(),

@@ -7,7 +7,7 @@ use super::end::{PATIENCE, move_stake, settle_by_stake, stake_invoice};
 use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
 use super::renew::publish_charges;
-use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
+use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
@@ -177,7 +177,7 @@ async fn stake_moved(
     book(ctx, unit, attempt, subscription.mode, reason, now).await?;
     // It may be charged by another method since.
     let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
-    stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await?;
+    stake_invoice(ctx, unit, &subscription, reason, Calculation::Flat { amount: attempt.amount }, now).await?;
     if reason == Reason::Slash {
         settle_by_stake(ctx, unit, attempt, now).await?;
     }

@@ -51,11 +51,11 @@ pub(super) async fn write(
     unit.invoices().stop_retries(&subscription.id, now).await?;
     let there = |stake: &Stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Revoked);
     if let Some(mut stake) = subscription.stake.clone().filter(there) {
-        let owed = owed_for(unit, &subscription).await?.sum()?;
+        let owed = owed_for(unit, &subscription).await?;
         let taken = match reason {
             // The network pays out what its wallet revoked, and nothing that is owed waits for that.
             _ if reason == CancelReason::PaymentFailed || stake.status == StakeStatus::Revoked => {
-                move_stake(ctx, unit, book, &subscription, Reason::Slash, owed.min(stake.amount), nonce).await?
+                move_stake(ctx, unit, book, &subscription, StakeMove::slash(owed.sum()?.min(stake.amount), &owed), nonce).await?
             }
             _ => None,
         };
@@ -84,6 +84,26 @@ pub(super) struct Owed {
     pub invoices: Vec<Invoice>,
     /// A payment of something is on its way: whether more is owed will be seen.
     pub is_moving: bool,
+    /// The stake secures another subscription that has not ended.
+    pub may_grow: bool,
+}
+
+/// What is done with a deposit.
+pub(super) struct StakeMove {
+    reason: Reason,
+    amount: Amount,
+    /// What it settles: nobody else collects that meanwhile.
+    covers: Vec<InvoiceId>,
+}
+
+impl StakeMove {
+    pub const fn back(amount: Amount) -> Self {
+        Self { reason: Reason::ReturnStake, amount, covers: Vec::new() }
+    }
+
+    pub fn slash(amount: Amount, owed: &Owed) -> Self {
+        Self { reason: Reason::Slash, amount, covers: owed.settled_by(amount) }
+    }
 }
 
 impl Owed {
@@ -106,15 +126,47 @@ impl Owed {
     }
 }
 
+/// What a subscription owes, and the ended ones that its stake secures beside it.
 pub(super) async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Owed, BillingError> {
-    let mut invoices = unit.invoices().unpaid_of(&subscription.id).await?;
+    let others = secured_beside(unit, subscription).await?;
+    let own = std::iter::once(subscription);
+    let (ended, may_grow): (Vec<_>, _) =
+        (others.iter().filter(|other| other.ended_at.is_some()).collect(), others.iter().any(|other| other.ended_at.is_none()));
+    owed_by(unit, subscription, own.chain(ended), may_grow).await
+}
+
+/// What the ended ones owe that a running subscription's stake secures beside it.
+pub(super) async fn owed_beside(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Owed, BillingError> {
+    let others = secured_beside(unit, subscription).await?;
+    owed_by(unit, subscription, others.iter().filter(|other| other.ended_at.is_some()), true).await
+}
+
+/// The others of its checkout: the stake that its first subscription holds is reckoned from all of them.
+async fn secured_beside(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Subscription>, BillingError> {
+    let Some(session) = subscription.session_id.as_ref().filter(|_| subscription.stake.is_some()) else { return Ok(Vec::new()) };
+    let mut ids = unit.sessions().find(session).await?.map_or_else(Vec::new, |session| session.subscription_ids);
+    ids.retain(|id| *id != subscription.id);
+    Ok(if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? })
+}
+
+async fn owed_by(
+    unit: &mut dyn UnitOfWork,
+    holder: &Subscription,
+    whose: impl Iterator<Item = &Subscription> + Send,
+    may_grow: bool,
+) -> Result<Owed, BillingError> {
+    let mut invoices = Vec::new();
+    for one in whose {
+        invoices.extend(unit.invoices().unpaid_of(&one.id).await?);
+    }
+    invoices.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
     let covered = unit.attempts().covered(&ids).await?;
-    let currency = subscription.stake.as_ref().map_or(&subscription.currency_id, |stake| &stake.currency_id);
+    let currency = holder.stake.as_ref().map_or(&holder.currency_id, |stake| &stake.currency_id);
     invoices.retain(|invoice| {
         invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == *currency && !covered.contains(&invoice.id)
     });
-    Ok(Owed { invoices, is_moving: !covered.is_empty() })
+    Ok(Owed { invoices, is_moving: !covered.is_empty(), may_grow })
 }
 
 /// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.
@@ -159,8 +211,9 @@ pub(super) async fn return_stake(
     let told = |what| ClockEvent { at: now, what, subject: subscription.id.to_string() };
     let mut ended = Ended { attempts: Vec::new(), event: told(Happening::StakeWaits) };
     let Some(mut stake) = subscription.stake.clone() else { return Ok(ended) };
-    let (reason, amount) = if sum.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, sum.min(stake.amount)) };
-    let moved = if owed.is_moving { None } else { move_stake(ctx, unit, book, &subscription, reason, amount, nonce).await? };
+    let what = if sum.is_zero() { StakeMove::back(stake.amount) } else { StakeMove::slash(sum.min(stake.amount), &owed) };
+    let (reason, stays) = (what.reason, owed.is_moving || (sum.is_zero() && owed.may_grow));
+    let moved = if stays { None } else { move_stake(ctx, unit, book, &subscription, what, nonce).await? };
     match (&moved, reason) {
         (None, _) => stake.return_at = Some(now.plus(PATIENCE)),
         (Some(_), Reason::Slash) => (stake.status, ended.event) = (StakeStatus::Slashing, told(Happening::StakeSlashed)),
@@ -184,8 +237,7 @@ pub(super) async fn move_stake(
     unit: &mut dyn UnitOfWork,
     book: &Book,
     subscription: &Subscription,
-    reason: Reason,
-    amount: Amount,
+    StakeMove { reason, amount, covers }: StakeMove,
     nonce: u64,
 ) -> Result<Option<AttemptId>, BillingError> {
     let Some(stake) = subscription.stake.as_ref().filter(|_| !amount.is_zero()) else { return Ok(None) };
@@ -210,10 +262,6 @@ pub(super) async fn move_stake(
         amount,
         wall,
     );
-    let covers = match reason {
-        Reason::Slash => owed_for(unit, subscription).await?.settled_by(amount),
-        _ => Vec::new(),
-    };
     match unit.attempts().insert(&attempt, &covers).await {
         Err(StorageError::Duplicate(_)) => Err(BillingError::Contended),
         inserted => Ok(inserted.map(|()| Some(attempt.id))?),

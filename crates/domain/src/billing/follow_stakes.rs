@@ -1,7 +1,7 @@
 //! Stakes that wallets take back by themselves: the network is asked, one look at each in [`STAKE_LOOK`].
 
 use super::book::Book;
-use super::end::{PATIENCE, move_stake, owed_for};
+use super::end::{PATIENCE, StakeMove, move_stake, owed_beside, owed_for};
 use super::manage::nonce;
 use super::outcome::leave_behind;
 use super::renew::publish_charges;
@@ -10,7 +10,6 @@ use super::{
     time_of,
 };
 use crate::context::Context;
-use crate::ledger::Reason;
 use crate::payment::StakeState;
 use crate::shared::{SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -64,6 +63,13 @@ async fn look(ctx: &Context, book: &Book, seen: &Subscription) -> Result<(), Bil
     // By whoever left it: the subscription may be charged by another wallet since.
     let state = rail.staked(method, currency, &stake.payer, seen.id.as_str()).await?;
     let found = found(seen, stake, state, ctx.now().since(seen.updated_at) > SETTLING);
+    let found = match found {
+        Found::Nothing if stake.status == StakeStatus::Held => {
+            let mut unit = ctx.store.read().await?;
+            if owed_beside(unit.as_mut(), seen).await?.invoices.is_empty() { Found::Nothing } else { Found::Owed }
+        }
+        found => found,
+    };
     if found == Found::Nothing && seen.ended_at.is_none() { Ok(()) } else { note(ctx, seen, state, found).await }
 }
 
@@ -76,6 +82,8 @@ enum Found {
     Revoked,
     /// All of one that was taken for lost.
     Held,
+    /// It is as it is known, and others that it secures have ended with a debt.
+    Owed,
 }
 
 fn found(seen: &Subscription, stake: &Stake, state: StakeState, is_settled: bool) -> Found {
@@ -98,6 +106,7 @@ async fn note(ctx: &Context, seen: &Subscription, state: StakeState, found: Foun
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     match (subscription.ended_at, found) {
         (Some(ended), _) => after_the_end(ctx, unit.as_mut(), &mut subscription, (state, found), ended, now).await?,
+        (None, Found::Owed) => take_beside(ctx, unit.as_mut(), &mut subscription).await?,
         (None, Found::Held) => {
             set_status(&mut subscription, StakeStatus::Held);
             leave_behind(ctx, unit.as_mut(), &mut subscription).await?;
@@ -118,6 +127,19 @@ fn set_status(subscription: &mut Subscription, status: StakeStatus) {
     if let Some(stake) = &mut subscription.stake {
         stake.status = status;
     }
+}
+
+async fn take_beside(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &mut Subscription) -> Result<(), BillingError> {
+    let Some(stake) = &subscription.stake else { return Ok(()) };
+    let owed = owed_beside(unit, subscription).await?;
+    let what = StakeMove::slash(owed.sum()?.min(stake.amount), &owed);
+    let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
+    let moved = move_stake(ctx, unit, &book, subscription, what, nonce(ctx)).await?;
+    if moved.is_some() {
+        publish_charges(ctx, unit, moved.as_slice()).await?;
+        set_status(subscription, StakeStatus::Slashing);
+    }
+    Ok(())
 }
 
 async fn end_with_period(
@@ -156,7 +178,7 @@ async fn after_the_end(
     let there = state.held.plus(state.revoked)?;
     let taken = owed.sum()?.min(stake.amount).min(there);
     let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
-    let moved = move_stake(ctx, unit, &book, subscription, Reason::Slash, taken, nonce(ctx)).await?;
+    let moved = move_stake(ctx, unit, &book, subscription, StakeMove::slash(taken, &owed), nonce(ctx)).await?;
     publish_charges(ctx, unit, moved.as_slice()).await?;
     if moved.is_some() {
         stake.status = StakeStatus::Slashing;

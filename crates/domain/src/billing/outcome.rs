@@ -3,7 +3,7 @@
 use super::book::Book;
 use super::change_payment::{restaked, switch_over};
 use super::debt::{debt_paid, refuse, time_of};
-use super::end::{PATIENCE, move_stake, settle_by_stake, stake_invoice};
+use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
 use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
 use super::renew::publish_charges;
@@ -192,7 +192,7 @@ pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subsc
     let left = |stake: &Stake| stake.status == StakeStatus::Held && stake.currency_id != subscription.currency_id;
     let Some(stake) = subscription.stake.clone().filter(left) else { return Ok(()) };
     let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
-    let moved = move_stake(ctx, unit, &book, subscription, Reason::ReturnStake, stake.amount, nonce(ctx)).await?;
+    let moved = move_stake(ctx, unit, &book, subscription, StakeMove::back(stake.amount), nonce(ctx)).await?;
     if moved.is_some() {
         publish_charges(ctx, unit, moved.as_slice()).await?;
         subscription.stake = Some(Stake { status: StakeStatus::Returning, ..stake });

@@ -2,7 +2,7 @@
 
 use super::book::Book;
 use super::cancel::split_stake;
-use super::end::{move_stake, owed_for};
+use super::end::{StakeMove, move_stake, owed_for};
 use super::follow_stakes::at_network;
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
@@ -32,7 +32,7 @@ pub(super) async fn at_the_end(
         StakeChoice::Slash => stake.amount,
         _ => split_stake(stake.amount, owed.sum()?).0,
     };
-    if taken.is_zero() && owed.is_moving {
+    if taken.is_zero() && (owed.is_moving || owed.may_grow) {
         // Whether something is owed will be seen: the engine's rounds look from now on.
         return wait(unit, subscription, now).await;
     }
@@ -60,7 +60,11 @@ async fn order(
     now: Timestamp,
 ) -> Result<Option<AttemptId>, ManageError> {
     let book = Book::read(unit, std::slice::from_ref(&subscription)).await?;
-    let moved = move_stake(ctx, unit, &book, &subscription, reason, amount, nonce).await;
+    let what = match reason {
+        Reason::Slash => StakeMove::slash(amount, &owed_for(unit, &subscription).await?),
+        _ => StakeMove::back(amount),
+    };
+    let moved = move_stake(ctx, unit, &book, &subscription, what, nonce).await;
     if let Some(stake) = &mut subscription.stake {
         stake.status = if reason == Reason::Slash { StakeStatus::Slashing } else { StakeStatus::Returning };
         stake.return_at = subscription.ended_at.map(|_| now);

@@ -3,14 +3,14 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::ledger::stakes::revoke;
-use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till, wallet_attempt};
+use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till, session, wallet_attempt};
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_adapters::verify::verify;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, CancelAt, CancelTerms, Debt, Invoice, InvoiceStatus, ManageError, RefundChoice, Requester, STAKE_WAITING, Stake,
-    StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
+    self, BillingReason, Calculation, CancelAt, CancelTerms, Debt, Invoice, InvoiceItem, InvoiceStatus, ManageError, RefundChoice,
+    Requester, STAKE_WAITING, Stake, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
 };
 use souk_domain::checkout::check_due;
 use souk_domain::ledger::{Entry, Movement, Reason};
@@ -53,6 +53,21 @@ async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, taken_
     let seen = billing.find("sub_1").await;
     assert_eq!((seen.stake.expect("a deposit").status, seen.cancel_at_period_end), (StakeStatus::Revoked, true));
     billing.wait(billing::STAKE_LOOK);
+    billing
+}
+
+/// Two subscriptions of one checkout; the first holds the deposit of both.
+async fn two_of_one_order(db: &souk_adapters::testing::TestDatabase) -> Billing {
+    let billing = Billing::open(db, 10).await;
+    let price = billing.price("price_1", 5, MONTHLY).await;
+    let mut unit = billing.ctx.store.begin().await.expect("begins");
+    unit.sessions().insert(&session("cs_1")).await.expect("inserts");
+    unit.commit().await.expect("commits");
+    let of_order = |name| Subscription { session_id: Some(id("cs_1")), ..billing.subscription(name, &price, DAY) };
+    let mut first = of_order("sub_1");
+    first.stake = Some(billing.booked_stake(&first, 50).await);
+    billing.insert(&first).await;
+    billing.insert(&of_order("sub_2")).await;
     billing
 }
 
@@ -321,6 +336,38 @@ on_both! {
         billing.wait(Duration::from_secs(60));
         assert_eq!(billing.round().await, 1);
         assert_eq!((billing.find("sub_1").await.status, billing.networks.earned().await), (SubscriptionStatus::Canceled, 705));
+    }
+
+    async fn a_deposit_secures_all_that_was_bought_with_it(db: &TestDatabase) {
+        let billing = two_of_one_order(db).await;
+        let second = billing.find("sub_2").await;
+        let total = Amount::new(30 * UNIT);
+        let calculation = Calculation::Flat { amount: total };
+        let line = InvoiceItem { quantity: 1, unit_amount: total, amount: total, calculation, ..invoice_item("ii_1", "in_1") };
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let number = unit.invoices().take_numbers(Mode::Test, 1).await.expect("a number");
+        unit.invoices().insert_final(&billing.debt("in_1", &second, number, total), &[line]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        billing::cancel(&billing.ctx, Requester::Store, &second.id, &at_once(StakeChoice::None)).await.expect("ends");
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!((billing.networks.earned().await, billing.networks.staked("sub_1").await), (30, (20, 0)));
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Void, InvoiceStatus::Paid]);
+        let first = billing.find("sub_1").await;
+        assert_eq!((first.status, first.stake.expect("a deposit").status), (SubscriptionStatus::Active, StakeStatus::Held));
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_stays_until_the_last_of_what_was_bought_with_it_has_ended(db: &TestDatabase) {
+        let billing = two_of_one_order(db).await;
+        billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::Proration)).await.expect("ends");
+        assert_eq!(billing.round().await, 1);
+        billing.wait(STAKE_WAITING);
+        assert_eq!((billing.round().await, billing.networks.staked("sub_1").await), (1, (50, 0)));
+        billing::cancel(&billing.ctx, Requester::Store, &id("sub_2"), &at_once(StakeChoice::None)).await.expect("ends");
+        billing.wait(HOURS);
+        assert_eq!((billing.round().await, billing.networks.staked("sub_1").await), (1, (0, 0)));
+        is_sound(&billing).await;
     }
 
     async fn a_deposit_that_is_gone_cannot_be_moved(db: &TestDatabase) {

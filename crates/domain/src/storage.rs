@@ -86,4 +86,6 @@ pub trait UnitOfWork: Send {
     async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError>;
     /// Makes it all durable, and pokes the relay.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;
+    /// What dropping it does, at once: what it has locked is free when this returns.
+    async fn roll_back(self: Box<Self>) -> Result<(), StorageError>;
 }

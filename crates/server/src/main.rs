@@ -18,6 +18,9 @@ use config::{Cli, Command, LedgerCommand, VerifyArgs};
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = EnvFilter::try_from_env("SOUK_LOG").unwrap_or_else(|_| EnvFilter::new("warn,souk=info"));

@@ -47,6 +47,13 @@ impl<D: sqlx::Database> Handle<D> {
             Self::Plain(_) => Ok(()),
         }
     }
+
+    async fn rollback(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Transaction(transaction) => transaction.rollback().await,
+            Self::Plain(_) => Ok(()),
+        }
+    }
 }
 
 macro_rules! connections {
@@ -117,6 +124,14 @@ impl Session {
     /// Makes the commit wake the relay of this process.
     pub(crate) fn rings_on_commit(&mut self) {
         self.publishes = true;
+    }
+
+    pub async fn roll_back(self) -> Result<(), StorageError> {
+        match self.connection {
+            Connection::Sqlite(handle) => handle.rollback().await,
+            Connection::Postgres(handle) => handle.rollback().await,
+        }
+        .map_err(storage)
     }
 
     pub async fn commit(self) -> Result<(), StorageError> {

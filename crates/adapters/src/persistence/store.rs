@@ -110,4 +110,8 @@ impl UnitOfWork for SqlUnitOfWork {
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {
         self.session.commit().await
     }
+
+    async fn roll_back(self: Box<Self>) -> Result<(), StorageError> {
+        self.session.roll_back().await
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
-use super::{Row, Session, Sql};
+use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold};
 use souk_domain::shared::{Amount, ClockId, CustomerId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp};
@@ -47,32 +47,30 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2",
     postgres: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
 };
+const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id,
+                          session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
+                          cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
+                          resets_anchor, stake, latest_invoice_id, clock_id, due_at, parked, metadata, created_at, updated_at, version)";
+/// What [`Subscriptions::update`] writes.
+const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
+                           status = excluded.status, description = excluded.description, method_id = excluded.method_id,
+                           currency_id = excluded.currency_id, mandate_id = excluded.mandate_id, cycle = excluded.cycle,
+                           anchor = excluded.anchor, period_index = excluded.period_index, period_start = excluded.period_start,
+                           period_end = excluded.period_end, cancel_at_period_end = excluded.cancel_at_period_end,
+                           cancel_at = excluded.cancel_at, canceled_at = excluded.canceled_at, ended_at = excluded.ended_at,
+                           cancellation = excluded.cancellation, past_due_since = excluded.past_due_since,
+                           paused_at = excluded.paused_at, stake = excluded.stake, latest_invoice_id = excluded.latest_invoice_id,
+                           due_at = excluded.due_at, parked = excluded.parked, metadata = excluded.metadata,
+                           updated_at = excluded.updated_at, billing_threshold = excluded.billing_threshold,
+                           resets_anchor = excluded.resets_anchor, version = subscriptions.version + 1
+                       WHERE subscriptions.version = excluded.version";
+
 pub struct SqlSubscriptions<'s>(pub &'s mut Session);
 
 #[async_trait]
 impl Subscriptions for SqlSubscriptions<'_> {
     async fn insert(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
-        let insert = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id,
-                          session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
-                          cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
-                          resets_anchor, stake, latest_invoice_id, clock_id, due_at, parked, metadata, created_at, updated_at, version)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-                              $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)";
-        let s = subscription;
-        let query = self.0.query(insert).bind(&s.id).bind(s.mode).bind(s.status).bind(&s.description).bind(&s.customer_id);
-        let query = query.bind(&s.method_id).bind(&s.currency_id).bind(&s.mandate_id).bind(&s.session_id).bind(s.cycle);
-        let query = query.bind(s.anchor).bind(s.index).bind(s.period.start).bind(s.period.end).bind(s.trial.map(|trial| trial.start));
-        let query = query.bind(s.trial.map(|trial| trial.end)).bind(s.cancel_at_period_end).bind(s.cancel_at).bind(s.canceled_at);
-        let query = query.bind(s.ended_at).bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(s.days_until_cancel);
-        let query = query.bind(s.billing_threshold.map(|threshold| threshold.amount));
-        let query = query
-            .bind(s.billing_threshold.is_some_and(|threshold| threshold.resets_anchor))
-            .bind(&s.stake)
-            .bind(&s.latest_invoice_id)
-            .bind(&s.clock_id)
-            .bind(s.next_due());
-        let query = query.bind(&s.parked).bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version);
-        query.execute().await?;
+        self.0.insert(INSERT, vec![values_of(subscription)], "").await?;
         self.insert_items(subscription).await
     }
 
@@ -91,25 +89,10 @@ impl Subscriptions for SqlSubscriptions<'_> {
         self.with_items(rows).await
     }
 
-    async fn update(&mut self, subscription: &Subscription) -> Result<bool, StorageError> {
-        let update =
-            "UPDATE subscriptions SET status = $3, description = $4, method_id = $5, currency_id = $6, mandate_id = $7, cycle = $8,
-                          anchor = $9, period_index = $10, period_start = $11, period_end = $12, cancel_at_period_end = $13,
-                          cancel_at = $14, canceled_at = $15, ended_at = $16, cancellation = $17, past_due_since = $18, paused_at = $19,
-                          stake = $20, latest_invoice_id = $21, due_at = $22, parked = $23, metadata = $24, updated_at = $25,
-                          billing_threshold = $26, resets_anchor = $27,
-                          version = version + 1
-                      WHERE id = $1 AND version = $2";
-        let s = subscription;
-        let due_at = if s.parked.is_some() { None } else { s.next_due() };
-        let query = self.0.query(update).bind(&s.id).bind(s.version).bind(s.status).bind(&s.description).bind(&s.method_id);
-        let query = query.bind(&s.currency_id).bind(&s.mandate_id).bind(s.cycle).bind(s.anchor).bind(s.index).bind(s.period.start);
-        let query = query.bind(s.period.end).bind(s.cancel_at_period_end).bind(s.cancel_at).bind(s.canceled_at).bind(s.ended_at);
-        let query = query.bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(&s.stake).bind(&s.latest_invoice_id);
-        let query = query.bind(due_at).bind(&s.parked).bind(&s.metadata).bind(s.updated_at);
-        let query = query.bind(s.billing_threshold.map(|threshold| threshold.amount));
-        let query = query.bind(s.billing_threshold.is_some_and(|threshold| threshold.resets_anchor));
-        Ok(query.execute().await? == 1)
+    async fn update_all(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError> {
+        // They are there: many rows are changed by one statement as rows that conflict.
+        let rows = subscriptions.iter().map(values_of).collect();
+        Ok(self.0.insert(INSERT, rows, REPLACE).await? == subscriptions.len() as u64)
     }
 
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
@@ -223,6 +206,23 @@ impl SqlSubscriptions<'_> {
         let mut items = self.items(&ids).await?;
         rows.iter().zip(&ids).map(|(row, id)| subscription(row, items.remove(id).unwrap_or_default())).collect()
     }
+}
+
+fn values_of(s: &Subscription) -> Values {
+    let values = Values::default().bind(&s.id).bind(s.mode).bind(s.status).bind(&s.description).bind(&s.customer_id);
+    let values = values.bind(&s.method_id).bind(&s.currency_id).bind(&s.mandate_id).bind(&s.session_id).bind(s.cycle);
+    let values = values.bind(s.anchor).bind(s.index).bind(s.period.start).bind(s.period.end).bind(s.trial.map(|trial| trial.start));
+    let values = values.bind(s.trial.map(|trial| trial.end)).bind(s.cancel_at_period_end).bind(s.cancel_at).bind(s.canceled_at);
+    let values = values.bind(s.ended_at).bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(s.days_until_cancel);
+    let values = values.bind(s.billing_threshold.map(|threshold| threshold.amount));
+    let values = values.bind(s.billing_threshold.is_some_and(|threshold| threshold.resets_anchor));
+    let values = values.bind(&s.stake).bind(&s.latest_invoice_id).bind(&s.clock_id).bind(due_at(s)).bind(&s.parked);
+    values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
+}
+
+/// Nobody looks after one that is parked.
+fn due_at(subscription: &Subscription) -> Option<Timestamp> {
+    if subscription.parked.is_some() { None } else { subscription.next_due() }
 }
 
 fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription, StorageError> {

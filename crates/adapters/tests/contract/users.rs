@@ -83,7 +83,7 @@ on_both! {
         assert_eq!(unit.logins().find(&[1; 32], at(59)).await.expect("reads"), Some(did("z1anna")));
         assert_eq!(unit.logins().find(&[1; 32], at(60)).await.expect("reads"), None);
         assert_eq!(unit.logins().find(&[3; 32], at(0)).await.expect("reads"), None);
-        assert_eq!(unit.users().find_by_login(&[1; 32], at(59)).await.expect("reads"), Some(user("Anna")));
+        assert_eq!(unit.users().find_by_login(&[1; 32], at(59)).await.expect("reads").map(|caller| caller.user), Some(user("Anna")));
         assert_eq!(unit.users().find_by_login(&[1; 32], at(60)).await.expect("reads"), None);
         assert_eq!(unit.users().find_by_login(&[3; 32], at(0)).await.expect("reads"), None);
         assert!(!unit.logins().extend(&[1; 32], at(60), at(99)).await.expect("answers"), "it is over");

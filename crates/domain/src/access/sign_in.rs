@@ -104,10 +104,7 @@ impl Caller {
 
 /// Whose cookie this is.
 pub async fn caller_of(ctx: &Context, token: &TokenHash) -> Result<Option<Caller>, StorageError> {
-    let mut unit = ctx.store.read().await?;
-    let Some(user) = unit.users().find_by_login(token, ctx.now()).await? else { return Ok(None) };
-    let passports = unit.users().passports(&user.did).await?;
-    Ok(Some(Caller { user, passports }))
+    ctx.store.read().await?.users().find_by_login(token, ctx.now()).await
 }
 
 #[derive(Debug, thiserror::Error)]

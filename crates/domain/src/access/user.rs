@@ -1,6 +1,6 @@
 //! People, the roles their passports give them, and the keys of scripts.
 
-use super::Did;
+use super::{Caller, Did};
 use crate::customer::Address;
 use crate::shared::{ApiKeyId, Language, Mode, PassportId, StorageError, Timestamp};
 use async_trait::async_trait;
@@ -122,8 +122,8 @@ pub const LOGIN_LIFETIME_DAYS: u64 = 30;
 #[async_trait]
 pub trait Users: Send {
     async fn find(&mut self, did: &Did) -> Result<Option<User>, StorageError>;
-    /// Whose unexpired login this is.
-    async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<User>, StorageError>;
+    /// Whose unexpired login this is, with what they may do here.
+    async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Caller>, StorageError>;
     /// Inserts, or updates the key of, whoever signs in. Profile fields that are set already stay.
     async fn upsert(&mut self, user: &User) -> Result<(), StorageError>;
     /// Writes the profile fields: name, mail, phone, address, language.

@@ -99,23 +99,27 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
         return Ok(Round::default());
     }
     let alone = if let [one] = due.as_slice() { Some(one.id.clone()) } else { None };
-    match (write_due(ctx, unit.as_mut(), scope, now, due).await, alone) {
-        (Ok(round), _) => {
+    let error = match write_due(ctx, unit.as_mut(), scope, now, due).await {
+        Ok(round) => {
             unit.commit().await?;
-            Ok(round)
+            return Ok(round);
         }
-        (Err(error), Some(subscription)) if is_somebodys_own(&error) => {
+        Err(error) => error,
+    };
+    // Whoever tries again at once would pass over what is still locked.
+    unit.roll_back().await?;
+    match (alone, error) {
+        (Some(subscription), error) if is_somebodys_own(&error) => {
             Err(BillingError::Unwritable { subscription, reason: error.to_string() })
         }
         // Somebody was faster with what it owes or holds: the others are not kept waiting until that is seen.
-        (Err(BillingError::Contended), Some(subscription)) if *scope == Scope::Wall => {
-            drop(unit);
+        (Some(subscription), BillingError::Contended) if *scope == Scope::Wall => {
             let mut unit = ctx.store.begin().await?;
             unit.subscriptions().postpone(&subscription, now.plus(SOON)).await?;
             unit.commit().await?;
             Ok(Round { due: 1, ..Round::default() })
         }
-        (Err(error), _) => Err(error),
+        (_, error) => Err(error),
     }
 }
 
@@ -353,7 +357,7 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
         }
     }
     let (mut bills, mut debts, mut renewed) = (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
-    let (mut intents, mut attempts) = (Vec::new(), Vec::new());
+    let (mut intents, mut attempts, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
     for Renewal { subscription, mut invoice, items, refusal, charge, has_new_items, .. } in renewals {
         let what = if subscription.index == Some(0) { Happening::TrialEnded } else { Happening::Renewed };
         round.story.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
@@ -364,18 +368,17 @@ async fn write(ctx: &Context, unit: &mut dyn UnitOfWork, mut renewals: Vec<Renew
             intents.push(intent);
         }
         debts.extend(refusal.map(|refusal| (renewed.len(), invoice.clone(), refusal)));
-        renewed.push((subscription, has_new_items));
+        renewed.push(subscription);
+        has_new.push(has_new_items);
         bills.push((invoice, items));
     }
     unit.invoices().insert_final_all(&bills).await?;
     for (whose, invoice, refusal) in debts {
-        super::debt::refuse(ctx, unit, &invoice, &mut renewed[whose].0, &refusal, invoice.created_at).await?;
+        super::debt::refuse(ctx, unit, &invoice, &mut renewed[whose], &refusal, invoice.created_at).await?;
     }
-    for (subscription, has_new_items) in &renewed {
-        unit.subscriptions().update(subscription).await?;
-        if *has_new_items {
-            unit.subscriptions().put_items(subscription).await?;
-        }
+    unit.subscriptions().update_all(&renewed).await?;
+    for (subscription, _) in renewed.iter().zip(has_new).filter(|(_, is_new)| *is_new) {
+        unit.subscriptions().put_items(subscription).await?;
     }
     unit.intents().put_all(&intents).await?;
     unit.attempts().insert_all(&attempts).await?;

@@ -419,7 +419,11 @@ pub trait Subscriptions: Send {
     async fn find_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError>;
     /// Writes a changed subscription if it still has the version that was read, and counts the version up; `due_at` becomes
     /// [`Subscription::next_due`]. False: somebody was faster.
-    async fn update(&mut self, subscription: &Subscription) -> Result<bool, StorageError>;
+    async fn update(&mut self, subscription: &Subscription) -> Result<bool, StorageError> {
+        self.update_all(std::slice::from_ref(subscription)).await
+    }
+    /// As [`Subscriptions::update`], different ones that were read before. False: somebody was faster with one of them.
+    async fn update_all(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError>;
     /// Writes the items as they are now: what they cost, how many there are, and what of them is billed.
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError>;

@@ -3,8 +3,8 @@
 use super::consent::sufficient;
 use super::proceed::{Step, charge, step};
 use super::settle::{PaidBy, SettleError, complete, settle_first};
-use super::transfer::{Payable, TransferError, payable};
-use super::{Session, SessionMode};
+use super::transfer::{Payable, TransferError, payable, payable_of};
+use super::{Expanded, Session, SessionMode};
 use crate::access::Did;
 use crate::billing::{BillingError, Credit, CreditFor, Invoice, applied_line, take_credit};
 use crate::context::Context;
@@ -53,9 +53,12 @@ impl FastMeans {
 }
 
 /// Asks the network. Nothing is asked where no permission was ever given.
-pub async fn fast_pay(ctx: &Context, id: &SessionId, payer: &Did) -> Result<FastPay, TransferError> {
+///
+/// # Errors
+/// Those of a session that cannot be paid now.
+pub async fn fast_pay(ctx: &Context, submitted: &Expanded, payer: &Did) -> Result<FastPay, TransferError> {
+    let payable = payable_of(ctx, submitted, payer)?;
     let mut unit = ctx.store.read().await?;
-    let payable = payable(ctx, unit.as_mut(), id, payer).await?;
     let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
     let credit = has_credit(unit.as_mut(), &payable).await?;
     drop(unit);

@@ -10,7 +10,7 @@ use super::{Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, 
 use crate::access::User;
 use crate::billing::{BillTo, Invoice, InvoiceStatus, time_of};
 use crate::context::Context;
-use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, check_contact};
+use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, Standing, check_contact};
 use crate::payment::{Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, Purpose, RailError};
 use crate::pricing::{CartError, CustomAmountError, Hold, Price, Product, QuantityError, Rate, check_quantity};
 use crate::shared::{
@@ -38,6 +38,8 @@ pub struct Submission {
 pub struct Submitted {
     pub session: Expanded,
     pub card: Option<CardForm>,
+    /// Whether [`super::fast_pay`] is worth asking.
+    pub may_pay_fast: bool,
 }
 
 /// Every way a submit is refused.
@@ -95,8 +97,8 @@ impl From<CartError> for SubmitError {
 enum Step {
     /// Paid already, or nothing to pay.
     Complete,
-    /// Written down; a card form is to be opened for the attempt, if there is one.
-    Open(Box<Expanded>),
+    /// Written down, and whether it may be paid without the wallet; a card form is to be opened for the attempt, if there is one.
+    Open(Box<Expanded>, bool),
     /// A card attempt for something else stands in the way: end it first.
     Replace(AttemptId),
     /// There is not enough, unless the session changed while it was read.
@@ -117,19 +119,19 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
             Step::Complete => {
                 let mut unit = ctx.store.read().await?;
                 let session = expand(ctx, unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
-                return Ok(Submitted { session, card: None });
+                return Ok(Submitted { session, card: None, may_pay_fast: false });
             }
-            Step::Open(session) => {
+            Step::Open(session, may_pay_fast) => {
                 let card = match (&session.attempt, &session.methods[..], &session.currencies[..]) {
                     (Some(attempt), [method], [currency]) => Some(open_card(ctx, method, currency, attempt).await?),
                     _ => None,
                 };
                 if session.session.kind == SessionMode::Payment {
-                    return Ok(Submitted { session: *session, card });
+                    return Ok(Submitted { session: *session, card, may_pay_fast });
                 }
                 let mut unit = ctx.store.read().await?;
                 let session = expand(ctx, unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
-                return Ok(Submitted { session, card });
+                return Ok(Submitted { session, card, may_pay_fast });
             }
             Step::Replace(attempt) => end_card(ctx, &attempt).await?,
             Step::Short(error, version) => {
@@ -157,7 +159,7 @@ struct Loaded {
     /// Of an earlier submit.
     intent: Option<Intent>,
     attempt: Option<Attempt>,
-    customer: Option<Customer>,
+    standing: Option<Standing>,
     /// The time that the customer lives in.
     customer_now: Timestamp,
 }
@@ -184,10 +186,10 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
         intent = unit.intents().find(id).await?;
         attempt = open_attempt(unit.as_mut(), &session).await?;
     }
-    let customer = unit.customers().find_by_did(session.mode, &submission.payer.did).await?;
+    let standing = unit.customers().standing(session.mode, &submission.payer.did).await?;
     let mut customer_now = now;
-    if let Some(customer) = &customer {
-        if !unit.invoices().overdue(&customer.id).await?.is_empty() {
+    if let Some(Standing { customer, owes, .. }) = &standing {
+        if *owes {
             return Err(SubmitError::CustomerLimited);
         }
         if session.kind != SessionMode::Payment {
@@ -201,7 +203,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     {
         return Err(SubmitError::RequireCrossSell);
     }
-    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, customer, customer_now }))
+    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, standing, customer_now }))
 }
 
 /// One try: what is loaded is judged, and all of it is written in one unit of work before any network is called.
@@ -286,10 +288,12 @@ async fn write_down(
     order: Order,
     now: Timestamp,
 ) -> Result<Step, SubmitError> {
-    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, customer, .. } = loaded;
+    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, standing, .. } = loaded;
     let amount = order.due.now;
     let mut unit = ctx.store.begin().await?;
-    let customer = keep_customer(ctx, unit.as_mut(), &session, submission, &contact, customer, now).await?;
+    let may_pay_fast = standing.as_ref().is_some_and(|standing| standing.may_pay_fast);
+    let known_customer = standing.map(|standing| standing.customer);
+    let customer = keep_customer(ctx, unit.as_mut(), &session, submission, &contact, known_customer, now).await?;
     let invoice_ids = names(session.invoice_id.as_ref(), known.as_ref(), order.parts.len(), || InvoiceId::new(now, ctx.random.as_ref()));
     name_subscriptions(ctx, &mut session, &order, now);
     let intent_id = session.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(now, ctx.random.as_ref()));
@@ -420,7 +424,7 @@ async fn write_down(
         return Ok(Step::Complete);
     }
     unit.commit().await?;
-    Ok(Step::Open(Box::new(Expanded {
+    let session = Expanded {
         session,
         link: None,
         items,
@@ -434,7 +438,8 @@ async fn write_down(
         subscriptions: Vec::new(),
         upsells: Vec::new(),
         now,
-    })))
+    };
+    Ok(Step::Open(Box::new(session), may_pay_fast))
 }
 
 /// Names of the invoices: those of an earlier submit as far as they go.

@@ -1,6 +1,6 @@
 //! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
 
-use super::{Session, settle::settle_first};
+use super::{Expanded, Session, settle::settle_first};
 use crate::access::{Did, Wallet};
 use crate::billing::BillingError;
 use crate::context::Context;
@@ -79,6 +79,25 @@ pub(super) struct Payable {
 
 pub(super) async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId, payer: &Did) -> Result<Payable, TransferError> {
     let session = unit.sessions().find(id).await?.ok_or(TransferError::NotFound)?;
+    check_session(ctx, &session, payer)?;
+    let intent_id = session.intent_id.as_ref().ok_or(TransferError::MethodNotSupported)?;
+    let intent = unit.intents().find(intent_id).await?.ok_or(TransferError::NotFound)?;
+    let method = unit.methods().find(&intent.method_id).await?.ok_or(TransferError::MethodNotSupported)?;
+    let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(TransferError::MethodNotSupported)?;
+    check_payable(Payable { session, method, currency, intent })
+}
+
+/// The same of a session that was loaded already.
+pub(super) fn payable_of(ctx: &Context, loaded: &Expanded, payer: &Did) -> Result<Payable, TransferError> {
+    check_session(ctx, &loaded.session, payer)?;
+    let intent = loaded.intent.clone().ok_or(TransferError::MethodNotSupported)?;
+    let method = loaded.methods.iter().find(|method| method.id == intent.method_id).cloned();
+    let currency = loaded.currencies.iter().find(|currency| currency.id == intent.currency_id).cloned();
+    let (Some(method), Some(currency)) = (method, currency) else { return Err(TransferError::MethodNotSupported) };
+    check_payable(Payable { session: loaded.session.clone(), method, currency, intent })
+}
+
+fn check_session(ctx: &Context, session: &Session, payer: &Did) -> Result<(), TransferError> {
     if session.payer.as_ref() != Some(payer) {
         return Err(TransferError::OtherPayer);
     }
@@ -88,17 +107,18 @@ pub(super) async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &Sessi
     if session.is_expired(ctx.now()) {
         return Err(TransferError::Expired);
     }
-    let intent_id = session.intent_id.as_ref().ok_or(TransferError::MethodNotSupported)?;
-    let intent = unit.intents().find(intent_id).await?.ok_or(TransferError::NotFound)?;
+    Ok(())
+}
+
+fn check_payable(payable: Payable) -> Result<Payable, TransferError> {
+    let Payable { session, method, currency, intent } = &payable;
     if session.method_id.as_ref() != Some(&intent.method_id) || session.amount_total != intent.amount {
         return Err(TransferError::Changed);
     }
-    let method = unit.methods().find(&intent.method_id).await?.ok_or(TransferError::MethodNotSupported)?;
-    let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(TransferError::MethodNotSupported)?;
     if !method.active || !currency.active {
         return Err(TransferError::MethodNotSupported);
     }
-    Ok(Payable { session, method, currency, intent })
+    Ok(payable)
 }
 
 fn ask_of(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferAsk {

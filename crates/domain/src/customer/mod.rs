@@ -27,11 +27,23 @@ pub struct Customer {
     pub updated_at: Timestamp,
 }
 
+/// A customer, and how they stand with the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    pub customer: Customer,
+    /// Invoices of theirs are overdue.
+    pub owes: bool,
+    /// They gave a permission once, or have credit: only then is it worth asking whether they can pay without the wallet.
+    pub may_pay_fast: bool,
+}
+
 #[async_trait]
 pub trait Customers: Send {
     async fn find(&mut self, id: &CustomerId) -> Result<Option<Customer>, StorageError>;
     async fn find_all(&mut self, ids: &[CustomerId]) -> Result<Vec<Customer>, StorageError>;
     async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError>;
+    /// The same, and what decides how they may buy.
+    async fn standing(&mut self, mode: Mode, did: &Did) -> Result<Option<Standing>, StorageError>;
     /// Newest first.
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError>;
     /// Inserts, or updates the contact of the customer with the same user and mode. Answers the customer as it stands now.

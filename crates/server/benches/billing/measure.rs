@@ -133,7 +133,7 @@ pub async fn invoice_page() -> Vec<Figure> {
         let customer = CustomerId::parse("cus_storm_0").expect("an id");
         let filter = InvoiceFilter { customer_id: Some(customer), ..InvoiceFilter::default() };
         let page = Page { starting_after: Some("in_10001100".to_owned()), ..Page::new(None, Some(20)) };
-        for _ in 0..200 {
+        for _ in 0..1_000 {
             for (times, ground) in times.iter_mut().zip([few, many]) {
                 let begun = Instant::now();
                 let mut unit = ground.ctx.store.read().await.expect("reads");

@@ -80,7 +80,7 @@ impl CheckoutApi {
         };
         let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, call.language))?;
         let session = &submitted.session;
-        let fast = fast_pay(&app, session, &submission.payer.did).await;
+        let fast = if submitted.may_pay_fast { fast_pay(&app, session, &submission.payer.did).await } else { FastPay::default() };
         let intent = session.intent.as_ref().map(|intent| IntentModel::new(intent, &session.methods, &session.currencies, &app.site));
         Ok(Json(SubmittedModel {
             checkout_session: SessionModel::new(session, &app.site, true),
@@ -144,7 +144,7 @@ async fn fast_pay(app: &App, expanded: &Expanded, payer: &Did) -> FastPay {
     if session.is_complete() || !by_wallet {
         return FastPay::default();
     }
-    match tokio::time::timeout(FAST_PAY_PATIENCE, checkout::fast_pay(&app.ctx, &session.id, payer)).await {
+    match tokio::time::timeout(FAST_PAY_PATIENCE, checkout::fast_pay(&app.ctx, expanded, payer)).await {
         Ok(Ok(fast)) => fast,
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "paying without the wallet cannot be offered");

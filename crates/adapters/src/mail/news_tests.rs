@@ -318,7 +318,15 @@ fn an_end_for_debt_says_what_is_still_owed() {
 #[test]
 fn an_end_for_debt_with_a_stake_says_that_it_pays() {
     let cancellation = cancelled(CancelReason::PaymentFailed);
-    let stake = Stake { amount: Amount::new(1_000), status: StakeStatus::Slashing, reference: "s".to_owned(), return_at: None };
+    let stake = Stake {
+        amount: Amount::new(1_000),
+        payer: Did::from_verified("z1"),
+        method_id: id("pm_1"),
+        currency_id: id("pc_1"),
+        status: StakeStatus::Slashing,
+        reference: "s".to_owned(),
+        return_at: None,
+    };
     let ended =
         Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(at(45)), cancellation, stake: Some(stake), ..past_due() };
     insta::assert_snapshot!(both(&News::Canceled(plan(ended), vec![invoice(7, InvoiceStatus::Uncollectible)]), MethodKind::Arcblock));

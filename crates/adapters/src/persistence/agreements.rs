@@ -88,6 +88,7 @@ impl Formed for SubscriptionTerms {
 #[derive(Serialize, Deserialize)]
 pub(super) struct DepositForm {
     amount: String,
+    held: String,
     method_id: String,
     currency_id: String,
     payer: String,
@@ -99,6 +100,7 @@ impl Formed for Deposit {
     fn form(self) -> DepositForm {
         DepositForm {
             amount: self.amount.to_string(),
+            held: self.held.to_string(),
             method_id: self.method_id.to_string(),
             currency_id: self.currency_id.to_string(),
             payer: self.payer.to_string(),
@@ -108,6 +110,7 @@ impl Formed for Deposit {
     fn of(form: DepositForm) -> Option<Self> {
         Some(Self {
             amount: Amount::parse_base_units(&form.amount).ok()?,
+            held: Amount::parse_base_units(&form.held).ok()?,
             method_id: MethodId::parse(&form.method_id).ok()?,
             currency_id: CurrencyId::parse(&form.currency_id).ok()?,
             payer: Did::from_verified(form.payer),
@@ -214,6 +217,9 @@ impl Formed for Cancellation {
 #[derive(Serialize, Deserialize)]
 pub(super) struct StakeForm {
     amount: String,
+    payer: String,
+    method_id: String,
+    currency_id: String,
     status: String,
     reference: String,
     return_at: Option<i64>,
@@ -224,6 +230,9 @@ impl Formed for Stake {
     fn form(self) -> StakeForm {
         StakeForm {
             amount: self.amount.to_string(),
+            payer: self.payer.to_string(),
+            method_id: self.method_id.to_string(),
+            currency_id: self.currency_id.to_string(),
             status: self.status.name().to_owned(),
             reference: self.reference,
             return_at: self.return_at.map(Timestamp::micros),
@@ -232,6 +241,9 @@ impl Formed for Stake {
     fn of(form: StakeForm) -> Option<Self> {
         Some(Self {
             amount: Amount::parse_base_units(&form.amount).ok()?,
+            payer: Did::from_verified(form.payer),
+            method_id: MethodId::parse(&form.method_id).ok()?,
+            currency_id: CurrencyId::parse(&form.currency_id).ok()?,
             status: StakeStatus::from_name(&form.status)?,
             reference: form.reference,
             return_at: form.return_at.map(Timestamp::from_micros),

@@ -175,6 +175,7 @@ pub fn session(name: &str) -> checkout::Session {
         mandate_id: Some(id("man_1")),
         deposit: Some(Deposit {
             amount: Amount::new(5),
+            held: Amount::new(2),
             method_id: id("pm_1"),
             currency_id: id("pc_1"),
             payer: did("z1buyer"),

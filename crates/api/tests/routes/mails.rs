@@ -287,6 +287,7 @@ async fn a_debt_that_ends_a_subscription_is_told_with_what_is_owed() {
     let app = TestApp::open().await;
     begin(&app, &running(&app)).await;
     fall_behind(&app).await;
+    app.execute("UPDATE invoices SET retry_at = NULL").await;
     app.advance(DAY * 15);
     renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("ends");
     app.drain().await;

@@ -147,7 +147,7 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
     Ok(story)
 }
 
-/// The wallets by which the customer's subscriptions are charged: their network follows the clock.
+/// The wallets by which the customer's subscriptions are charged and secured: their network follows the clock.
 async fn payers(unit: &mut dyn crate::storage::UnitOfWork, live: &[Subscription]) -> Result<Vec<crate::access::Did>, BillingError> {
     let ids: Vec<_> = live.iter().filter_map(|one| one.mandate_id.clone()).collect();
     let mandates = unit.mandates().find_all(&ids).await?;
@@ -157,6 +157,11 @@ async fn payers(unit: &mut dyn crate::storage::UnitOfWork, live: &[Subscription]
             && !payers.contains(&payer)
         {
             payers.push(payer);
+        }
+    }
+    for stake in live.iter().filter_map(|one| one.stake.as_ref()) {
+        if !payers.contains(&stake.payer) {
+            payers.push(stake.payer.clone());
         }
     }
     Ok(payers)

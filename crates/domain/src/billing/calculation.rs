@@ -4,6 +4,15 @@ use super::{Prorated, ProrationLine, share};
 use crate::pricing::{Rate, Tier, TiersMode, stake, tiered};
 use crate::shared::{Amount, AmountError, Language};
 
+/// What a stake is reckoned from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StakeTerms {
+    pub threshold: Amount,
+    pub minimum: Amount,
+    /// What all that recurs costs in a period.
+    pub recurring: Amount,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Calculation {
     PerUnit {
@@ -74,6 +83,13 @@ impl Calculation {
             Rate::Tiered { mode, tiers } => Self::Tiered { mode: *mode, tiers: tiers.to_vec(), quantity },
             Rate::Custom(custom) => Self::Custom { amount: custom.proposed() },
         }
+    }
+
+    /// Why a stake is what it is: what is asked for and what a period costs. Where something else was left, that alone.
+    #[must_use]
+    pub fn of_stake(terms: Option<StakeTerms>, left: Amount) -> Self {
+        let asked = terms.map(|StakeTerms { threshold, minimum, recurring }| Self::Stake { threshold, minimum, recurring });
+        asked.filter(|asked| asked.amount() == Ok(left)).unwrap_or(Self::Flat { amount: left })
     }
 
     /// The amount again, from its inputs. Whether it is given back says [`Self::is_credit`].
@@ -266,6 +282,9 @@ mod tests {
         assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "The stake the store asks for: 5 TBA"));
         let own = Calculation::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
         assert_eq!((own.amount(), &both(&own)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
+        let terms = StakeTerms { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
+        assert_eq!(Calculation::of_stake(Some(terms), Amount::new(7)), own);
+        assert_eq!(Calculation::of_stake(Some(terms), Amount::new(3)), Calculation::Flat { amount: Amount::new(3) });
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
 
+use super::follow_stakes::at_network;
 use super::manage::{load, lock, nonce, save};
 use super::renew::publish_charges;
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Stake, Subscription, SubscriptionStatus, announce, end,
-    give_back, stake_back, time_of,
+    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Stake, StakeStatus, Subscription, SubscriptionStatus,
+    announce, end, give_back, stake_back, time_of,
 };
 use crate::context::Context;
-use crate::payment::Grant;
 use crate::shared::{Amount, SubscriptionId, Timestamp, check_text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +166,13 @@ impl Subscription {
         by_store && self.ends_at().is_some()
     }
 
+    /// The stake without which it does not go on: not one that it has left behind.
+    #[must_use]
+    pub(super) fn owed_stake(&self) -> Option<&Stake> {
+        let asked = |stake: &&Stake| !stake.amount.is_zero() && !stake.status.is_given_back() && stake.currency_id == self.currency_id;
+        self.stake.as_ref().filter(asked)
+    }
+
     /// Whether an end that was asked for may be taken back: one at the end of the period, not yet there, not for a debt.
     #[must_use]
     pub fn is_recoverable(&self) -> bool {
@@ -189,24 +196,10 @@ pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resu
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     subscription.check_recovery(by)?;
-    let asked = |stake: &&Stake| !stake.amount.is_zero() && !stake.status.is_given_back();
-    let Some(stake) = subscription.stake.as_ref().filter(asked) else {
-        return Ok(Recovery { subscription, needs_stake: false });
-    };
-    let amount = stake.amount;
-    let mandate = match &subscription.mandate_id {
-        Some(mandate) => unit.mandates().find(mandate).await?,
-        None => None,
-    };
-    let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
-    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
     drop(unit);
-    let needs_stake = match (mandate.and_then(|mandate| mandate.grant), ctx.networks.wallet(method.kind)) {
-        (Some(Grant::Delegation { payer, .. }), Some(rail)) => {
-            let staked = rail.staked(&method, &currency, &payer, subscription.id.as_str()).await?;
-            staked.held < amount
-        }
-        _ => false,
+    let needs_stake = match subscription.owed_stake() {
+        Some(stake) => at_network(ctx, stake, id).await?.held < stake.amount,
+        None => false,
     };
     Ok(Recovery { subscription, needs_stake })
 }
@@ -223,6 +216,10 @@ pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resul
     subscription.check_recovery(by)?;
     subscription.updated_at = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     take_back(&mut subscription);
+    if let Some(stake) = subscription.stake.as_mut().filter(|stake| stake.status == StakeStatus::Revoked) {
+        // It was looked at just now: it is there.
+        stake.status = StakeStatus::Held;
+    }
     save(unit.as_mut(), &subscription).await?;
     unit.commit().await?;
     Ok(Recovery { subscription: super::find(ctx, id).await?, needs_stake: false })
@@ -243,7 +240,7 @@ pub(super) fn split_stake(stake: Amount, owed: Amount) -> (Amount, Amount) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::billing::Period;
     use crate::pricing::{Anchoring, Cycle, Interval, Metadata};
@@ -254,7 +251,7 @@ mod tests {
         Timestamp::from_seconds(seconds)
     }
 
-    fn subscription(status: SubscriptionStatus) -> Subscription {
+    pub fn subscription(status: SubscriptionStatus) -> Subscription {
         Subscription {
             id: SubscriptionId::parse("sub_1").expect("an id"),
             mode: Mode::Test,

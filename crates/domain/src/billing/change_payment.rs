@@ -1,22 +1,22 @@
 //! What future invoices of a subscription are charged by: another card, or a new permission of a wallet. And a stake left anew.
 
-use super::book::Book;
 use super::cancel::take_back;
 use super::collect::send_now;
 use super::debt::collect_now;
-use super::end::{move_stake, restake_invoice};
-use super::manage::{load, nonce};
+use super::end::restake_invoice;
+use super::follow_stakes::at_network;
+use super::manage::load;
+use super::outcome::leave_behind;
 use super::pay_by_card::{CardPromise, save_card};
 use super::plan_permission::with_plan;
 use super::renew::publish_charges;
 use super::{
-    BillingError, Ceilings, Invoice, ManageError, PlanOrder, Requester, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem,
-    SubscriptionStatus, ceiling, switch_plan, time_of,
+    BillingError, Calculation, Ceilings, Invoice, ManageError, PlanOrder, Requester, STAKE_WAITING, Stake, StakeStatus, StakeTerms,
+    Subscription, SubscriptionItem, SubscriptionStatus, ceiling, switch_plan, time_of,
 };
 use crate::access::Wallet;
 use crate::checkout::{AskedMandate, AskedStake};
 use crate::context::Context;
-use crate::ledger::Reason;
 use crate::payment::{
     Attempt, AttemptKind, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose, SignedTransfer, StakeAsk,
 };
@@ -52,8 +52,11 @@ async fn target(
     if !prices.iter().all(|price| price.rate_in(&currency.id).is_some()) {
         return Err(ManageError::CurrencyNotConfigured);
     }
-    let holds = subscription.stake.as_ref().is_some_and(|stake| stake.status == StakeStatus::Held);
-    if holds && currency.id != subscription.currency_id {
+    let status = subscription.stake.as_ref().map(|stake| stake.status).filter(|_| currency.id != subscription.currency_id);
+    if matches!(status, Some(StakeStatus::Slashing | StakeStatus::Returning)) {
+        return Err(ManageError::PaymentInFlight);
+    }
+    if status == Some(StakeStatus::Held) {
         // The stake stays where it is for what it secures.
         let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
         let secured = |invoice: &Invoice| {
@@ -225,17 +228,10 @@ pub(super) async fn switch_over(
         if subscription.status == SubscriptionStatus::Canceled {
             continue;
         }
-        let leaves = subscription.currency_id != attempt.currency_id;
-        let held = subscription.stake.clone().filter(|stake| leaves && stake.status == StakeStatus::Held);
-        if let Some(stake) = held {
-            let book = Book::read(unit, std::slice::from_ref(&subscription)).await?;
-            let moved = move_stake(ctx, unit, &book, &subscription, Reason::ReturnStake, stake.amount, nonce(ctx)).await?;
-            publish_charges(ctx, unit, moved.as_slice()).await?;
-            subscription.stake = Some(Stake { status: StakeStatus::Returning, ..stake });
-        }
         subscription.method_id = attempt.method_id.clone();
         subscription.currency_id = attempt.currency_id.clone();
         subscription.mandate_id = Some(mandate.clone());
+        leave_behind(ctx, unit, &mut subscription).await?;
         subscription.updated_at = ctx.now();
         if !unit.subscriptions().update(&subscription).await? {
             return Err(BillingError::Contended);
@@ -265,37 +261,57 @@ async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: Stake
     }
     let target = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
     if what == StakeFor::ChangedPayment {
-        let amount = stake_by_terms(unit.as_mut(), &target).await?;
+        let asked = stake_by_terms(unit.as_mut(), &target).await?;
+        drop(unit);
+        let lacks =
+            |stake: &&Stake| stake.status == StakeStatus::Revoked && stake.payer == payer.did && stake.currency_id == target.currency.id;
+        let there = match target.subscription.stake.as_ref().filter(lacks) {
+            Some(stake) => at_network(ctx, stake, id).await?.held,
+            None => Amount::ZERO,
+        };
+        let amount = asked.minus(there).unwrap_or_default();
         return if amount.is_zero() { Err(ManageError::NoStake) } else { Ok((target, amount)) };
     }
     drop(unit);
-    let stake = target.subscription.stake.as_ref().filter(|stake| !stake.status.is_given_back()).ok_or(ManageError::NotRecoverable)?;
+    let stake = target.subscription.owed_stake().ok_or(ManageError::NotRecoverable)?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let staked = rail.staked(&target.method, &target.currency, &payer.did, id.as_str()).await?;
     let amount = stake.amount.minus(staked.held).unwrap_or_default();
     if amount.is_zero() { Err(ManageError::NotRecoverable) } else { Ok((target, amount)) }
 }
 
-/// What the terms of its checkout ask a wallet to stake, unless it holds a stake: nothing for a card, and of several subscriptions of
-/// one checkout only for the first.
+/// What the terms of its checkout ask a wallet to stake, unless it holds a stake: nothing for a card.
 async fn stake_by_terms(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Amount, ManageError> {
     let Target { subscription, method, currency } = target;
     let holds = subscription.stake.as_ref().is_some_and(|stake| stake.status == StakeStatus::Held);
-    let Some(session) = subscription.session_id.as_ref().filter(|_| !holds && !method.kind.is_card()) else { return Ok(Amount::ZERO) };
+    if holds || method.kind.is_card() {
+        return Ok(Amount::ZERO);
+    }
+    let terms = stake_terms(unit, subscription, currency).await?;
+    Ok(terms.map_or(Amount::ZERO, |terms| stake(terms.threshold, terms.minimum, terms.recurring)))
+}
+
+/// What a subscription's stake is reckoned from; of several subscriptions of one checkout only the first has one.
+async fn stake_terms(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    currency: &Currency,
+) -> Result<Option<StakeTerms>, ManageError> {
+    let Some(session) = &subscription.session_id else { return Ok(None) };
     let session = unit.sessions().find(session).await?;
     let Some(session) = session.filter(|session| session.subscription_ids.first() == Some(&subscription.id) && !session.terms.no_stake)
     else {
-        return Ok(Amount::ZERO);
+        return Ok(None);
     };
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
-    let mut renewal = Amount::ZERO;
+    let mut recurring = Amount::ZERO;
     for item in &subscription.items {
         let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
-        renewal = renewal.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
+        recurring = recurring.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
     }
     let (minimum, threshold) = session.terms.amounts(currency.decimals)?;
-    Ok(stake(threshold, minimum, renewal))
+    Ok(Some(StakeTerms { threshold, minimum, recurring }))
 }
 
 /// Whether a stake is to be left now that a wallet permits charges.
@@ -367,14 +383,33 @@ pub(super) async fn restaked(
     }
     let status = if subscription.status == SubscriptionStatus::Canceled { StakeStatus::Waiting } else { StakeStatus::Held };
     let return_at = subscription.ended_at.map(|_| now);
-    subscription.stake = Some(match subscription.stake.take().filter(|_| resumes) {
-        // A part of it was missing.
-        Some(before) => Stake { status, reference: reference.to_owned(), return_at, ..before },
-        None => Stake { amount: attempt.amount, status, reference: reference.to_owned(), return_at },
+    let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
+    let own = |before: &Stake| before.payer == *payer && before.currency_id == attempt.currency_id;
+    subscription.stake = Some(match subscription.stake.take().filter(own) {
+        // It is in question, and so is what was added.
+        Some(before) if before.status == StakeStatus::Slashing => Stake { amount: before.amount.plus(attempt.amount)?, ..before },
+        Some(before) if !before.status.is_gone() => {
+            // What was asked for was what a revoked one lacked.
+            let lacked = before.status == StakeStatus::Revoked;
+            let amount = if lacked { before.amount.max(attempt.amount) } else { before.amount.plus(attempt.amount)? };
+            Stake { amount, status, reference: reference.to_owned(), return_at, ..before }
+        }
+        _ => Stake {
+            amount: attempt.amount,
+            payer: payer.clone(),
+            method_id: attempt.method_id.clone(),
+            currency_id: attempt.currency_id.clone(),
+            status,
+            reference: reference.to_owned(),
+            return_at,
+        },
     });
     subscription.updated_at = now;
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
     }
-    restake_invoice(ctx, unit, &subscription, resumes, attempt.amount, now).await
+    let currency = unit.methods().find_currency(&attempt.currency_id).await?.ok_or(BillingError::Orphan)?;
+    // It was left by the terms of then: where they ask for something else by now, the amount is told alone.
+    let terms = stake_terms(unit, &subscription, &currency).await.ok().flatten();
+    restake_invoice(ctx, unit, &subscription, resumes, Calculation::of_stake(terms, attempt.amount), now).await
 }

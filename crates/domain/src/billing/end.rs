@@ -6,12 +6,12 @@ use super::plan::flat;
 use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
-    InvoiceStatus, Notice, Period, STAKE_WAITING, StakeStatus, Subscription, SubscriptionItem, announce, line,
+    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, announce, line,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::payment::{Attempt, AttemptKind, Errand, ErrandAsk, Grant, Purpose};
-use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::payment::{Attempt, AttemptKind, Errand, ErrandAsk, Purpose};
+use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -49,20 +49,26 @@ pub(super) async fn write(
     }
     attempts.extend(bill_usage(ctx, unit, book, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;
-    let owed = owed_for(unit, &subscription).await?.sum()?;
-    let mut taken = None;
-    // What the wallet revoked may be taken until it is paid out.
-    if let Some(stake) = subscription.stake.as_mut().filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Revoked)) {
-        if reason == CancelReason::PaymentFailed && !owed.is_zero() {
-            stake.status = StakeStatus::Slashing;
-            taken = Some(owed.min(stake.amount));
-        } else if stake.status == StakeStatus::Held {
-            stake.status = StakeStatus::Waiting;
-            stake.return_at = Some(now.plus(STAKE_WAITING));
+    let there = |stake: &Stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Revoked);
+    if let Some(mut stake) = subscription.stake.clone().filter(there) {
+        let owed = owed_for(unit, &subscription).await?;
+        let taken = match reason {
+            // The network pays out what its wallet revoked, and nothing that is owed waits for that.
+            _ if reason == CancelReason::PaymentFailed || stake.status == StakeStatus::Revoked => {
+                move_stake(ctx, unit, book, &subscription, StakeMove::slash(owed.sum()?.min(stake.amount), &owed), nonce).await?
+            }
+            _ => None,
+        };
+        match &taken {
+            Some(_) => stake.status = StakeStatus::Slashing,
+            None if stake.status == StakeStatus::Held => {
+                (stake.status, stake.return_at) = (StakeStatus::Waiting, Some(now.plus(STAKE_WAITING)))
+            }
+            // More may be owed by what is on its way: it is looked at until it is paid out.
+            None => stake.return_at = Some(now),
         }
-    }
-    if let Some(taken) = taken {
-        attempts.extend(move_stake(ctx, unit, book, &subscription, Reason::Slash, taken, nonce).await?);
+        attempts.extend(taken);
+        subscription.stake = Some(stake);
     }
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -73,11 +79,31 @@ pub(super) async fn write(
 
 /// What is owed for a subscription.
 pub(super) struct Owed {
-    /// In its currency, oldest first. Nobody is paying these just now: a charge on its way may settle still, and must not be
+    /// In the currency of its stake, oldest first. Nobody is paying these just now: a charge on its way may settle still, and must not be
     /// collected from the deposit as well.
     pub invoices: Vec<Invoice>,
     /// A payment of something is on its way: whether more is owed will be seen.
     pub is_moving: bool,
+    /// The stake secures another subscription that has not ended.
+    pub may_grow: bool,
+}
+
+/// What is done with a deposit.
+pub(super) struct StakeMove {
+    reason: Reason,
+    amount: Amount,
+    /// What it settles: nobody else collects that meanwhile.
+    covers: Vec<InvoiceId>,
+}
+
+impl StakeMove {
+    pub const fn back(amount: Amount) -> Self {
+        Self { reason: Reason::ReturnStake, amount, covers: Vec::new() }
+    }
+
+    pub fn slash(amount: Amount, owed: &Owed) -> Self {
+        Self { reason: Reason::Slash, amount, covers: owed.settled_by(amount) }
+    }
 }
 
 impl Owed {
@@ -100,14 +126,47 @@ impl Owed {
     }
 }
 
+/// What a subscription owes, and the ended ones that its stake secures beside it.
 pub(super) async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Owed, BillingError> {
-    let mut invoices = unit.invoices().unpaid_of(&subscription.id).await?;
+    let others = secured_beside(unit, subscription).await?;
+    let own = std::iter::once(subscription);
+    let (ended, may_grow): (Vec<_>, _) =
+        (others.iter().filter(|other| other.ended_at.is_some()).collect(), others.iter().any(|other| other.ended_at.is_none()));
+    owed_by(unit, subscription, own.chain(ended), may_grow).await
+}
+
+/// What the ended ones owe that a running subscription's stake secures beside it.
+pub(super) async fn owed_beside(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Owed, BillingError> {
+    let others = secured_beside(unit, subscription).await?;
+    owed_by(unit, subscription, others.iter().filter(|other| other.ended_at.is_some()), true).await
+}
+
+/// The others of its checkout: the stake that its first subscription holds is reckoned from all of them.
+async fn secured_beside(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Subscription>, BillingError> {
+    let Some(session) = subscription.session_id.as_ref().filter(|_| subscription.stake.is_some()) else { return Ok(Vec::new()) };
+    let mut ids = unit.sessions().find(session).await?.map_or_else(Vec::new, |session| session.subscription_ids);
+    ids.retain(|id| *id != subscription.id);
+    Ok(if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? })
+}
+
+async fn owed_by(
+    unit: &mut dyn UnitOfWork,
+    holder: &Subscription,
+    whose: impl Iterator<Item = &Subscription> + Send,
+    may_grow: bool,
+) -> Result<Owed, BillingError> {
+    let mut invoices = Vec::new();
+    for one in whose {
+        invoices.extend(unit.invoices().unpaid_of(&one.id).await?);
+    }
+    invoices.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
     let covered = unit.attempts().covered(&ids).await?;
+    let currency = holder.stake.as_ref().map_or(&holder.currency_id, |stake| &stake.currency_id);
     invoices.retain(|invoice| {
-        invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == subscription.currency_id && !covered.contains(&invoice.id)
+        invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == *currency && !covered.contains(&invoice.id)
     });
-    Ok(Owed { invoices, is_moving: !covered.is_empty() })
+    Ok(Owed { invoices, is_moving: !covered.is_empty(), may_grow })
 }
 
 /// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.
@@ -152,16 +211,15 @@ pub(super) async fn return_stake(
     let told = |what| ClockEvent { at: now, what, subject: subscription.id.to_string() };
     let mut ended = Ended { attempts: Vec::new(), event: told(Happening::StakeWaits) };
     let Some(mut stake) = subscription.stake.clone() else { return Ok(ended) };
-    if owed.is_moving {
-        stake.return_at = Some(now.plus(PATIENCE));
-    } else {
-        let (reason, amount) = if sum.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, sum.min(stake.amount)) };
-        (stake.status, ended.event) = match reason {
-            Reason::Slash => (StakeStatus::Slashing, told(Happening::StakeSlashed)),
-            _ => (StakeStatus::Returning, told(Happening::StakeReturned)),
-        };
-        ended.attempts.extend(move_stake(ctx, unit, book, &subscription, reason, amount, nonce).await?);
+    let what = if sum.is_zero() { StakeMove::back(stake.amount) } else { StakeMove::slash(sum.min(stake.amount), &owed) };
+    let (reason, stays) = (what.reason, owed.is_moving || (sum.is_zero() && owed.may_grow));
+    let moved = if stays { None } else { move_stake(ctx, unit, book, &subscription, what, nonce).await? };
+    match (&moved, reason) {
+        (None, _) => stake.return_at = Some(now.plus(PATIENCE)),
+        (Some(_), Reason::Slash) => (stake.status, ended.event) = (StakeStatus::Slashing, told(Happening::StakeSlashed)),
+        (Some(_), _) => (stake.status, ended.event) = (StakeStatus::Returning, told(Happening::StakeReturned)),
     }
+    ended.attempts.extend(moved);
     subscription.stake = Some(stake);
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -170,22 +228,23 @@ pub(super) async fn return_stake(
 }
 
 /// Writes down an attempt that moves a deposit. One that takes it covers what it is to settle: nobody else collects that meanwhile.
-/// `None`: its network or its payer is not known here.
+/// `None`: there is nothing to move, or nothing here serves its network.
+///
+/// # Errors
+/// [`BillingError::Contended`] when somebody moves it, or collects what it is to settle, since that was read.
 pub(super) async fn move_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     book: &Book,
     subscription: &Subscription,
-    reason: Reason,
-    amount: Amount,
+    StakeMove { reason, amount, covers }: StakeMove,
     nonce: u64,
 ) -> Result<Option<AttemptId>, BillingError> {
-    let grant = subscription.mandate_id.as_ref().and_then(|id| book.mandates.get(id)).and_then(|mandate| mandate.grant.clone());
-    let (Some(Grant::Delegation { payer, .. }), Some(method), Some(currency)) =
-        (grant, book.methods.get(&subscription.method_id), book.currencies.get(&subscription.currency_id))
-    else {
+    let Some(stake) = subscription.stake.as_ref().filter(|_| !amount.is_zero()) else { return Ok(None) };
+    let (Some(method), Some(currency)) = (book.methods.get(&stake.method_id), book.currencies.get(&stake.currency_id)) else {
         return Ok(None);
     };
+    let payer = stake.payer.clone();
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
     let subject = subscription.id.to_string();
     let (errand, purpose) = match reason {
@@ -203,12 +262,10 @@ pub(super) async fn move_stake(
         amount,
         wall,
     );
-    let covers = match reason {
-        Reason::Slash => owed_for(unit, subscription).await?.settled_by(amount),
-        _ => Vec::new(),
-    };
-    unit.attempts().insert(&attempt, &covers).await?;
-    Ok(Some(attempt.id))
+    match unit.attempts().insert(&attempt, &covers).await {
+        Err(StorageError::Duplicate(_)) => Err(BillingError::Contended),
+        inserted => Ok(inserted.map(|()| Some(attempt.id))?),
+    }
 }
 
 /// A taken deposit settles what its attempt covers, oldest first. Of one that it does not reach, the rest is asked for anew.
@@ -268,14 +325,14 @@ pub(super) async fn restake_invoice(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     resumes: bool,
-    amount: Amount,
+    how: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let told = match resumes {
         true => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
         false => (BillingReason::Stake, line::STAKED_ELSEWHERE),
     };
-    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+    deposit_invoice(ctx, unit, subscription, told, how, now).await
 }
 
 /// A deposit that moved is told by an invoice of its own.
@@ -284,7 +341,7 @@ pub(crate) async fn stake_invoice(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     reason: Reason,
-    amount: Amount,
+    how: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let told = match reason {
@@ -292,7 +349,7 @@ pub(crate) async fn stake_invoice(
         Reason::Stake => (BillingReason::Stake, line::STAKE),
         _ => (BillingReason::ReturnStake, line::RETURNED_STAKE),
     };
-    deposit_invoice(ctx, unit, subscription, told, amount, now).await
+    deposit_invoice(ctx, unit, subscription, told, how, now).await
 }
 
 async fn deposit_invoice(
@@ -300,9 +357,10 @@ async fn deposit_invoice(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     (billing_reason, description): (BillingReason, &str),
-    amount: Amount,
+    calculation: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
+    let amount = calculation.amount()?;
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
     let invoice = Invoice {
@@ -330,7 +388,6 @@ async fn deposit_invoice(
         paid_at: Some(now),
         updated_at: now,
     };
-    let calculation = Calculation::Flat { amount };
     let item = InvoiceItem {
         id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
         invoice_id: invoice.id.clone(),

@@ -36,7 +36,7 @@ impl InvoiceItem {
             Calculation::Prorated { what: Prorated::Credit, .. } => told(said, UNUSED_TIME, "未使用的时间"),
             Calculation::Prorated { what: Prorated::Charge, .. } => told(said, REMAINING_TIME, "剩余的时间"),
             Calculation::Applied { .. } => "抵扣余额".to_owned(),
-            Calculation::Flat { .. } => match said {
+            Calculation::Flat { .. } | Calculation::Stake { .. } => match said {
                 KEPT_CREDIT => "留作后续账单的抵扣余额",
                 STAKE => "订阅质押",
                 STAKED_ELSEWHERE => "更换付款方式的质押",
@@ -49,11 +49,9 @@ impl InvoiceItem {
             Calculation::Taken { .. } => {
                 said.strip_prefix(TAKEN).map_or_else(|| said.to_owned(), |number| format!("从质押中扣除，账单 {number}"))
             }
-            Calculation::PerUnit { .. }
-            | Calculation::Tiered { .. }
-            | Calculation::Custom { .. }
-            | Calculation::Rest { .. }
-            | Calculation::Stake { .. } => said.to_owned(),
+            Calculation::PerUnit { .. } | Calculation::Tiered { .. } | Calculation::Custom { .. } | Calculation::Rest { .. } => {
+                said.to_owned()
+            }
         }
     }
 }
@@ -88,6 +86,7 @@ mod tests {
     #[test]
     fn lines_are_told_in_chinese_and_products_keep_their_names() {
         let flat = || Calculation::Flat { amount: Amount::ZERO };
+        let asked = Calculation::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::ZERO };
         for (line, chinese) in [
             (line(&prorated(Prorated::Credit, "Kiln"), share(Prorated::Credit)), "Kiln未使用的时间"),
             (line(&prorated(Prorated::Charge, "Kiln"), share(Prorated::Charge)), "Kiln剩余的时间"),
@@ -95,6 +94,7 @@ mod tests {
             (line("Taken from the stake for SOUK-1", Calculation::Taken { amount: Amount::ZERO }), "从质押中扣除，账单 SOUK-1"),
             (line(KEPT_CREDIT, flat()), "留作后续账单的抵扣余额"),
             (line(STAKE, flat()), "订阅质押"),
+            (line(STAKE, asked), "订阅质押"),
             (line(STAKED_ELSEWHERE, flat()), "更换付款方式的质押"),
             (line(STAKED_AGAIN, flat()), "恢复订阅的质押"),
             (line(SLASHED_STAKE, flat()), "罚没质押"),

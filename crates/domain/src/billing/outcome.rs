@@ -1,10 +1,13 @@
 //! What follows from money that moved, or did not, where no checkout waits for it. In one unit of work, for exactly one caller.
 
+use super::book::Book;
 use super::change_payment::{restaked, switch_over};
 use super::debt::{debt_paid, refuse, time_of};
-use super::end::{settle_by_stake, stake_invoice};
+use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
+use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
-use super::{BillingError, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
+use super::renew::publish_charges;
+use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
@@ -52,8 +55,7 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
         Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
         Purpose::Mandate(mandate) => mandate_refused(ctx, unit, mandate).await,
         Purpose::Stake(_) => Ok(()),
-        // The wallet has taken the deposit back meanwhile, or its network does not give it: somebody has to look.
-        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(unit, subscription, wall).await,
+        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, subscription).await,
         Purpose::Refund(refund) => {
             unit.refunds().finish(refund, RefundStatus::Failed, "", wall).await?;
             Ok(())
@@ -167,6 +169,7 @@ async fn stake_moved(
             _ => stake.status = StakeStatus::Returned,
         }
     }
+    leave_behind(ctx, unit, &mut subscription).await?;
     subscription.updated_at = ctx.now();
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -174,7 +177,7 @@ async fn stake_moved(
     book(ctx, unit, attempt, subscription.mode, reason, now).await?;
     // It may be charged by another method since.
     let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
-    stake_invoice(ctx, unit, &subscription, reason, attempt.amount, now).await?;
+    stake_invoice(ctx, unit, &subscription, reason, Calculation::Flat { amount: attempt.amount }, now).await?;
     if reason == Reason::Slash {
         settle_by_stake(ctx, unit, attempt, now).await?;
     }
@@ -184,11 +187,27 @@ async fn stake_moved(
     Ok(())
 }
 
-async fn stake_lost(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<(), BillingError> {
+/// What a running subscription holds at a network that it has left goes back.
+pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &mut Subscription) -> Result<(), BillingError> {
+    let left = |stake: &Stake| stake.status == StakeStatus::Held && stake.currency_id != subscription.currency_id;
+    let Some(stake) = subscription.stake.clone().filter(left) else { return Ok(()) };
+    let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
+    let moved = move_stake(ctx, unit, &book, subscription, StakeMove::back(stake.amount), nonce(ctx)).await?;
+    if moved.is_some() {
+        publish_charges(ctx, unit, moved.as_slice()).await?;
+        subscription.stake = Some(Stake { status: StakeStatus::Returning, ..stake });
+    }
+    Ok(())
+}
+
+/// It was taken back, or its network does not give it now: whoever follows stakes asks.
+async fn stake_lost(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
+    let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
+    let has_ended = subscription.ended_at.is_some();
     let moving = |stake: &&mut Stake| matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
     if let Some(stake) = subscription.stake.as_mut().filter(moving) {
-        stake.status = StakeStatus::Revoked;
+        (stake.status, stake.return_at) = (StakeStatus::Revoked, has_ended.then(|| now.plus(PATIENCE)));
     }
     subscription.updated_at = now;
     match unit.subscriptions().update(&subscription).await? {

@@ -14,9 +14,13 @@ use crate::pricing::{Price, Usage};
 use crate::shared::{Amount, AmountError, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// Attempts of one message to those who charge.
 const CHARGE_CHUNK: usize = 100;
+
+/// When one comes up again that somebody else was at.
+const SOON: Duration = Duration::from_secs(60);
 
 /// What a round did.
 #[derive(Debug, Default)]
@@ -61,7 +65,7 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
                 unit.commit().await?;
                 whole.due += 1;
             }
-            Err(error) if size > 1 && is_somebodys_own(&error) => size = 1,
+            Err(error) if size > 1 && (is_somebodys_own(&error) || matches!(error, BillingError::Contended)) => size = 1,
             Err(error) => return Err(error),
         }
     }
@@ -104,9 +108,18 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
     };
     // Whoever tries again at once would pass over what is still locked.
     unit.roll_back().await?;
-    match alone {
-        Some(subscription) if is_somebodys_own(&error) => Err(BillingError::Unwritable { subscription, reason: error.to_string() }),
-        _ => Err(error),
+    match (alone, error) {
+        (Some(subscription), error) if is_somebodys_own(&error) => {
+            Err(BillingError::Unwritable { subscription, reason: error.to_string() })
+        }
+        // Somebody was faster with what it owes or holds: the others are not kept waiting until that is seen.
+        (Some(subscription), BillingError::Contended) if *scope == Scope::Wall => {
+            let mut unit = ctx.store.begin().await?;
+            unit.subscriptions().postpone(&subscription, now.plus(SOON)).await?;
+            unit.commit().await?;
+            Ok(Round { due: 1, ..Round::default() })
+        }
+        (_, error) => Err(error),
     }
 }
 

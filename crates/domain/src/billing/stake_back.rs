@@ -2,14 +2,15 @@
 
 use super::book::Book;
 use super::cancel::split_stake;
-use super::end::{move_stake, owed_for};
+use super::end::{StakeMove, move_stake, owed_for};
+use super::follow_stakes::at_network;
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
-use super::{COMMENT_MAX, ManageError, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
+use super::{BillingError, COMMENT_MAX, ManageError, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::payment::Grant;
-use crate::shared::{Amount, AttemptId, StorageError, SubscriptionId, Timestamp, check_text};
+use crate::payment::StakeState;
+use crate::shared::{Amount, AttemptId, SubscriptionId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
 /// Decides, in the unit of work that ended a subscription, what becomes of its stake.
@@ -31,7 +32,7 @@ pub(super) async fn at_the_end(
         StakeChoice::Slash => stake.amount,
         _ => split_stake(stake.amount, owed.sum()?).0,
     };
-    if taken.is_zero() && owed.is_moving {
+    if taken.is_zero() && (owed.is_moving || owed.may_grow) {
         // Whether something is owed will be seen: the engine's rounds look from now on.
         return wait(unit, subscription, now).await;
     }
@@ -59,45 +60,41 @@ async fn order(
     now: Timestamp,
 ) -> Result<Option<AttemptId>, ManageError> {
     let book = Book::read(unit, std::slice::from_ref(&subscription)).await?;
+    let what = match reason {
+        Reason::Slash => StakeMove::slash(amount, &owed_for(unit, &subscription).await?),
+        _ => StakeMove::back(amount),
+    };
+    let moved = move_stake(ctx, unit, &book, &subscription, what, nonce).await;
     if let Some(stake) = &mut subscription.stake {
         stake.status = if reason == Reason::Slash { StakeStatus::Slashing } else { StakeStatus::Returning };
         stake.return_at = subscription.ended_at.map(|_| now);
     }
     subscription.updated_at = now;
-    let moved = move_stake(ctx, unit, &book, &subscription, reason, amount, nonce).await;
     let attempt = match moved {
-        Err(super::BillingError::Storage(StorageError::Duplicate(_))) => return Err(ManageError::PaymentInFlight),
+        Err(BillingError::Contended) => return Err(ManageError::PaymentInFlight),
         moved => moved?.ok_or(ManageError::NoStake)?,
     };
     save(unit, &subscription).await?;
     Ok(Some(attempt))
 }
 
-/// What the network says of a stake that was taken for lost, because it was refused once: what it holds is still there to be moved.
-async fn held_yet(ctx: &Context, id: &SubscriptionId) -> Result<Amount, ManageError> {
+/// What the network says of a stake that was taken for lost, because its wallet revoked it or it was refused once:
+/// what is still there can be moved.
+async fn there_yet(ctx: &Context, id: &SubscriptionId) -> Result<StakeState, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
-    if subscription.stake.as_ref().is_none_or(|stake| stake.status != StakeStatus::Revoked) {
-        return Ok(Amount::ZERO);
-    }
-    let mandate = match &subscription.mandate_id {
-        Some(mandate) => unit.mandates().find(mandate).await?,
-        None => None,
-    };
-    let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
-    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
     drop(unit);
-    match (mandate.and_then(|mandate| mandate.grant), ctx.networks.wallet(method.kind)) {
-        (Some(Grant::Delegation { payer, .. }), Some(rail)) => Ok(rail.staked(&method, &currency, &payer, id.as_str()).await?.held),
-        _ => Ok(Amount::ZERO),
+    match subscription.stake.filter(|stake| stake.status == StakeStatus::Revoked) {
+        Some(stake) => Ok(at_network(ctx, &stake, id).await?),
+        None => Ok(StakeState::default()),
     }
 }
 
-/// The stake that can be moved: one that stands as one of `statuses`, or as much of a lost one as is `held_yet`.
-fn movable<'a>(subscription: &'a mut Subscription, statuses: &[StakeStatus], held_yet: Amount) -> Option<&'a mut Stake> {
+/// The stake that can be moved: one that stands as one of `statuses`, or as much of a lost one as is `there_yet`.
+fn movable<'a>(subscription: &'a mut Subscription, statuses: &[StakeStatus], there_yet: Amount) -> Option<&'a mut Stake> {
     let stake = subscription.stake.as_mut()?;
-    if stake.status == StakeStatus::Revoked && !held_yet.is_zero() {
-        stake.amount = stake.amount.min(held_yet);
+    if stake.status == StakeStatus::Revoked && !there_yet.is_zero() {
+        stake.amount = stake.amount.min(there_yet);
         return Some(stake);
     }
     statuses.contains(&stake.status).then_some(stake)
@@ -105,7 +102,7 @@ fn movable<'a>(subscription: &'a mut Subscription, statuses: &[StakeStatus], hel
 
 /// Gives the stake of an ended subscription back before its waiting time is over, or again where that was refused.
 pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
-    let held_yet = held_yet(ctx, id).await?;
+    let held_yet = there_yet(ctx, id).await?.held;
     let mut unit = ctx.store.begin().await?;
     let mut subscription = load(unit.as_mut(), id).await?;
     let has_ended = subscription.status == SubscriptionStatus::Canceled;
@@ -121,10 +118,11 @@ pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), Mana
 /// Takes a stake, or a part of it, for a reason that the customer can read. It pays what is owed first.
 pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), ManageError> {
     let reason = check_text("reason", reason, COMMENT_MAX)?;
-    let held_yet = held_yet(ctx, id).await?;
+    // What was revoked is given back no more, but may be taken until it is paid out.
+    let StakeState { held, revoked } = there_yet(ctx, id).await?;
     let mut unit = ctx.store.begin().await?;
     let mut subscription = load(unit.as_mut(), id).await?;
-    let stake = movable(&mut subscription, &[StakeStatus::Held, StakeStatus::Waiting], held_yet);
+    let stake = movable(&mut subscription, &[StakeStatus::Held, StakeStatus::Waiting], held.plus(revoked)?);
     let held = stake.ok_or(ManageError::NoStake)?.amount;
     let amount = amount.unwrap_or(held);
     if amount.is_zero() || amount > held {

@@ -1,6 +1,7 @@
 //! Subscriptions: what a customer is charged for again and again, and the states it moves through.
 
 use super::{Period, Scope};
+use crate::access::Did;
 use crate::pricing::{Cycle, Metadata};
 use crate::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PriceId, SessionId, StorageError,
@@ -211,6 +212,12 @@ impl StakeStatus {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
+    /// Whether nothing of it is left at the network, or will be.
+    #[must_use]
+    pub const fn is_gone(self) -> bool {
+        matches!(self, Self::Returning | Self::Returned | Self::Slashed)
+    }
+
     /// Whether the store gives it back, or has: a subscription that runs has left its network, and owes no stake there.
     #[must_use]
     pub const fn is_given_back(self) -> bool {
@@ -218,14 +225,17 @@ impl StakeStatus {
     }
 }
 
-/// A deposit at the network, in the subscription's currency.
+/// A deposit at the network, where it was left and by whom, whatever the subscription is charged by since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stake {
     pub amount: Amount,
+    pub payer: Did,
+    pub method_id: MethodId,
+    pub currency_id: CurrencyId,
     pub status: StakeStatus,
     /// The network's name of the deposit.
     pub reference: String,
-    /// When it goes back, once it is waiting.
+    /// When it goes back, once it is waiting; of a revoked one that is still looked for after the end, when it is tried next.
     pub return_at: Option<Timestamp>,
 }
 
@@ -420,7 +430,8 @@ pub trait Subscriptions: Send {
     /// Those that are due, earliest first, locked for this unit of work; another one skips them. A row that cannot be read is
     /// parked and left out.
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
-    /// Those that have not ended and hold a stake that nobody has looked at since `before`: it is looked at now.
+    /// Those with a stake that is held, or was revoked and may be there still, and that nobody has looked at since `before`: it is
+    /// looked at now.
     async fn claim_staked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
     /// It comes up at `until`, or earlier where it is changed before. No change: its version stays.
     async fn postpone(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError>;

@@ -145,12 +145,12 @@ fn mandate_ask(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)
 
 /// The stake's transaction is another one than the permission's of the same connect session.
 fn stake_ask(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeAsk, TransferError> {
-    let deposit = payable.session.deposit.as_ref().filter(|deposit| deposit.reference.is_none()).ok_or(TransferError::Changed)?;
+    let deposit = payable.session.deposit.as_ref().filter(|_| payable.session.lacks_deposit()).ok_or(TransferError::Changed)?;
     let subject = payable.session.subscription_ids.first().ok_or(TransferError::Changed)?;
     Ok(StakeAsk {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
-        amount: deposit.amount,
+        amount: deposit.amount.minus(deposit.held)?,
         subject: subject.to_string(),
         waiting: STAKE_WAITING,
         reference: payable.session.id.to_string(),
@@ -268,14 +268,22 @@ async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> 
     }
 }
 
-/// The stake that an order asks of a wallet. One that is held already stays as it is.
+/// The stake that an order asks of a wallet. What is held already counts, where it can be added to: a stake is one wallet's.
 pub(super) fn deposit_of(known: Option<Deposit>, amount: Amount, method: &Method, currency: &Currency, payer: &Did) -> Option<Deposit> {
-    let is_held = |deposit: &Deposit| deposit.reference.is_some() && deposit.method_id == method.id && deposit.currency_id == currency.id;
-    match known.filter(is_held) {
-        Some(held) => Some(held),
+    let counts = |known: &Deposit| {
+        let is_here = known.method_id == method.id && known.currency_id == currency.id;
+        is_here && known.reference.is_some() && (known.held >= amount || known.payer == *payer)
+    };
+    match known.filter(counts) {
+        Some(known) => Some(Deposit { amount: amount.max(known.held), ..known }),
         None if amount.is_zero() => None,
-        None => {
-            Some(Deposit { amount, method_id: method.id.clone(), currency_id: currency.id.clone(), payer: payer.clone(), reference: None })
-        }
+        None => Some(Deposit {
+            amount,
+            held: Amount::ZERO,
+            method_id: method.id.clone(),
+            currency_id: currency.id.clone(),
+            payer: payer.clone(),
+            reference: None,
+        }),
     }
 }

@@ -148,7 +148,7 @@ pub(super) async fn give_back(
     let currency = unit.methods().find_currency(&deposit.currency_id).await?.ok_or(SettleError::Orphan)?;
     let errand = Errand::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
     let purpose = Purpose::ReturnStake(first.clone());
-    if let Some(attempt) = errand_attempt(ctx, session, (&method, &currency), errand, purpose, deposit.amount, now)? {
+    if let Some(attempt) = errand_attempt(ctx, session, (&method, &currency), errand, purpose, deposit.held, now)? {
         unit.attempts().insert(&attempt, &[]).await?;
     }
     Ok(())

@@ -71,7 +71,10 @@ impl PaymentStatus {
 /// The stake that a checkout asks of a wallet, for its first subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deposit {
+    /// What the order asks for.
     pub amount: Amount,
+    /// What is held at the network by now: less, after the order has grown.
+    pub held: Amount,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
     pub payer: Did,
@@ -130,7 +133,7 @@ impl Session {
     /// Whether a stake is still to be made.
     #[must_use]
     pub fn lacks_deposit(&self) -> bool {
-        self.deposit.as_ref().is_some_and(|deposit| deposit.reference.is_none())
+        self.deposit.as_ref().is_some_and(|deposit| deposit.held < deposit.amount)
     }
 
     /// SPEC.md 4: expired when `expires_at` is not later than now. A complete session does not expire.

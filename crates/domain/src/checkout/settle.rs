@@ -359,7 +359,8 @@ async fn receive(
         _ => {
             book(ctx, unit, &session, attempt, Reason::Stake, now).await?;
             if let Some(deposit) = session.deposit.take() {
-                session.deposit = Some(Deposit { amount: attempt.amount, reference: Some(settlement.reference.clone()), ..deposit });
+                let held = deposit.held.plus(attempt.amount).map_err(BillingError::from)?;
+                session.deposit = Some(Deposit { held, reference: Some(settlement.reference.clone()), ..deposit });
                 session.updated_at = now;
                 if !unit.sessions().update(&session).await? {
                     return Ok(None);

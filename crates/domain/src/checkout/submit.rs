@@ -372,7 +372,9 @@ async fn write_down(
     }
 
     let stake = deposit_of(session.deposit.clone(), order.stake, &method, &currency, &submission.payer.did);
-    if let Some(left) = session.deposit.take().filter(|left| left.reference.is_some() && Some(left) != stake.as_ref()) {
+    if let Some(left) =
+        session.deposit.take().filter(|left| left.reference.is_some() && stake.as_ref().is_none_or(|kept| kept.reference != left.reference))
+    {
         give_back(ctx, unit.as_mut(), &session, &left, now).await?;
         // The next stake is for a subject of its own.
         if let Some(first) = session.subscription_ids.first_mut() {

@@ -1,11 +1,11 @@
 //! The subscriptions that a completed session begins, and their first invoices.
 
-use super::order::{Rhythm, rhythms};
+use super::order::{Rhythm, reckon, rhythms};
 use super::settle::SettleError;
 use super::submit::load_sold;
 use super::{LineItem, Part, Session, SessionMode};
 use crate::billing::{
-    self, BillingReason, Calculation, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
+    self, BillingReason, Calculation, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, StakeTerms, Subscription, SubscriptionItem,
     SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
@@ -29,7 +29,9 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
     let currency = unit.methods().find_currency(&session.currency_id).await?.ok_or(SettleError::Orphan)?;
     // What was bought was reckoned at submit, and is paid: neither a price in this currency nor an active product is needed any more.
     let sold = load_sold(unit, session).await.map_err(|_| SettleError::Orphan)?;
-    let (_, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettleError::Orphan)?;
+    let (minimum, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettleError::Orphan)?;
+    let order = reckon((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
+    let asked = order.map(|order| StakeTerms { threshold, minimum, recurring: order.due.renew });
     // A trial was promised at submit: it is not taken back because the day that it ends has come meanwhile.
     let anew = session.terms.trial.end_at(now, &currency.id);
     let trial_end = session.trial_end.map(|promised| anew.unwrap_or_else(|| promised.max(now.plus(Duration::from_secs(1)))));
@@ -40,7 +42,15 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         let deposit = session.deposit.as_ref().filter(|deposit| place == 0 && deposit.method_id == method.id);
         let stake = deposit.and_then(|deposit| {
             let reference = deposit.reference.clone()?;
-            Some(Stake { amount: deposit.amount, status: StakeStatus::Held, reference, return_at: None })
+            Some(Stake {
+                amount: deposit.held,
+                payer: deposit.payer.clone(),
+                method_id: deposit.method_id.clone(),
+                currency_id: deposit.currency_id.clone(),
+                status: StakeStatus::Held,
+                reference,
+                return_at: None,
+            })
         });
         let subscription = Subscription {
             id: id.clone(),
@@ -88,7 +98,8 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         unit.invoices().put_draft(&dated, &items).await?;
         unit.invoices().pay(&draft.id, draft.total, Some(&intent.id), now).await?;
         if let Some(stake) = &subscription.stake {
-            billing::stake_invoice(ctx, unit, &subscription, Reason::Stake, stake.amount, now).await?;
+            let how = Calculation::of_stake(asked, stake.amount);
+            billing::stake_invoice(ctx, unit, &subscription, Reason::Stake, how, now).await?;
         }
         billing::announce(ctx, unit, &Notice::Started(id.clone()), ctx.now()).await?;
         billing::announce_trial(ctx, unit, &subscription).await?;

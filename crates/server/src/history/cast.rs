@@ -324,6 +324,9 @@ impl Plan {
         };
         let stake = staked.map(|tokens| Stake {
             amount: Amount::new(u128::from(tokens) * UNIT),
+            payer: cast.wallet.did().clone(),
+            method_id: method.id.clone(),
+            currency_id: currency.id.clone(),
             status: StakeStatus::Held,
             reference: self.id.to_string(),
             return_at: None,

@@ -150,7 +150,20 @@ impl Billing {
     /// A deposit of so many tokens, made in the wallet.
     pub async fn stake(&self, subscription: &Subscription, tokens: u128) -> Stake {
         assert!(matches!(self.networks.stake(subscription.id.as_str(), tokens, 9).await, Outcome::Settled(_)));
-        Stake { amount: Amount::new(tokens * UNIT), status: StakeStatus::Held, reference: "0xab".to_owned(), return_at: None }
+        self.stake_as(tokens, StakeStatus::Held)
+    }
+
+    /// What a subscription says of a deposit of so many tokens, whatever the network says.
+    pub fn stake_as(&self, tokens: u128, status: StakeStatus) -> Stake {
+        Stake {
+            amount: Amount::new(tokens * UNIT),
+            payer: self.networks.wallet.did().clone(),
+            method_id: self.networks.method.id.clone(),
+            currency_id: self.networks.currency.id.clone(),
+            status,
+            reference: "0xab".to_owned(),
+            return_at: None,
+        }
     }
 
     pub async fn insert(&self, subscription: &Subscription) {

@@ -65,7 +65,8 @@ on_both! {
     async fn one_that_cannot_be_ended_is_parked_and_the_others_are_renewed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
-        let one = Subscription { cancel_at_period_end: true, ..billing.subscription("sub_1", &price, DAY * 31) };
+        let stake = Some(billing.stake_as(50, StakeStatus::Revoked));
+        let one = Subscription { cancel_at_period_end: true, stake, ..billing.subscription("sub_1", &price, DAY * 31) };
         billing.insert(&one).await;
         // More than all the money there is.
         for number in 1..=2 {

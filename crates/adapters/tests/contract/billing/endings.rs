@@ -1,13 +1,13 @@
 //! Subscriptions end when that was asked for, and deposits go back.
 
-use super::bench::{Billing, DAY, MONTHLY};
+use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::ledger::stakes::revoke;
 use crate::till::all_at_once;
 use souk_adapters::on_both;
 use souk_domain::billing::{
     self, BillingReason, CancelReason, InvoiceStatus, STAKE_WAITING, StakeStatus, Subscription, SubscriptionStatus,
 };
-use souk_domain::payment::Outcome;
+use souk_domain::payment::{Outcome, Purpose};
 
 on_both! {
     async fn an_end_that_was_asked_for_comes_instead_of_the_renewal(db: &TestDatabase) {
@@ -83,5 +83,45 @@ on_both! {
         billing.retry().await;
         billing.round().await;
         assert_eq!(billing.networks.earned().await, 700);
+    }
+
+    async fn a_debt_is_taken_from_a_revoked_stake_whyever_it_ends(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 700, MONTHLY).await;
+        let mut one = Subscription { days_until_cancel: 60, ..billing.subscription("sub_1", &price, DAY * 30) };
+        one.stake = Some(billing.stake(&one, 800).await);
+        billing.insert(&one).await;
+        billing.round().await;
+        billing.wait(DAY);
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", 800)).await.0, "OK");
+        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        billing.wait(DAY * 30);
+        billing.round().await;
+        let ended = billing.find("sub_1").await;
+        assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::StakeRevoked));
+        assert_eq!((billing.networks.earned().await, billing.networks.staked("sub_1").await), (700, (0, 100)));
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Void, InvoiceStatus::Paid]);
+    }
+
+    async fn what_turns_out_to_be_owed_after_the_end_is_taken_from_a_revoked_stake(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 700, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY * 30);
+        one.stake = Some(billing.stake(&one, 800).await);
+        billing.insert(&Subscription { cancel_at: Some(billing.start.plus(DAY)), ..one }).await;
+        let charge = billing.round_unsent().await;
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", 800)).await.0, "OK");
+        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        billing.wait(DAY);
+        billing.round().await;
+        let ended = billing.find("sub_1").await;
+        assert_eq!((ended.status, ended.stake.expect("a deposit").status), (SubscriptionStatus::Canceled, StakeStatus::Revoked));
+        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked, "it may be paid yet");
+        billing::charge(&billing.ctx, &charge).await.expect("charges");
+        billing.wait(HOUR * 6);
+        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        billing.send(&Purpose::Slash(ended.id)).await;
+        assert_eq!((billing.networks.earned().await, billing.statuses().await), (700, vec![InvoiceStatus::Void, InvoiceStatus::Paid]));
     }
 }

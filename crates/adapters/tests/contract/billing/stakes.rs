@@ -2,16 +2,19 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till};
+use crate::ledger::stakes::revoke;
+use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till, session, wallet_attempt};
+use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_adapters::verify::verify;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, CancelAt, CancelTerms, Debt, Invoice, InvoiceStatus, ManageError, RefundChoice, Requester, STAKE_WAITING, Stake,
-    StakeChoice, StakeStatus, Subscription, SubscriptionStatus,
+    self, BillingReason, Calculation, CancelAt, CancelTerms, Debt, Invoice, InvoiceItem, InvoiceStatus, ManageError, RefundChoice,
+    Requester, STAKE_WAITING, Stake, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
 };
+use souk_domain::checkout::check_due;
 use souk_domain::ledger::{Entry, Movement, Reason};
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Purpose};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, Method, Purpose};
 use souk_domain::shared::{Amount, Mode, StorageError, SubscriptionId};
 use std::time::Duration;
 
@@ -35,6 +38,36 @@ async fn in_debt(db: &souk_adapters::testing::TestDatabase, staked: u128, days_u
     billing.insert(&one).await;
     billing.round().await;
     assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+    billing
+}
+
+/// Somebody who staked so many of 1,000 tokens, and revoked so many of these: the subscription ends with its period.
+async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, taken_back: u128) -> Billing {
+    let billing = Billing::open(db, 10).await;
+    let price = billing.price("price_1", 5, MONTHLY).await;
+    let mut one = billing.subscription("sub_1", &price, DAY);
+    one.stake = Some(billing.booked_stake(&one, staked).await);
+    billing.insert(&one).await;
+    assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", taken_back)).await.0, "OK");
+    assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+    let seen = billing.find("sub_1").await;
+    assert_eq!((seen.stake.expect("a deposit").status, seen.cancel_at_period_end), (StakeStatus::Revoked, true));
+    billing.wait(billing::STAKE_LOOK);
+    billing
+}
+
+/// Two subscriptions of one checkout; the first holds the deposit of both.
+async fn two_of_one_order(db: &souk_adapters::testing::TestDatabase) -> Billing {
+    let billing = Billing::open(db, 10).await;
+    let price = billing.price("price_1", 5, MONTHLY).await;
+    let mut unit = billing.ctx.store.begin().await.expect("begins");
+    unit.sessions().insert(&session("cs_1")).await.expect("inserts");
+    unit.commit().await.expect("commits");
+    let of_order = |name| Subscription { session_id: Some(id("cs_1")), ..billing.subscription(name, &price, DAY) };
+    let mut first = of_order("sub_1");
+    first.stake = Some(billing.booked_stake(&first, 50).await);
+    billing.insert(&first).await;
+    billing.insert(&of_order("sub_2")).await;
     billing
 }
 
@@ -195,14 +228,202 @@ on_both! {
         is_sound(&billing).await;
     }
 
+    async fn a_deposit_whose_return_was_refused_once_goes_back_by_itself(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.booked_stake(&one, 50).await);
+        billing.insert(&one).await;
+        billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::None)).await.expect("ends");
+        billing.wait(STAKE_WAITING);
+        billing.networks.fault("refuse").await;
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+        billing.wait(HOURS);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Waiting);
+        assert_eq!((billing.round().await, billing.networks.balance().await), (1, 1_000));
+        billing.wait(billing::STAKE_LOOK);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 0);
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_whose_taking_was_refused_once_secures_again(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.booked_stake(&one, 50).await);
+        billing.insert(&one).await;
+        billing.networks.fault("refuse").await;
+        billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        let seen = billing.find("sub_1").await;
+        assert_eq!((seen.stake.expect("a deposit").status, seen.cancel_at_period_end), (StakeStatus::Held, false));
+        is_sound(&billing).await;
+    }
+
+    async fn what_was_revoked_is_taken_by_hand_while_it_is_there(db: &TestDatabase) {
+        let billing = revoked(db, 50, 50).await;
+        billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.earned().await), ((0, 0), 50));
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Slashed);
+        is_sound(&billing).await;
+    }
+
+    async fn what_is_taken_back_of_a_deposit_goes_back_at_the_end_as_far_as_it_is_there(db: &TestDatabase) {
+        let billing = revoked(db, 50, 20).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        let ended = billing.find("sub_1").await;
+        assert_eq!((ended.status, ended.stake.expect("a deposit").status), (SubscriptionStatus::Canceled, StakeStatus::Revoked));
+        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+        billing.wait(STAKE_WAITING);
+        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 20), 980));
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_left_anew_that_arrives_after_the_end_goes_back_with_what_was_there(db: &TestDatabase) {
+        let billing = revoked(db, 10, 4).await;
+        let wallet = &billing.networks.wallet;
+        let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
+        let asked = billing::ask_to_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
+        assert_eq!(asked.amount, Amount::new(4 * UNIT));
+        let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+        billing.networks.fault("drop_request").await;
+        billing::take_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("looks"), 1);
+        let stake = billing.find("sub_1").await.stake.expect("a deposit");
+        assert_eq!((stake.status, stake.amount), (StakeStatus::Waiting, Amount::new(10 * UNIT)));
+        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 4), 996));
+        is_sound(&billing).await;
+    }
+
+    async fn an_end_for_which_a_deposit_that_somebody_moves_would_be_taken_comes_a_minute_later(db: &TestDatabase) {
+        let billing = in_debt(db, 800, 15).await;
+        let price = billing.price("price_2", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY * 20)).await;
+        billing.wait(DAY * 15);
+        billing.retry().await;
+        let found = billing.find("sub_1").await;
+        let moving = Attempt {
+            purpose: Purpose::Slash(sub()),
+            session_id: None,
+            method_id: found.method_id,
+            currency_id: found.currency_id,
+            ..wallet_attempt("att_other", "pi_1", "0x0")
+        };
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().insert(&moving, &[]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        assert_eq!(billing.round().await, 2);
+        let seen = billing.find("sub_1").await;
+        assert_eq!((seen.status, seen.parked), (SubscriptionStatus::PastDue, None));
+        assert_eq!(billing.find("sub_2").await.index, Some(1), "the others are not kept waiting");
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().finish(&moving.id, AttemptStatus::Refused, None, billing.ctx.now()).await.expect("finishes");
+        unit.commit().await.expect("commits");
+        assert_eq!(billing.round().await, 0);
+        billing.wait(Duration::from_secs(60));
+        assert_eq!(billing.round().await, 1);
+        assert_eq!((billing.find("sub_1").await.status, billing.networks.earned().await), (SubscriptionStatus::Canceled, 705));
+    }
+
+    async fn a_deposit_secures_all_that_was_bought_with_it(db: &TestDatabase) {
+        let billing = two_of_one_order(db).await;
+        let second = billing.find("sub_2").await;
+        let total = Amount::new(30 * UNIT);
+        let calculation = Calculation::Flat { amount: total };
+        let line = InvoiceItem { quantity: 1, unit_amount: total, amount: total, calculation, ..invoice_item("ii_1", "in_1") };
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let number = unit.invoices().take_numbers(Mode::Test, 1).await.expect("a number");
+        unit.invoices().insert_final(&billing.debt("in_1", &second, number, total), &[line]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        billing::cancel(&billing.ctx, Requester::Store, &second.id, &at_once(StakeChoice::None)).await.expect("ends");
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!((billing.networks.earned().await, billing.networks.staked("sub_1").await), (30, (20, 0)));
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Void, InvoiceStatus::Paid]);
+        let first = billing.find("sub_1").await;
+        assert_eq!((first.status, first.stake.expect("a deposit").status), (SubscriptionStatus::Active, StakeStatus::Held));
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_stays_until_the_last_of_what_was_bought_with_it_has_ended(db: &TestDatabase) {
+        let billing = two_of_one_order(db).await;
+        billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::Proration)).await.expect("ends");
+        assert_eq!(billing.round().await, 1);
+        billing.wait(STAKE_WAITING);
+        assert_eq!((billing.round().await, billing.networks.staked("sub_1").await), (1, (50, 0)));
+        billing::cancel(&billing.ctx, Requester::Store, &id("sub_2"), &at_once(StakeChoice::None)).await.expect("ends");
+        billing.wait(HOURS);
+        assert_eq!((billing.round().await, billing.networks.staked("sub_1").await), (1, (0, 0)));
+        is_sound(&billing).await;
+    }
+
     async fn a_deposit_that_is_gone_cannot_be_moved(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
-        let stake = Stake { amount: Amount::new(UNIT), status: StakeStatus::Revoked, reference: "0xab".to_owned(), return_at: None };
+        let stake = billing.stake_as(1, StakeStatus::Revoked);
         billing.insert(&Subscription { stake: Some(stake), ..billing.subscription("sub_1", &price, DAY) }).await;
         assert!(matches!(billing::slash_stake(&billing.ctx, &sub(), None, "owed").await, Err(ManageError::NoStake)));
         billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::None)).await.expect("ends");
         assert!(matches!(billing::return_stake(&billing.ctx, &sub()).await, Err(ManageError::NoStake)));
+    }
+
+    async fn a_deposit_is_looked_for_and_taken_where_it_was_left_whoever_is_charged_since(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.booked_stake(&one, 50).await);
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let grant = Some(Grant::Delegation { payer: TestWallet::from_seed(&[77; 32]).did().clone(), limits: Vec::new() });
+        unit.mandates().put(&Mandate { id: id("man_2"), grant, ..first }).await.expect("writes");
+        unit.commit().await.expect("commits");
+        billing.insert(&Subscription { mandate_id: Some(id("man_2")), ..one }).await;
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        let seen = billing.find("sub_1").await;
+        assert_eq!((seen.cancel_at_period_end, seen.stake.expect("a deposit").status), (false, StakeStatus::Held));
+        billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(20 * UNIT)), "owed").await.expect("is ordered");
+        billing.send(&Purpose::Slash(sub())).await;
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.earned().await), ((30, 0), 20));
+        is_sound(&billing).await;
+    }
+
+    async fn what_is_left_of_a_deposit_at_a_network_that_was_left_meanwhile_goes_back(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &price, DAY);
+        one.stake = Some(billing.booked_stake(&one, 50).await);
+        billing.insert(&one).await;
+        billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(20 * UNIT)), "owed").await.expect("is ordered");
+        // A permission at another network was on its way, and settles first.
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let (method, currency) = (&billing.networks.method, &billing.networks.currency);
+        unit.methods().insert(&Method { id: id("pm_2"), ..method.clone() }).await.expect("inserts");
+        let other = Currency { id: id("pc_2"), method_id: id("pm_2"), ..currency.clone() };
+        unit.methods().insert_currency(&other).await.expect("inserts");
+        let found = unit.subscriptions().find(&sub()).await.expect("reads").expect("stands");
+        let left = Subscription { method_id: other.method_id, currency_id: other.id, ..found };
+        assert!(unit.subscriptions().update(&left).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        billing.send(&Purpose::Slash(sub())).await;
+        let returning = billing.find("sub_1").await.stake.expect("a deposit");
+        assert_eq!((returning.status, returning.amount), (StakeStatus::Returning, Amount::new(30 * UNIT)));
+        billing.send(&Purpose::ReturnStake(sub())).await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 0), 980));
+        is_sound(&billing).await;
     }
 
     async fn who_left_the_network_of_a_deposit_needs_none_to_go_on(db: &TestDatabase) {
@@ -211,8 +432,7 @@ on_both! {
         for (name, status, needs_stake) in
             [("sub_1", StakeStatus::Returned, false), ("sub_2", StakeStatus::Returning, false), ("sub_3", StakeStatus::Revoked, true)]
         {
-            let stake = Stake { amount: Amount::new(UNIT), status, reference: "0xab".to_owned(), return_at: None };
-            let one = Subscription { stake: Some(stake), cancel_at_period_end: true, ..billing.subscription(name, &price, DAY) };
+            let one = Subscription { stake: Some(billing.stake_as(1, status)), cancel_at_period_end: true, ..billing.subscription(name, &price, DAY) };
             billing.insert(&one).await;
             assert_eq!(billing::recovery(&billing.ctx, Requester::Customer, &one.id).await.expect("may go on").needs_stake, needs_stake, "{status:?}");
         }

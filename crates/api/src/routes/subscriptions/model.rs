@@ -6,7 +6,9 @@ use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel};
 use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::billing::{Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, Subscription, Threshold};
+use souk_domain::billing::{
+    Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, StakeStatus, Subscription, Threshold,
+};
 use souk_domain::payment::{Grant, Mandate};
 use souk_domain::shared::{Amount, CurrencyId, Timestamp};
 use std::collections::BTreeMap;
@@ -67,7 +69,7 @@ impl From<&Stake> for StakeModel {
             amount: stake.amount.to_string(),
             status: stake.status.name().to_owned(),
             tx_hash: stake.reference.clone(),
-            return_at: stake.return_at.map(Timestamp::seconds),
+            return_at: stake.return_at.filter(|_| stake.status != StakeStatus::Revoked).map(Timestamp::seconds),
         }
     }
 }
@@ -255,7 +257,7 @@ impl SubscriptionModel {
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
             // A card secures nothing: what lay at the wallet's network before is of another currency, and has gone back.
-            staking: subscription.stake.as_ref().filter(|_| !method.kind.is_card()).map(StakeModel::from),
+            staking: subscription.stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id).map(StakeModel::from),
             mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
             next_invoice: next_invoice.map(NextInvoiceModel::from),
             customer: CustomerReference {

@@ -3,12 +3,12 @@
 use super::subscription::{begun, invoices};
 use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Connect, DECLINED, Plans, TestApp, form, signed_claim};
-use serde_json::json;
+use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::billing::{InvoiceStatus, Scope, StakeStatus, SubscriptionStatus, renew_due};
-use souk_domain::checkout::{SubscriptionTerms, check_due, expire_session};
+use souk_domain::checkout::{LineItem, LinkFields, QuantityRange, SubscriptionTerms, check_due, create_link, expire_session};
 use souk_domain::pricing::Price;
-use souk_domain::shared::{Amount, SessionId};
+use souk_domain::shared::{Amount, Mode, SessionId};
 use std::time::Duration;
 
 on_both! {
@@ -135,6 +135,39 @@ on_both! {
         let refused = poor.submit(&next, &form(&app.shop, &poor.name, false)).await.refused(403);
         assert_eq!(refused["code"], "CUSTOMER_LIMITED");
         app.drain().await;
+        app.finish().await;
+    }
+
+    async fn a_stake_of_an_order_that_grew_is_added_to(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let item = LineItem { adjustable: Some(QuantityRange { minimum: 1, maximum: 0 }), ..LineItem::new(plans.monthly.clone(), 1) };
+        let fields = LinkFields { items: Some(vec![item]), ..LinkFields::default() };
+        let link = create_link(&app.ctx, Mode::Test, fields).await.expect("a link").to_string();
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&link).await;
+        alice.submit_for_wallet(&app, &session).await;
+        app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0, "count": 2 })).await;
+        app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+        alice.give_all(&app, &session, "subscription").await;
+        assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], "requires_action", "the charge was refused");
+        let more = json!({ "itemId": plans.monthly.as_str(), "quantity": 3 });
+        alice.browser.put(&format!("/api/checkout-sessions/{session}/adjust-quantity"), &more).await.ok();
+        alice.submit_for_wallet(&app, &session).await;
+        app.advance(Duration::from_secs(10));
+        let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+        assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["prepareTx".to_owned(), "signature".to_owned()]), "{done}");
+        let subscription = begun(&app, &alice, &session).await;
+        assert_eq!(subscription.stake.map(|stake| (stake.amount, stake.status)), Some((Amount::new(30 * SKT), StakeStatus::Held)));
+        let staked = app.count("SELECT count(*) AS n FROM journal_entries WHERE reason = 'stake'").await;
+        assert_eq!(staked, 2, "ten, and twenty more");
+        let told = alice.browser.get("/api/invoices?include_staking=true").await.ok();
+        let of_stake = |one: &&Value| one["billing_reason"] == "stake";
+        let told = told["list"].as_array().expect("a list").iter().find(of_stake).expect("an invoice").clone();
+        let told = alice.browser.get(&format!("/api/invoices/{}", told["id"].as_str().expect("an id"))).await.ok();
+        assert_eq!(told["lines"][0]["calculation"]["kind"], "stake", "{told}");
+        app.drain().await;
+        assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
     }
 

@@ -182,7 +182,15 @@ on_both! {
         let alice = app.subscribe("alice", Terms { limit: 1, ..Terms::default() }).await;
         let mut unit = app.ctx.store.begin().await.expect("begins");
         let found = unit.subscriptions().find(&alice.id).await.expect("reads").expect("is there");
-        let held = Stake { amount: Amount::new(10 * SKT), status: StakeStatus::Held, reference: "z2stake".to_owned(), return_at: None };
+        let held = Stake {
+            amount: Amount::new(10 * SKT),
+            payer: alice.buyer.wallet.did().clone(),
+            method_id: found.method_id.clone(),
+            currency_id: found.currency_id.clone(),
+            status: StakeStatus::Held,
+            reference: "z2stake".to_owned(),
+            return_at: None,
+        };
         assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));
         unit.commit().await.expect("commits");
         app.live_on(WEEK).await;
@@ -191,6 +199,14 @@ on_both! {
         let refused = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.refused(400);
         assert_eq!(refused["error"], "Please pay your overdue invoices first");
         assert_eq!(alice.buyer.browser.get(&path).await.ok()["staking"]["status"], "held");
+        // Nor while the store moves it.
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let found = unit.subscriptions().find(&alice.id).await.expect("reads").expect("is there");
+        let stake = found.stake.clone().map(|stake| Stake { status: StakeStatus::Slashing, ..stake });
+        assert!(unit.subscriptions().update(&Subscription { stake, ..found }).await.expect("updates"));
+        unit.commit().await.expect("commits");
+        let refused = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.refused(409);
+        assert_eq!(refused["error"], "A payment is on its way. Please wait for it.");
         app.finish().await;
     }
 }

@@ -279,6 +279,7 @@ impl From<TransferError> for Problem {
             TransferError::Storage(error) => error.into(),
             TransferError::NotFound => Self::not_found(),
             TransferError::Rail(error) => Self::of_payer(error),
+            TransferError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
             other => Self::bad(other.to_string()),
         }
     }

@@ -31,6 +31,8 @@ pub enum TransferError {
     OtherPayer,
     #[error("This order is paid already")]
     Complete,
+    #[error("Please pay your overdue invoices first")]
+    CustomerLimited,
     /// The order was changed after the wallet was asked.
     #[error("The order has changed, please try again")]
     Changed,
@@ -82,6 +84,10 @@ pub(super) async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &Sessi
     check_session(ctx, &session, payer)?;
     let intent_id = session.intent_id.as_ref().ok_or(TransferError::MethodNotSupported)?;
     let intent = unit.intents().find(intent_id).await?.ok_or(TransferError::NotFound)?;
+    // They may have fallen behind since they submitted it.
+    if !unit.invoices().overdue(&intent.customer_id).await?.is_empty() {
+        return Err(TransferError::CustomerLimited);
+    }
     let method = unit.methods().find(&intent.method_id).await?.ok_or(TransferError::MethodNotSupported)?;
     let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(TransferError::MethodNotSupported)?;
     check_payable(Payable { session, method, currency, intent })

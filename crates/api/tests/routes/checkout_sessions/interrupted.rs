@@ -127,9 +127,14 @@ on_both! {
         let poor = app.crowd(1).await.remove(0);
         let session = poor.subscribe(&app, &link).await;
         app.advance(Duration::from_secs(8 * 86_400));
+        let submitted = poor.start(&app.shop.atlas).await;
+        poor.submit(&submitted, &form(&app.shop, &poor.name, false)).await.ok();
         let round = renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("renews");
         souk_domain::billing::charge(&app.ctx, &round.attempts).await.expect("charges");
         assert_eq!(begun(&app, &poor, &session).await.status, SubscriptionStatus::PastDue);
+        let confirm = format!("/api/checkout-sessions/{submitted}/fast-checkout-confirm");
+        let refused = poor.browser.post(&confirm, &json!({})).await.refused(403);
+        assert_eq!(refused["code"], "CUSTOMER_LIMITED", "what was submitted before is not paid either");
         assert_eq!(invoices(&app).await.last().map(|invoice| invoice.1), Some(InvoiceStatus::Uncollectible));
         let next = poor.start(&app.shop.atlas).await;
         let refused = poor.submit(&next, &form(&app.shop, &poor.name, false)).await.refused(403);

@@ -76,10 +76,7 @@ async fn once(ctx: &Context, round: Round) -> Result<(), String> {
         Round::CheckAttempts => checkout::check_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::Renew => renew(ctx).await.map_err(|error| told(&error)),
-        Round::RetryDebts => {
-            let round = billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await.map_err(|error| told(&error))?;
-            round.trouble.map_or(Ok(()), |error| Err(told(&error)))
-        }
+        Round::RetryDebts => retry_debts(ctx).await.map_err(|error| told(&error)),
         Round::FollowStakes => billing::follow_stakes(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| told(&error)),
         Round::Prune => prune(ctx).await.map_err(|error| told(&error)),
@@ -94,6 +91,19 @@ async fn renew(ctx: &Context) -> Result<(), billing::BillingError> {
             tracing::error!(%error, "charges of a method cannot be signed");
         }
         if round.due < RENEWALS as usize {
+            return Ok(());
+        }
+    }
+}
+
+/// The same for debts: those of one day come up together.
+pub async fn retry_debts(ctx: &Context) -> Result<(), billing::BillingError> {
+    loop {
+        let round = billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await?;
+        if let Some(error) = round.trouble {
+            tracing::error!(%error, "charges of a method cannot be signed");
+        }
+        if round.due < CHUNK as usize {
             return Ok(());
         }
     }

@@ -3,6 +3,8 @@
 use crate::app::{ACCEPTED, DECLINED_LATER, Subscriber, Terms, TestApp, WEEK, form, page_tokens};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
+use souk_domain::billing::Invoice;
+use souk_domain::shared::InvoiceId;
 use std::time::Duration;
 
 /// Saves a card that the subscription is charged by from now on.
@@ -68,6 +70,29 @@ on_both! {
         alice.buyer.submit(&session, &form(&app.shop, "alice", true)).await.ok();
         let refused = alice.buyer.browser.post("/api/invoices/pay-stripe", &debt).await.refused(400);
         assert_eq!(refused["error"], "Nothing is overdue");
+        app.finish().await;
+    }
+
+    async fn all_debts_of_a_day_are_tried_in_one_round(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (_, owed) = in_debt(&app, "alice").await;
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let known = unit.invoices().find(&InvoiceId::parse(&owed).expect("an id")).await.expect("reads").expect("stands");
+        let debt = |number: u64| Invoice {
+            id: InvoiceId::parse(&format!("in_of_that_day_{number}")).expect("an id"),
+            number: Some(number),
+            subscription_id: None,
+            intent_id: None,
+            retry_at: Some(app.ctx.now()),
+            ..known.clone()
+        };
+        let debts: Vec<_> = (1_001..=1_401).map(|number| (debt(number), Vec::new())).collect();
+        unit.invoices().insert_final_all(&debts).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        souk_workers::schedule::retry_debts(&app.ctx).await.expect("tries");
+        let left = "SELECT count(*) AS n FROM invoices WHERE retry_at IS NOT NULL AND number > 1000";
+        assert_eq!(app.count(left).await, 0);
+        app.drain().await;
         app.finish().await;
     }
 

@@ -215,6 +215,7 @@ on_both! {
         let shown = alice.browser.post(&format!("{path}/change-plan/preview"), &choice).await.ok();
         let order = json!({
             "price_id": plans.yearly.as_str(), "proration_date": shown["proration_date"], "expected_total": shown["total"],
+            "expected_credited": shown["credited"],
         });
         let by_store = app.owner().await.browser.put(&format!("{path}/change-plan"), &order).await.refused(400);
         assert_eq!(by_store["error"], "The customer's wallet has to permit this plan first");
@@ -223,6 +224,12 @@ on_both! {
         let seen = alice.browser.get(&path).await.ok();
         assert_eq!((&seen["items"][0]["price_id"], &seen["status"]), (&json!(plans.monthly.as_str()), &json!("active")), "nothing yet");
         let params = asked["connect"]["extraParams"].as_object().expect("parameters");
+        let other: String = params.iter().map(|(name, value)| match name.as_str() {
+            "expectedCredited" => "&expectedCredited=7".to_owned(),
+            _ => format!("&{name}={}", value.as_str().expect("text")),
+        }).collect();
+        let refused = Connect::begin(&app, &alice.browser, "change-payment", &other).await.scan().await;
+        assert!(refused["requestedClaims"].is_null(), "no wallet signs what was not agreed to: {refused}");
         let query: String = params.iter().map(|(name, value)| format!("&{name}={}", value.as_str().expect("text"))).collect();
         app.advance(Duration::from_secs(5));
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
@@ -250,6 +257,7 @@ on_both! {
         let shown = preview(&alice, &dear).await;
         let (status, asked) = change(&alice, &dear, &shown).await;
         assert_eq!((status, &asked["connect"]["extraParams"]["priceId"]), (200, &json!(dear.as_str())), "{asked}");
+        assert_eq!(asked["connect"]["extraParams"]["expectedCredited"], shown["credited"], "what was agreed to be kept");
         assert_eq!(amount(&shown["total"]), 5 * TOKEN, "what is due now alone would have been permitted");
         let cheap = app.price(&alice.product, 9, Interval::Week).await;
         let shown = preview(&alice, &cheap).await;

@@ -49,7 +49,6 @@ const invoicePage = (page: number, pageSize: number, { subscriptionId, customerI
       subscription_id: subscriptionId,
       include_staking: true,
       include_return_staking: true,
-      include_recovered_from: true,
     }),
   });
 

@@ -224,8 +224,17 @@ pub(super) async fn switch_over(
 ) -> Result<(), BillingError> {
     let promised = unit.mandates().promised(mandate).await?;
     let waiting = unit.subscriptions().find_all(&promised).await?;
+    let asked_at = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?.created_at;
     for mut subscription in waiting {
         if subscription.status == SubscriptionStatus::Canceled {
+            continue;
+        }
+        // What was asked for before the permission that holds now was given up for that one.
+        let holds = match &subscription.mandate_id {
+            Some(holds) => unit.mandates().find(holds).await?,
+            None => None,
+        };
+        if holds.is_some_and(|holds| holds.created_at > asked_at) {
             continue;
         }
         subscription.method_id = attempt.method_id.clone();

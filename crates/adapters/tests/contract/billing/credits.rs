@@ -2,12 +2,12 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, begin, id};
+use crate::till::{all_at_once, begin, id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{
     self, BilledUsage, Credit, InvoiceStatus, ManageError, Scope, Subscription, SubscriptionFilter, TestClock, Threshold,
 };
-use souk_domain::payment::{Mandate, MandateStatus};
+use souk_domain::payment::{Asker, Attempt, Mandate, MandateStatus, Outcome, Purpose, Pursued, Settlement};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
@@ -119,6 +119,39 @@ on_both! {
         assert_eq!(unit.mandates().awaited_by(&invoice).await.expect("reads"), std::slice::from_ref(&pending.id));
         unit.mandates().put(&Mandate { status: MandateStatus::Active, ..pending }).await.expect("puts");
         assert_eq!(unit.mandates().awaited_by(&invoice).await.expect("reads"), [], "it is given already");
+    }
+
+    async fn a_permission_that_settles_late_does_not_undo_a_newer_choice(db: &TestDatabase) {
+        let billing = opened(db).await;
+        let one = billing.find("sub_1").await;
+        let at = |seconds| billing.start.plus(Duration::from_secs(seconds));
+        let asked = |number: u64| Attempt {
+            purpose: Purpose::Mandate(id(&format!("man_{number}"))),
+            method_id: one.method_id.clone(),
+            currency_id: one.currency_id.clone(),
+            session_id: None,
+            amount: Amount::ZERO,
+            ..wallet_attempt(&format!("att_{number}"), "pi_none", &format!("0x{number}"))
+        };
+        let mut unit = begin(db).await;
+        let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        for number in [2, 3] {
+            let pending = Mandate { id: id(&format!("man_{number}")), status: MandateStatus::Pending, created_at: at(number), ..first.clone() };
+            unit.mandates().put(&pending).await.expect("puts");
+            unit.mandates().promise(&pending.id, &one.id).await.expect("promises");
+            unit.attempts().insert(&asked(number), &[]).await.expect("inserts");
+        }
+        unit.commit().await.expect("commits");
+        for number in [3, 2] {
+            let settlement = Settlement { reference: String::new(), payer: String::new(), amount: Amount::ZERO, card: None };
+            let (method, currency) = (billing.networks.method.clone(), billing.networks.currency.clone());
+            let pursued = Pursued { attempt: asked(number), method, currency };
+            let mut unit = begin(db).await;
+            let outcome = Outcome::Settled(settlement);
+            billing::note(&billing.ctx, unit.as_mut(), &pursued, &outcome, Asker::Worker).await.expect("is written");
+            unit.commit().await.expect("commits");
+            assert_eq!(billing.find("sub_1").await.mandate_id, Some(id("man_3")));
+        }
     }
 
     async fn a_list_is_narrowed_by_a_part_of_the_description_or_by_the_id(db: &TestDatabase) {

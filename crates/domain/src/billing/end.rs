@@ -413,7 +413,9 @@ pub(super) async fn now(
 ) -> Result<Vec<AttemptId>, BillingError> {
     let one = std::slice::from_ref(&subscription);
     let mut book = Book::read(unit, one).await?;
-    let used = super::renew::read_usage(unit, &book, one).await?;
+    // Where the engine is late, what was used since the period was over has no other invoice to come.
+    let period = Period { end: subscription.period.end.max(now), ..subscription.period };
+    let used = super::renew::read_usage(unit, &book, &[Subscription { period, ..subscription.clone() }]).await?;
     let ended = write(ctx, unit, &mut book, &used, subscription, reason, nonces(ctx), now).await?;
     Ok(ended.attempts)
 }

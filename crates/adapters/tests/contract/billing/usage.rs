@@ -4,9 +4,13 @@ use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_both;
-use souk_domain::billing::{self, Subscription, USAGE_MAX, UsageAction, UsageRecord, UsageReport};
+use souk_domain::billing::{
+    self, BillingReason, CancelAt, CancelTerms, RefundChoice, Requester, StakeChoice, Subscription, USAGE_MAX, UsageAction, UsageRecord,
+    UsageReport,
+};
 use souk_domain::pricing::{Aggregate, Recurring, Usage};
 use souk_domain::shared::{Amount, Mode, Timestamp};
+use std::time::Duration;
 
 const METERED: Recurring = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
 
@@ -35,7 +39,7 @@ on_both! {
         for number in 0..120u32 {
             let [second, action, size, quantity] = billing.ctx.random.bytes::<4>();
             // Several fall upon the same second; some are as large as they may be.
-            let at = billing.start.plus(std::time::Duration::from_secs(u64::from(second % 40)));
+            let at = billing.start.plus(Duration::from_secs(u64::from(second % 40)));
             let record = UsageRecord {
                 id: id(&format!("ur_{number:03}")),
                 item_id: item.clone(),
@@ -49,7 +53,7 @@ on_both! {
             records.push(record);
         }
         records.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
-        let at = |second: u64| billing.start.plus(std::time::Duration::from_secs(second));
+        let at = |second: u64| billing.start.plus(Duration::from_secs(second));
         for (from, to) in (0..40).flat_map(|from| [(from, from), (from, from + 1), (from, from + 7), (from, 40)]) {
             let within: Vec<_> = records.iter().filter(|record| record.at >= at(from) && record.at < at(to)).cloned().collect();
             for aggregate in Aggregate::ALL {
@@ -79,6 +83,32 @@ on_both! {
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!(billing.invoices().await[1].total, Amount::new(15 * UNIT));
+    }
+
+    async fn what_is_used_while_the_round_is_late_is_billed_though_the_store_ends_it_before_the_round(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 3, METERED).await;
+        let one = billing.subscription("sub_1", &price, DAY * 29);
+        billing.insert(&one).await;
+        billing.wait(DAY * 2);
+        let item = one.items[0].id.clone();
+        for (name, quantity, at) in [("a", 4, Some(billing.start)), ("b", 5, None)] {
+            let identifier = Some(name.to_owned());
+            let report = UsageReport { item: item.clone(), quantity, action: UsageAction::Increment, at, identifier };
+            billing::report_usage(&billing.ctx, Mode::Test, &report).await.expect("is taken");
+        }
+        billing.wait(Duration::from_secs(1));
+        let terms = CancelTerms {
+            at: CancelAt::Now,
+            refund: RefundChoice::None,
+            stake: StakeChoice::None,
+            slash_reason: String::new(),
+            feedback: None,
+            comment: String::new(),
+        };
+        billing::cancel(&billing.ctx, Requester::Store, &one.id, &terms).await.expect("ends");
+        let billed: Vec<_> = billing.invoices().await.iter().map(|invoice| (invoice.reason, invoice.total)).collect();
+        assert_eq!(billed, [(BillingReason::SubscriptionCancel, Amount::new(27 * UNIT))]);
     }
 
     async fn what_is_used_after_the_end_is_refused_though_the_round_is_late(db: &TestDatabase) {

@@ -53,7 +53,7 @@ const STATES: Record<string, State> = {
     says: { en: 'Connect to pay', zh: '登录后付款' },
   },
   oops: {
-    backend: { checkout: { refused: 404, body: { error: 'Checkout session cs_1 was not found' } } },
+    backend: { checkout: { refused: 404, body: { error: 'Sorry, the page you visited does not exist.' } } },
     says: { en: 'Oops', zh: '糟糕' },
   },
   'wrong id': {
@@ -304,10 +304,10 @@ test.describe('the page', () => {
 
   test('shows what the error says, and tries again', async ({ page }) => {
     const { backend } = await serve(page, {
-      checkout: { refused: 404, body: { error: 'Checkout session cs_1 was not found' } },
+      checkout: { refused: 404, body: { error: 'Sorry, the page you visited does not exist.' } },
     });
     await go(page);
-    await expect(page.getByRole('alert')).toContainText('Checkout session cs_1 was not found');
+    await expect(page.getByRole('alert')).toContainText('Sorry, the page you visited does not exist.');
     backend.checkout = checkout();
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect(submit(page)).toBeVisible();

@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
-import { type BillingState, NOW, subscription } from './fixtures/billing';
+import { type BillingState, NOW, subscription, unpaid } from './fixtures/billing';
 import { looks, wear } from './fixtures/look';
 import { type Seen, serve } from './fixtures/server';
 
@@ -46,6 +46,15 @@ test('their own subscription they manage as its customer', async ({ page }) => {
   await page.goto('/customer/subscription/sub_active');
   await expect(page.getByRole('button', { name: 'Change payment method' })).toBeVisible();
   await expect(office(page)).toHaveCount(0);
+});
+
+test('an unpaid invoice of a customer is theirs to pay', async ({ page }) => {
+  await page.clock.setFixedTime(NOW * 1000);
+  await serve(page, { signedIn: true, role: 'owner', billing: {} });
+  await page.route(/\/api\/invoices\/in_due1\?/, (route) => route.fulfill({ json: { ...unpaid, customer } }));
+  await page.goto('/customer/invoice/in_due1?action=pay');
+  await expect(page.getByText('only their wallet or card can pay')).toBeVisible();
+  await expect(page.getByRole('button', { name: /^Pay/ })).toHaveCount(0);
 });
 
 test.describe('cancelling for a customer', () => {

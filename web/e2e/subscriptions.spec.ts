@@ -393,6 +393,10 @@ test.describe('what is past due', () => {
     const seen = await begin(page, detail('sub_due'));
     await page.getByRole('button', { name: 'Pay what is past due' }).click();
     await expect(dialog(page)).toContainText('2 invoices for Tidepool Watch, 10 SKT in all');
+    await expect(dialog(page).getByRole('list', { name: 'Unpaid invoices' }).getByRole('listitem')).toHaveText([
+      /Invoice SOUK-01015 SKTNov 16, 2026/,
+      /Invoice SOUK-01025 SKTNov 16, 2026/,
+    ]);
     await dialog(page).getByRole('button', { name: 'Pay 10 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
     await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();

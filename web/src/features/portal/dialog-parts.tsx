@@ -14,7 +14,11 @@ export interface DialogProps {
 /** What failed, inside the dialog, where the eyes are: takes the focus, so that it is read and seen. */
 export function Failure({ title, text }: { title: string; text: string }) {
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => place.current?.focus(), []);
+  useEffect(() => {
+    place.current?.focus({ preventScroll: true });
+    // At the edge it would stand under the buttons, which stay in sight.
+    place.current?.scrollIntoView({ block: 'center' });
+  }, []);
   return (
     <Alert tone="danger" urgent title={title} ref={place}>
       <p>{text}</p>

@@ -18,7 +18,9 @@ import { InvoiceFeed } from './invoice-feed';
 import { InvoiceTable } from './invoice-table';
 import { nextText } from './next-text';
 import { actsForStore } from './office-rules';
+import { OverdueDebts } from './overdue-debts';
 import { OverdueDialog } from './overdue-dialog';
+import { OverdueInvoices } from './overdue-invoices';
 import { PaidNews } from './paid-news';
 import { PaymentDialog } from './payment-dialog';
 import { PlanDialog } from './plan-dialog';
@@ -194,7 +196,17 @@ function Actions({ subscription, onDone }: { subscription: Subscription; onDone:
       {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}
       {open === 'changePayment' ? <PaymentDialog {...dialog} /> : null}
       {open === 'pay' ? (
-        <OverdueDialog debtor={{ subscriptionId: subscription.id }} onClose={close} onPaid={() => void finish()} />
+        <OverdueDialog
+          debtor={{ subscriptionId: subscription.id }}
+          onClose={close}
+          onPaid={() => void finish()}
+          custom={(debts, { invoices }) => (
+            <>
+              <OverdueInvoices invoices={invoices} />
+              <OverdueDebts debts={debts} invoices={invoices} debtor={{ subscriptionId: subscription.id }} />
+            </>
+          )}
+        />
       ) : null}
     </div>
   );

@@ -842,7 +842,7 @@ test.describe('paying by wallet', () => {
     }
     await page.keyboard.press('Escape');
     await expect(dialog).toBeHidden();
-    await expect(submit(page)).toBeEnabled();
+    await expect(submit(page)).toBeFocused();
     await expect.poll(() => connect.timeouts).toBe(1);
   });
 

@@ -10,5 +10,8 @@ window.addEventListener('unhandledrejection', (event) => told(event.reason));
 // The id of an order is nobody's business but the buyer's; the store's own script stays out of this page as well.
 pageView('/checkout/pay');
 
+if (window.matchMedia('(max-width: 767px), (pointer: coarse)').matches)
+  void import('@/lib/keyboard').then(({ followKeyboard }) => followKeyboard()).catch(told);
+
 const root = document.getElementById('root');
 if (root) createRoot(root, { onCaughtError: told }).render(<CheckoutPage />);

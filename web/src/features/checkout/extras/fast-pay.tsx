@@ -5,6 +5,7 @@ import { formatMoney } from '@/lib/amount';
 import type { Order } from '../hooks/use-order';
 import type { Payment } from '../hooks/use-payment';
 import type { Currency, FastPayInfo } from '../wire';
+import { Address } from './address';
 import { t } from './text';
 
 interface FastPayProps {
@@ -30,7 +31,9 @@ export function FastPay({ info, currency, order, payment }: FastPayProps) {
         <dt>{t('fast.type')}</dt>
         <dd>{t(`fast.type.${info.type}`)}</dd>
         <dt>{t('fast.payer')}</dt>
-        <dd className="extras-did">{info.payer}</dd>
+        <dd className="extras-did">
+          <Address of={info.payer} />
+        </dd>
       </dl>
       <div className="extras-buttons">
         <Button look="primary" wide busy={asking} onClick={payment.payFast} data-first>

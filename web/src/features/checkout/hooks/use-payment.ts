@@ -81,13 +81,25 @@ const fieldRefusals = (fields: Record<string, string>): FieldErrors =>
       .map(([name, text]) => [name, { text }]),
   );
 
+/** Has a bank led back here with what may be a payment? What it wrote into the address is taken out of it. */
+function backFromBank(): boolean {
+  const address = new URL(window.location.href);
+  const query = address.searchParams;
+  const status = query.get('redirect_status');
+  if (!status) return false;
+  for (const name of [...query.keys()]) if (/^(redirect_status|(payment|setup)_intent)/.test(name)) query.delete(name);
+  window.history.replaceState(window.history.state, '', address);
+  return status !== 'failed';
+}
+
 export function usePayment({ checkout, user, appPid, option, form, walletTitle, take }: PaymentInput): Payment {
   const session = checkout.checkoutSession;
-  const [phase, setPhase] = useState<Phase>(() =>
-    inFlight(checkout)
+  const [phase, setPhase] = useState<Phase>(() => {
+    if (backFromBank()) return { name: 'paying', by: 'card' };
+    return inFlight(checkout)
       ? { name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' }
-      : { name: 'idle' },
-  );
+      : { name: 'idle' };
+  });
   const [problem, setProblem] = useState<Problem | null>(() => {
     const text = paymentError(checkout.paymentIntent);
     return text ? { kind: 'refused', text: spoken(text), crossSell: false } : null;

@@ -22,7 +22,10 @@ interface OrderFormProps {
   onSignedIn: () => void;
 }
 
-/** Right, on surface: contact, method, what happens next, and the button with the amount. */
+/**
+ * Right, on surface: contact, method, what happens next, and the button with the amount. Contact comes first even where
+ * a wallet pays: every method needs it, it is filled in already, and the choice stands beside the button it names.
+ */
 export function OrderForm({ order, form, payment, user, storeName, onSignedIn }: OrderFormProps) {
   const [pointing, setPointing] = useState<{ at: FieldName[] } | null>(null);
   const summary = useRef<HTMLDivElement>(null);
@@ -31,6 +34,15 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
 
   const frame = framePart.loaded;
   const elsewhere = !user && frame && !frame.holdsLogin ? frame : null;
+
+  // The button loses the focus while it is busy; whoever comes back from a dialog is where they were.
+  const button = useRef<HTMLDivElement>(null);
+  const wasSending = useRef(sending);
+  useEffect(() => {
+    const back = wasSending.current && !sending && document.activeElement === document.body;
+    wasSending.current = sending;
+    if (back) button.current?.querySelector('button')?.focus({ preventScroll: true });
+  }, [sending]);
 
   // One wrong field is focused; several are listed first.
   useEffect(() => {
@@ -62,7 +74,7 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
       ) : (
         <>
           <p className="checkout-detail">{t(noteOf(order, Boolean(user), card))}</p>
-          <div className="checkout-pay">
+          <div className="checkout-pay" ref={button}>
             <Button type="submit" look="primary" wide busy={sending} disabled={Boolean(user) && order.blocked}>
               {user
                 ? sending

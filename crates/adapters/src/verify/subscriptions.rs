@@ -38,6 +38,17 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
+        title: "a stake moves by an attempt",
+        of: "SELECT count(*) AS n FROM subscriptions WHERE stake ->> 'status' IN ('returning', 'slashing')",
+        broken: &[(
+            "SELECT s.id FROM subscriptions s WHERE s.stake ->> 'status' IN ('returning', 'slashing') AND NOT EXISTS
+                 (SELECT 1 FROM attempts a WHERE a.subject = s.id AND a.status IN ('open', 'unknown')
+                      AND a.purpose = CASE s.stake ->> 'status' WHEN 'slashing' THEN 'slash' ELSE 'return_stake' END)",
+            "has a stake that nobody moves",
+        )],
+        noted: &[],
+    },
+    Rule {
         title: "every living subscription has its next turn",
         of: "SELECT count(*) AS n FROM subscriptions WHERE status <> 'canceled'",
         broken: &[

@@ -4,14 +4,17 @@ use super::dice::Dice;
 use super::teller::{Teller, UNIT};
 use crate::compose::Failure;
 use souk_adapters::arcblock::TestWallet;
+use souk_domain::access::Wallet;
 use souk_domain::billing::{
     BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
-    SubscriptionStatus, TestClock,
+    SubscriptionStatus, TestClock, Threshold,
 };
 use souk_domain::customer::Customer;
 use souk_domain::ledger::{Entry, Movement, Reason};
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateStatus, Method, Purpose, SignedTransfer};
-use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Interval, Metadata, Price, Product, Recurring, Tier, TiersMode, Usage};
+use souk_domain::pricing::{
+    Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Tier, TiersMode, Usage,
+};
 use souk_domain::shared::*;
 use souk_domain::storage::UnitOfWork;
 use std::time::Duration;
@@ -38,6 +41,8 @@ pub struct Cast {
     pub by_card: bool,
     pub clock: Option<ClockId>,
     pub plans: Vec<Plan>,
+    /// What is bought once.
+    pub gift: PriceId,
     dice: u64,
 }
 
@@ -46,17 +51,21 @@ pub struct Plan {
     pub id: SubscriptionId,
     pub cycle: Cycle,
     pub prices: Vec<PlanPrice>,
+    /// Another price of what is ordered, in the same rhythm: a plan to change to, and to buy.
+    pub other: PlanPrice,
     trial: Option<Duration>,
     /// How long ago it began.
     since: Duration,
     days_until_cancel: u32,
     /// Whole tokens.
     stake: Option<u64>,
+    /// In hundredths, and whether its bills begin new periods.
+    threshold: Option<(u64, bool)>,
 }
 
 pub struct PlanPrice {
     pub item: SubscriptionItemId,
-    id: PriceId,
+    pub id: PriceId,
     usage: Usage,
     tiers: Option<TiersMode>,
     /// In hundredths of a token, or cents.
@@ -73,7 +82,13 @@ impl Cast {
         let count = 1 + dice.below(3);
         let plans = (0..count).map(|index| Plan::of(&mut dice, number, index, by_card)).collect::<Result<_, _>>()?;
         let dice = dice.below(u64::MAX);
-        Ok(Self { number, customer: CustomerId::parse(&format!("cus_h{number}"))?, wallet, by_card, clock, plans, dice })
+        let (customer, gift) = (CustomerId::parse(&format!("cus_h{number}"))?, PriceId::parse(&format!("price_h{number}_gift"))?);
+        Ok(Self { number, customer, wallet, by_card, clock, plans, gift, dice })
+    }
+
+    /// As the store knows the wallet.
+    pub fn payer(&self) -> Wallet {
+        Wallet { did: self.wallet.did().clone(), public_key: self.wallet.public_key_base58() }
     }
 
     /// The shortest of all cycles.
@@ -124,9 +139,12 @@ impl Cast {
         unit.mandates().put(&mandate).await?;
         let product = self.product(now)?;
         unit.products().insert(&product).await?;
+        let both = [currency, teller.way(!self.by_card).1];
+        let gift = Price { id: self.gift.clone(), recurring: None, ..self.plans[0].price(&self.plans[0].other, &product, both, now) };
+        unit.prices().insert(&gift).await?;
         for (plan, stake) in self.plans.iter().zip(stakes) {
-            for price in &plan.prices {
-                unit.prices().insert(&plan.price(price, &product, currency, now)).await?;
+            for price in plan.prices.iter().chain([&plan.other]) {
+                unit.prices().insert(&plan.price(price, &product, both, now)).await?;
             }
             let staked = stake.as_ref().map(|(tokens, _)| *tokens);
             let subscription = plan.subscription(self, method, currency, &mandate, staked, now)?;
@@ -256,28 +274,39 @@ impl Plan {
     fn of(dice: &mut Dice, number: u32, index: u64, by_card: bool) -> Result<Self, Failure> {
         let (interval, count) = dice.pick(&CYCLES);
         let anchoring = if by_card && dice.one_in(2) { Anchoring::Calendar } else { Anchoring::Fixed };
-        let metered = dice.one_in(3);
+        let metered = dice.one_in(2);
         let mut prices = vec![PlanPrice::of(dice, number, index, 0, Usage::Licensed)?];
         if metered {
             let aggregate = dice.pick(&Aggregate::ALL);
             prices.push(PlanPrice::of(dice, number, index, 1, Usage::Metered(aggregate))?);
         }
+        let other = PlanPrice::of(dice, number, index, 2, Usage::Licensed)?;
         Ok(Self {
             id: SubscriptionId::parse(&format!("sub_h{number}_{index}"))?,
             cycle: Cycle::new(interval, count, anchoring)?,
             prices,
+            other,
             trial: dice.one_in(2).then(|| Duration::from_secs(3_600 * (1 + dice.below(24 * 7)))),
             since: Duration::from_secs(3_600 * dice.below(48)),
             days_until_cancel: u32::try_from(1 + dice.below(15))?,
             stake: dice.one_in(3).then(|| 1 + dice.below(30)),
+            threshold: if metered && dice.one_in(2) { Some((100 + dice.below(10_000), dice.one_in(3))) } else { None },
         })
     }
 
-    fn price(&self, price: &PlanPrice, product: &Product, currency: &Currency, now: Timestamp) -> Price {
-        let hundredth = 10u128.pow(currency.decimals.saturating_sub(2));
-        let amount = |hundredths: u64| Amount::new(u128::from(hundredths) * hundredth);
-        let tier = |up_to, unit, flat| Tier { up_to, unit_amount: amount(unit), flat_amount: amount(flat) };
-        let tiers = vec![tier(Some(3), price.unit, 0), tier(Some(10), price.unit / 2, 7), tier(None, price.unit / 3, 0)];
+    /// In both currencies, so that it can be charged by either method; `own` is the one that the subscription begins with.
+    fn price(&self, price: &PlanPrice, product: &Product, [own, other]: [&Currency; 2], now: Timestamp) -> Price {
+        let amount = |currency: &Currency, hundredths: u64| Amount::new(u128::from(hundredths) * hundredth_of(currency));
+        let tier = |currency, up_to, unit, flat| Tier { up_to, unit_amount: amount(currency, unit), flat_amount: amount(currency, flat) };
+        let tiers = |currency| match price.tiers {
+            Some(_) => vec![
+                tier(currency, Some(3), price.unit, 0),
+                tier(currency, Some(10), price.unit / 2, 7),
+                tier(currency, None, price.unit / 3, 0),
+            ],
+            None => Vec::new(),
+        };
+        let option = CurrencyOption { tiers: tiers(other), ..CurrencyOption::per_unit(other.id.clone(), amount(other, price.unit)) };
         Price {
             id: price.id.clone(),
             mode: Mode::Test,
@@ -285,12 +314,12 @@ impl Plan {
             active: true,
             nickname: String::new(),
             lookup_key: None,
-            currency_id: currency.id.clone(),
-            unit_amount: amount(price.unit),
-            currency_options: Vec::new(),
+            currency_id: own.id.clone(),
+            unit_amount: amount(own, price.unit),
+            currency_options: vec![option],
             recurring: Some(Recurring { cycle: self.cycle, usage: price.usage }),
             tiers_mode: price.tiers,
-            tiers: if price.tiers.is_some() { tiers } else { Vec::new() },
+            tiers: tiers(own),
             custom: None,
             upsells_to: None,
             quantity_available: 0,
@@ -355,7 +384,10 @@ impl Plan {
             past_due_since: None,
             paused_at: None,
             days_until_cancel: self.days_until_cancel,
-            billing_threshold: None,
+            billing_threshold: self.threshold.map(|(hundredths, resets_anchor)| Threshold {
+                amount: Amount::new(u128::from(hundredths) * hundredth_of(currency)),
+                resets_anchor,
+            }),
             stake,
             latest_invoice_id: None,
             clock_id: cast.clock.clone(),
@@ -367,6 +399,11 @@ impl Plan {
             version: 0,
         })
     }
+}
+
+/// In base units.
+fn hundredth_of(currency: &Currency) -> u128 {
+    10u128.pow(currency.decimals.saturating_sub(2))
 }
 
 impl PlanPrice {

@@ -9,8 +9,15 @@ use souk_domain::shared::{Amount, Mode};
 use std::collections::HashMap;
 
 const PAGE: u32 = 2_000;
-const ATTEMPTS: &str = "SELECT id, kind, purpose, hash, amount, status FROM attempts WHERE id > $1 ORDER BY id LIMIT $2";
+const ATTEMPTS: &str = "SELECT id, kind, purpose, subject, hash, amount, status FROM attempts WHERE id > $1 ORDER BY id LIMIT $2";
 const HELD: &str = "SELECT side, amount FROM journal_postings WHERE account = $1";
+
+/// What happened in the histories, so that nobody takes what never came to pass for what holds.
+const REACHED: [&str; 3] = [
+    "SELECT 'settled ' || purpose || ' (' || kind || ')' AS what, count(*) AS n FROM attempts WHERE status = 'settled' GROUP BY purpose, kind",
+    "SELECT 'invoices for ' || reason AS what, count(*) AS n FROM invoices WHERE status <> 'draft' GROUP BY reason",
+    "SELECT 'entries for ' || reason AS what, count(*) AS n FROM journal_entries WHERE reason IN ('credit_given', 'credit_used') GROUP BY reason",
+];
 
 /// What a network moved for an attempt.
 #[derive(Debug, Default, Clone, Copy)]
@@ -21,8 +28,11 @@ struct Moved {
 
 pub struct Counted {
     pub checks: Vec<Check>,
+    /// Deeds and how often they came to something, in a line.
+    pub reached: String,
     pub transfers: usize,
     pub charges: usize,
+    pub card_refunds: usize,
     /// Attempts that were carried out more than once.
     pub doubled: usize,
 }
@@ -47,11 +57,36 @@ pub async fn count(parts: &Parts, networks: &str) -> Result<Counted, Failure> {
     for charge in listed("stripe/debug/charges").await?.as_array().into_iter().flatten() {
         add(&mut charges, &charge["attempt"], &charge["amount"])?;
     }
-    let counted = (transfers.len(), charges.len());
-    let doubled = transfers.values().chain(charges.values()).filter(|moved| moved.times > 1).count();
+    let mut refunds: HashMap<String, Moved> = HashMap::new();
+    for refund in listed("stripe/debug/refunds").await?.as_array().into_iter().flatten() {
+        add(&mut refunds, &refund["refund"], &refund["amount"])?;
+    }
+    let seen = Seen { transfers, charges, refunds };
+    let (transfers, charges, card_refunds) = (seen.transfers.len(), seen.charges.len(), seen.refunds.len());
+    let doubled = seen.all().filter(|moved| moved.times > 1).count();
     let mut session = parts.database.snapshot().await?;
-    let checks = vec![attempts(&mut session, transfers, charges).await?, holdings(parts, &mut session).await?];
-    Ok(Counted { checks, transfers: counted.0, charges: counted.1, doubled })
+    let checks = vec![attempts(&mut session, seen).await?, holdings(parts, &mut session).await?];
+    let mut reached = Vec::new();
+    for sql in REACHED {
+        for row in session.query(sql).all().await? {
+            reached.push(format!("{} {}", row.get::<u64>("n")?, row.get::<String>("what")?));
+        }
+    }
+    reached.sort_by(|one, other| one.split_once(' ').map(|(_, what)| what).cmp(&other.split_once(' ').map(|(_, what)| what)));
+    Ok(Counted { checks, reached: reached.join(", "), transfers, charges, card_refunds, doubled })
+}
+
+/// What the networks have moved: transfers by their hashes, charges by their attempts, refunds of cards by their orders.
+struct Seen {
+    transfers: HashMap<String, Moved>,
+    charges: HashMap<String, Moved>,
+    refunds: HashMap<String, Moved>,
+}
+
+impl Seen {
+    fn all(&self) -> impl Iterator<Item = &Moved> {
+        self.transfers.values().chain(self.charges.values()).chain(self.refunds.values())
+    }
 }
 
 fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: &Value) -> Result<(), Failure> {
@@ -63,11 +98,7 @@ fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: &Value) -> Resul
 }
 
 /// Each settled attempt was carried out once, for its amount; nothing else was.
-async fn attempts(
-    session: &mut Session,
-    mut transfers: HashMap<String, Moved>,
-    mut charges: HashMap<String, Moved>,
-) -> Result<Check, Failure> {
+async fn attempts(session: &mut Session, mut seen: Seen) -> Result<Check, Failure> {
     let mut check = Check::of("the networks moved money once for each settled attempt, and for nothing else");
     let mut after = String::new();
     loop {
@@ -77,9 +108,10 @@ async fn attempts(
             let (id, kind, purpose): (String, String, String) = (row.get("id")?, row.get("kind")?, row.get("purpose")?);
             let settled = row.get::<AttemptStatus>("status")? == AttemptStatus::Settled;
             let moved = match kind.as_str() {
-                "wallet" => transfers.remove(&row.get::<Option<String>>("hash")?.unwrap_or_default().to_uppercase()),
-                "off_session" | "card" => charges.remove(&id.to_uppercase()),
-                // Counted by what the processor holds.
+                "wallet" => seen.transfers.remove(&row.get::<Option<String>>("hash")?.unwrap_or_default().to_uppercase()),
+                "off_session" | "card" => seen.charges.remove(&id.to_uppercase()),
+                "card_refund" => seen.refunds.remove(&row.get::<String>("subject")?.to_uppercase()),
+                // A card that is saved moves nothing.
                 _ => continue,
             };
             check.of += u64::from(settled);
@@ -98,7 +130,7 @@ async fn attempts(
         }
         after = last.get("id")?;
     }
-    let strangers = transfers.into_iter().chain(charges);
+    let strangers = seen.transfers.into_iter().chain(seen.charges).chain(seen.refunds);
     check.breaches.extend(strangers.map(|(key, moved)| format!("{key} moved {} and belongs to no attempt", moved.amount)));
     Ok(check)
 }

@@ -1,17 +1,19 @@
 //! The steps of a history: what its customer, its store and its networks do next.
 
 use super::cast::Cast;
+use super::choice::{change_payment, change_plan, pay_by_card, stake_again};
 use super::dice::Dice;
+use super::purchase::{buy, close};
+use super::rules::allowed;
 use super::teller::Teller;
 use crate::compose::Failure;
-use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, AdvanceError, CancelAt, CancelTerms, Debt, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, RefundOrder, Requester,
-    StakeChoice, Subscription, UsageAction, UsageRecord,
+    self, AdvanceError, CancelAt, CancelTerms, Debt, InvoiceFilter, InvoiceStatus, RefundChoice, RefundOrder, Requester, StakeChoice,
+    StakeFor, Subscription, UsageAction, UsageReport,
 };
 use souk_domain::context::Context;
 use souk_domain::payment::Grant;
-use souk_domain::shared::{Amount, ClockId, MandateId, Mode, Page, SubscriptionId, Timestamp, UsageRecordId};
+use souk_domain::shared::{Amount, ClockId, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
 /// How long a clock, or what is due, is waited for: then the history goes on all the same.
@@ -44,9 +46,18 @@ enum Deed {
     Resume,
     Collect,
     Refund,
+    ChangePlan,
+    ChangePayment,
+    PayByCard,
+    RevokeStake,
+    Restake,
+    Slash,
+    ReturnStake,
+    Void,
+    Buy,
 }
 
-const DEEDS: [Deed; 32] = {
+const DEEDS: [Deed; 56] = {
     use Deed::*;
     [
         Pass,
@@ -81,6 +92,30 @@ const DEEDS: [Deed; 32] = {
         Resume,
         Collect,
         Refund,
+        ChangePlan,
+        ChangePlan,
+        ChangePlan,
+        ChangePlan,
+        ChangePlan,
+        ChangePlan,
+        ChangePlan,
+        ChangePlan,
+        ChangePayment,
+        ChangePayment,
+        ChangePayment,
+        PayByCard,
+        PayByCard,
+        RevokeStake,
+        Restake,
+        Restake,
+        Slash,
+        ReturnStake,
+        Void,
+        Use,
+        Buy,
+        Buy,
+        Buy,
+        Refund,
     ]
 };
 
@@ -88,35 +123,43 @@ const DEEDS: [Deed; 32] = {
 pub async fn act(teller: &Teller, cast: &Cast, step: u32) -> Result<(), Failure> {
     let mut dice = Dice::of(teller.seed, cast.number, step);
     let ctx = &teller.parts.ctx;
-    let plan = dice.choose(&cast.plans);
+    let id = subject(ctx, cast, &mut dice).await?;
     match dice.pick(&DEEDS) {
         Deed::Pass => pass(teller, cast, &mut dice).await,
         Deed::Use => use_metered(ctx, cast, &mut dice, step).await,
-        Deed::Spend if !cast.by_card => teller.spend(cast, u128::from(dice.below(20))).await,
-        Deed::Earn if !cast.by_card => teller.pour(cast.wallet.did()).await,
-        Deed::Revoke if !cast.by_card => teller.revoke(cast).await,
+        Deed::Spend => teller.spend(cast, u128::from(dice.below(20))).await,
+        Deed::Earn => teller.pour(cast.wallet.did()).await,
+        Deed::Revoke => teller.revoke(cast).await,
         Deed::Permit if !cast.by_card => teller.delegate(cast, 1_000).await.map(drop),
-        Deed::BankDeclines if cast.by_card => bank(teller, cast, dice.pick(&REFUSALS)).await,
-        Deed::BankPays if cast.by_card => bank(teller, cast, "").await,
+        Deed::BankDeclines => bank(teller, &id, dice.pick(&REFUSALS)).await,
+        Deed::BankPays => bank(teller, &id, "").await,
         Deed::BadDay => bad_day(teller, &mut dice).await,
-        Deed::Cancel => cancel(ctx, &plan.id, &mut dice).await,
-        Deed::Recover => allowed(billing::recover(ctx, Requester::Customer, &plan.id).await),
-        Deed::Pause => allowed(billing::pause(ctx, &plan.id).await),
-        Deed::Resume => allowed(billing::resume(ctx, &plan.id).await),
-        Deed::Collect if !cast.by_card => collect(teller, cast).await,
-        Deed::Refund => refund(ctx, &plan.id, &mut dice).await,
-        _ => Ok(()),
+        Deed::Cancel => cancel(ctx, &id, &mut dice).await,
+        Deed::Recover => allowed(billing::recover(ctx, Requester::Customer, &id).await),
+        Deed::Pause => allowed(billing::pause(ctx, &id).await),
+        Deed::Resume => allowed(billing::resume(ctx, &id).await),
+        Deed::Collect => collect(teller, cast).await,
+        Deed::Refund => refund(ctx, &id, &mut dice).await,
+        Deed::ChangePlan => change_plan(teller, cast, &id, &mut dice).await,
+        Deed::ChangePayment => change_payment(teller, cast, &id, &mut dice).await,
+        Deed::PayByCard => pay_by_card(teller, cast, &mut dice).await,
+        Deed::RevokeStake => teller.revoke_stake(cast, &id, dice.one_in(2)).await,
+        Deed::Restake => stake_again(teller, cast, &id, StakeFor::Resuming).await,
+        Deed::Slash => slash(ctx, &id, &mut dice).await,
+        Deed::ReturnStake => allowed(billing::return_stake(ctx, &id).await),
+        Deed::Void => void(ctx, cast, &mut dice).await,
+        Deed::Buy => buy(teller, cast, &mut dice).await,
+        Deed::Permit => Ok(()),
     }
 }
 
-/// What a rule refuses is part of the history; what goes wrong is not.
-fn allowed<T>(done: Result<T, ManageError>) -> Result<(), Failure> {
-    match done {
-        Err(error @ (ManageError::Storage(_) | ManageError::Ledger(_) | ManageError::Amount(_) | ManageError::NotFound)) => {
-            Err(error.into())
-        }
-        _ => Ok(()),
-    }
+/// What a step is about: one of those that the customer came with, or one bought since.
+async fn subject(ctx: &Context, cast: &Cast, dice: &mut Dice) -> Result<SubscriptionId, Failure> {
+    let mut ids: Vec<_> = cast.plans.iter().map(|plan| plan.id.clone()).collect();
+    let live = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
+    let bought = live.into_iter().map(|subscription| subscription.id).filter(|id| !ids.contains(id)).collect::<Vec<_>>();
+    ids.extend(bought);
+    Ok(dice.choose(&ids).clone())
 }
 
 /// Time passes: on the customer's clock, or the engine catches up with everybody's.
@@ -162,35 +205,30 @@ async fn caught_up(ctx: &Context, cast: &Cast) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn time_of(ctx: &Context, cast: &Cast) -> Result<Timestamp, Failure> {
-    let mut unit = ctx.store.read().await?;
-    Ok(billing::time_of(ctx, unit.as_mut(), cast.clock.as_ref()).await?)
-}
-
 async fn use_metered(ctx: &Context, cast: &Cast, dice: &mut Dice, step: u32) -> Result<(), Failure> {
-    let at = time_of(ctx, cast).await?;
     let items: Vec<_> = cast.plans.iter().flat_map(|plan| plan.prices.iter().skip(1)).collect();
     if items.is_empty() {
         return Ok(());
     }
-    let record = UsageRecord {
-        id: UsageRecordId::new(ctx.now(), ctx.random.as_ref()),
-        item_id: dice.choose(&items).item.clone(),
-        identifier: format!("step {step}"),
+    let report = UsageReport {
+        item: dice.choose(&items).item.clone(),
         quantity: 1 + dice.below(20),
         action: if dice.one_in(4) { UsageAction::Set } else { UsageAction::Increment },
-        at,
-        created_at: ctx.now(),
+        at: None,
+        identifier: Some(format!("step {step}")),
     };
-    let mut unit = ctx.store.begin().await?;
-    unit.usage().insert(&record).await?;
-    unit.commit().await?;
-    Ok(())
+    allowed(billing::report_usage(ctx, Mode::Test, &report).await)
 }
 
-async fn bank(teller: &Teller, cast: &Cast, decline_code: &str) -> Result<(), Failure> {
-    let id = MandateId::parse(&format!("man_h{}", cast.number))?;
-    let mandate = teller.parts.ctx.store.read().await?.mandates().find(&id).await?;
+/// What the bank of the card that a subscription is charged by answers from now on.
+async fn bank(teller: &Teller, id: &SubscriptionId, decline_code: &str) -> Result<(), Failure> {
+    let mut unit = teller.parts.ctx.store.read().await?;
+    let subscription = unit.subscriptions().find(id).await?;
+    let mandate = match subscription.and_then(|subscription| subscription.mandate_id) {
+        Some(mandate) => unit.mandates().find(&mandate).await?,
+        None => None,
+    };
+    drop(unit);
     match mandate.and_then(|mandate| mandate.grant) {
         Some(Grant::Card(card)) => teller.tell_bank(&card.card, decline_code).await,
         _ => Ok(()),
@@ -223,7 +261,7 @@ async fn cancel(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(
 /// Pays all that is overdue, by one transfer.
 async fn collect(teller: &Teller, cast: &Cast) -> Result<(), Failure> {
     let ctx = &teller.parts.ctx;
-    let payer = Wallet { did: cast.wallet.did().clone(), public_key: cast.wallet.public_key_base58() };
+    let payer = cast.payer();
     let debt = Debt::OfCustomer(cast.customer.clone(), teller.way(false).1.id.clone());
     let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
     let asked = match billing::ask_to_collect(ctx, &debt, &payer, nonce).await {
@@ -243,7 +281,8 @@ async fn refund(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(
         ignore_zero: true,
         ..InvoiceFilter::default()
     };
-    let paid = ctx.store.read().await?.invoices().list(Mode::Test, &filter, &Page::new(None, Some(10))).await?.list;
+    let mut paid = ctx.store.read().await?.invoices().list(Mode::Test, &filter, &Page::new(None, Some(50))).await?.list;
+    paid.retain(|invoice| invoice.intent_id.is_some());
     if paid.is_empty() {
         return Ok(());
     }
@@ -255,9 +294,25 @@ async fn refund(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(
     allowed(billing::refund_payment(ctx, Mode::Test, intent, &order).await)
 }
 
+/// Takes a stake, or half of it.
+async fn slash(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(), Failure> {
+    let stake = ctx.store.read().await?.subscriptions().find(id).await?.and_then(|subscription| subscription.stake);
+    let half = stake.filter(|_| dice.one_in(2)).map(|stake| Amount::new(stake.amount.base_units() / 2));
+    allowed(billing::slash_stake(ctx, id, half, "A history says so").await)
+}
+
+async fn void(ctx: &Context, cast: &Cast, dice: &mut Dice) -> Result<(), Failure> {
+    let owed = ctx.store.read().await?.invoices().overdue(&cast.customer).await?;
+    if owed.is_empty() {
+        return Ok(());
+    }
+    allowed(billing::void_invoice(ctx, &dice.choose(&owed).id).await)
+}
+
 /// The end: whatever still lives is cancelled, so that no time to come belongs to this history. False: something lives on.
 pub async fn end(teller: &Teller, cast: &Cast) -> Result<bool, Failure> {
     let ctx = &teller.parts.ctx;
+    let closed = close(teller, cast).await?;
     let live: Vec<Subscription> = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
     let mut dice = Dice::of(teller.seed, cast.number, u32::MAX - 1);
     for subscription in &live {
@@ -272,5 +327,5 @@ pub async fn end(teller: &Teller, cast: &Cast) -> Result<bool, Failure> {
         allowed(billing::cancel(ctx, Requester::Store, &subscription.id, &terms).await)?;
     }
     let live = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
-    Ok(live.is_empty())
+    Ok(closed && live.is_empty())
 }

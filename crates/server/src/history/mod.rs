@@ -3,11 +3,14 @@
 //! between two lives some time passes. Then everything is counted.
 
 mod cast;
+mod choice;
 mod count;
 mod deed;
 mod dice;
 mod life;
 mod lives;
+mod purchase;
+mod rules;
 mod scratch;
 mod teller;
 mod time;
@@ -121,13 +124,14 @@ pub async fn run(common: &Common, count: u32, args: &HistoryArgs) -> Result<(), 
     let figures = told(&networks, &lives.troubles).await?;
     networks.stop.cancel();
     println!(
-        "{count} histories of {steps} steps, each killed {} times at least, by {kills} kills{}: {} invoices, {} transfers and {} card charges \
-         at the networks, {} of them doubled, {} breaches; {} s, --seed {seed}",
+        "{count} histories of {steps} steps, each killed {} times at least, by {kills} kills{}: {} invoices, {} transfers, {} card charges \
+         and {} card refunds at the networks, {} of them doubled, {} breaches; {} s, --seed {seed}",
         args.kills,
         if args.wipe_queue { ", the queue wiped at random" } else { "" },
         figures.invoices,
         figures.transfers,
         figures.charges,
+        figures.card_refunds,
         figures.doubled,
         figures.breaches,
         begun.elapsed().as_secs()
@@ -145,6 +149,7 @@ struct Figures {
     invoices: u64,
     transfers: usize,
     charges: usize,
+    card_refunds: usize,
     /// Attempts that a network carried out more than once.
     doubled: usize,
     breaches: usize,
@@ -163,10 +168,11 @@ async fn told(networks: &Networks, troubles: &[String]) -> Result<Figures, Failu
         breaches += check.breaches.len();
         println!("{}", text(check));
     }
+    println!("reached   {}", counted.reached);
     for trouble in troubles {
         println!("    trouble: {trouble}");
     }
     let row = networks.parts.database.read().await?.query("SELECT count(*) AS n FROM invoices").one().await?;
-    let Counted { transfers, charges, doubled, .. } = counted;
-    Ok(Figures { invoices: row.get("n")?, transfers, charges, doubled, breaches: breaches + parked + troubles.len() })
+    let Counted { transfers, charges, card_refunds, doubled, .. } = counted;
+    Ok(Figures { invoices: row.get("n")?, transfers, charges, card_refunds, doubled, breaches: breaches + parked + troubles.len() })
 }

@@ -4,8 +4,10 @@ use super::cast::Cast;
 use crate::compose::{Failure, Parts};
 use reqwest::Client;
 use serde_json::{Value, json};
-use souk_adapters::arcblock::{Itx, RevokeDelegateTx, TestWallet, TokenInput, TransferV2Tx, transaction_hash};
-use souk_adapters::identity::delegation_address;
+use souk_adapters::arcblock::{
+    Itx, RevokeDelegateTx, RevokeStakeTx, TestWallet, TokenInput, TransactionInput, TransferV2Tx, transaction_hash,
+};
+use souk_adapters::identity::{delegation_address, stake_address};
 use souk_adapters::sandbox::ledger::CHAIN_ID;
 use souk_domain::access::Did;
 use souk_domain::payment::{
@@ -22,7 +24,7 @@ pub const UNIT: u128 = 1_000_000_000_000_000_000;
 const TRIES: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(40);
 /// A card that is accepted, and one whose bank declines later charges.
-const CARDS: [&str; 2] = ["4242424242424242", "4000000000000341"];
+pub const CARDS: [&str; 2] = ["4242424242424242", "4000000000000341"];
 
 pub struct Teller {
     pub parts: Arc<Parts>,
@@ -60,7 +62,7 @@ impl Teller {
     }
 
     /// No two transactions of one account have the same one.
-    fn nonce(&self) -> u64 {
+    pub fn nonce(&self) -> u64 {
         u64::try_from(self.parts.ctx.now().micros()).unwrap_or_default()
     }
 
@@ -133,16 +135,7 @@ impl Teller {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            let number = CARDS[usize::from(cast.number.is_multiple_of(7))];
-            let form = [
-                ("client_secret", setup.client_secret.as_str()),
-                ("payment_method_data[type]", "card"),
-                ("payment_method_data[card][number]", number),
-                ("payment_method_data[card][exp_month]", "12"),
-                ("payment_method_data[card][exp_year]", "2035"),
-                ("payment_method_data[card][cvc]", "123"),
-            ];
-            self.browser(&format!("v1/setup_intents/{}/confirm", setup.provider_id), &form).await?;
+            self.give_card(&setup.client_secret, CARDS[usize::from(cast.number.is_multiple_of(7))]).await?;
             match rail.find_setup(method, &setup.provider_id).await {
                 SetupOutcome::Saved(card) => return Ok(Grant::Card(card)),
                 other => said = Some(other),
@@ -150,6 +143,21 @@ impl Teller {
             tokio::time::sleep(PAUSE).await;
         }
         Err(format!("the card was not saved: {said:?}").into())
+    }
+
+    /// Fills a card form in, whose secret begins with the name of what it is for.
+    pub async fn give_card(&self, client_secret: &str, number: &str) -> Result<(), Failure> {
+        let form = [
+            ("client_secret", client_secret),
+            ("payment_method_data[type]", "card"),
+            ("payment_method_data[card][number]", number),
+            ("payment_method_data[card][exp_month]", "12"),
+            ("payment_method_data[card][exp_year]", "2035"),
+            ("payment_method_data[card][cvc]", "123"),
+        ];
+        let (intent, _) = client_secret.split_once("_secret").ok_or("no secret of a card form")?;
+        let kind = if intent.starts_with("seti") { "setup_intents" } else { "payment_intents" };
+        self.browser(&format!("v1/{kind}/{intent}/confirm"), &form).await
     }
 
     async fn browser(&self, path: &str, form: &[(&str, &str)]) -> Result<(), Failure> {
@@ -190,6 +198,21 @@ impl Teller {
         let address = delegation_address(cast.wallet.did(), app).to_string();
         let type_urls = vec!["fg:t:transfer_v2".to_owned()];
         self.wallet_sends(cast, RevokeDelegateTx { address, to: app.to_string(), type_urls, data: None }.into()).await
+    }
+
+    /// The wallet takes its deposit back, at the network, all or half of it.
+    pub async fn revoke_stake(&self, cast: &Cast, subject: &SubscriptionId, half: bool) -> Result<(), Failure> {
+        let (method, currency) = self.way(false);
+        let own = cast.wallet.did();
+        let held = self.rail()?.staked(method, currency, own, subject.as_str()).await?.held;
+        let amount = Amount::new(held.base_units() / if half { 2 } else { 1 });
+        if amount.is_zero() {
+            return Ok(());
+        }
+        let address = stake_address(own, self.parts.app_key.did(), subject.as_str()).to_string();
+        let tokens = vec![TokenInput { address: currency.contract.clone(), value: amount.to_string() }];
+        let outputs = vec![TransactionInput { owner: own.to_string(), tokens, assets: Vec::new() }];
+        self.wallet_sends(cast, RevokeStakeTx { address, outputs, data: None }.into()).await
     }
 
     /// Sent once; on a bad day it does not arrive.

@@ -185,6 +185,16 @@ pub(super) async fn all(books: &mut Books<'_>) -> Result<Answer, Refusal> {
     Ok(Answer::ok(charges.iter().map(wire).collect()))
 }
 
+/// Every refund ever made: `[{payment_intent, refund, amount, currency}]`, `refund` as the order for it was named.
+pub(super) async fn all_refunds(books: &mut Books<'_>) -> Result<Answer, Refusal> {
+    let found = books.having::<Refund>("").await?;
+    let wire = |refund: &Refund| {
+        let name = refund.metadata.get("refund").map(String::as_str).unwrap_or_default();
+        json!({ "payment_intent": refund.payment_intent, "refund": name, "amount": refund.amount, "currency": refund.currency })
+    };
+    Ok(Answer::ok(found.iter().map(wire).collect()))
+}
+
 /// What the processor holds: charged and not given back, per currency.
 pub(super) async fn balance(books: &mut Books<'_>) -> Result<Answer, Refusal> {
     let sql = "SELECT currency, CAST(SUM(amount - amount_refunded) AS BIGINT) FROM card_charges GROUP BY currency ORDER BY currency";

@@ -30,8 +30,8 @@ pub struct CardProcessorConfig {
     /// `pk_sandbox_…`
     pub publishable_key: String,
     pub webhook: Option<Webhook>,
-    /// Opens `POST` and `DELETE /faults`, `GET /debug/charges` and `POST /debug/payment_methods/{id}` (`decline_code=` what the bank of
-    /// a kept card answers from now on while its owner is away, nothing: itself again) to everyone: for tests.
+    /// Opens `POST` and `DELETE /faults`, `GET /debug/charges` and `/debug/refunds`, and `POST /debug/payment_methods/{id}` (`decline_code=`
+    /// what the bank of a kept card answers from now on while its owner is away, nothing: itself again) to everyone: for tests.
     pub faults: bool,
 }
 
@@ -200,6 +200,7 @@ async fn dispatch(books: &mut Books<'_>, call: &Call, debug: bool) -> Result<Ans
         (true, ["v1", "payment_methods"]) => return customer::create_method(books, call).await,
         (true, ["debug", "payment_methods", id]) if debug => return customer::tell(books, call, id).await,
         (false, ["debug", "charges"]) if debug => return charge::all(books).await,
+        (false, ["debug", "refunds"]) if debug => return charge::all_refunds(books).await,
         _ if call.caller == Caller::Publishable => return Err(ApiError::forbidden().into()),
         _ => {}
     }

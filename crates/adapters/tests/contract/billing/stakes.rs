@@ -111,6 +111,19 @@ on_both! {
         is_sound(&billing).await;
     }
 
+    async fn a_deposit_that_is_said_to_move_and_that_nobody_moves_is_found(db: &TestDatabase) {
+        let billing = in_debt(db, 800, 15).await;
+        billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");
+        is_sound(&billing).await;
+        let mut session = billing.database().begin().await.expect("begins");
+        let ended = "UPDATE attempts SET status = 'refused' WHERE purpose = 'slash'";
+        assert_eq!(session.query(ended).execute().await.expect("is carried out"), 1);
+        session.commit().await.expect("commits");
+        let mut titles = Vec::new();
+        verify(billing.database(), &mut |check| titles.extend((!check.breaches.is_empty()).then_some(check.title))).await.expect("reads");
+        assert!(titles.contains(&"a stake moves by an attempt"), "{titles:?}");
+    }
+
     async fn nothing_is_retried_while_a_deposit_is_taken_for_it(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");

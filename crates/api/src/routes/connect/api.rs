@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
-const PARAMS: [&str; 17] = [
+const PARAMS: [&str; 18] = [
     "checkoutSessionId",
     "sessionUserDid",
     "locale",
@@ -33,6 +33,7 @@ const PARAMS: [&str; 17] = [
     "itemId",
     "prorationDate",
     "expectedTotal",
+    "expectedCredited",
 ];
 /// The most characters of each.
 const PARAM_MAX: usize = 500;

@@ -109,7 +109,7 @@ fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
         },
         at: Timestamp::from_seconds(param("prorationDate")?.parse().ok()?),
         expected: Amount::parse_base_units(param("expectedTotal")?).ok()?,
-        credited: None,
+        credited: param("expectedCredited").map(|credited| Amount::parse_base_units(credited)).transpose().ok()?,
     })
 }
 

@@ -39,6 +39,7 @@ pub struct ConnectParamsModel {
     /// Unix seconds.
     pub proration_date: Option<String>,
     pub expected_total: Option<String>,
+    pub expected_credited: Option<String>,
 }
 
 /// The wallet action to open.

@@ -191,6 +191,7 @@ impl PlansApi {
                     item_id: change.0.item_id,
                     proration_date: Some(change.0.proration_date.to_string()),
                     expected_total: Some(change.0.expected_total),
+                    expected_credited: change.0.expected_credited,
                 };
                 let connect = ConnectOrderModel { action: "change-payment".to_owned(), extra_params };
                 Ok(Json(PlanSwitchModel::Connect(PlanConnectModel { connect })))

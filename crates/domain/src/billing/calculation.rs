@@ -106,6 +106,14 @@ impl Calculation {
         }
     }
 
+    /// The same without what was billed before: what the usage of the whole period costs.
+    pub fn whole(&self) -> Result<Amount, AmountError> {
+        match self {
+            Self::Rest { whole, .. } => whole.amount(),
+            calculation => calculation.amount(),
+        }
+    }
+
     /// Whether the line lessens what is due.
     #[must_use]
     pub const fn is_credit(&self) -> bool {

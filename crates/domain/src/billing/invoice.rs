@@ -7,6 +7,7 @@ use crate::shared::{
     StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
+use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InvoiceStatus {
@@ -221,6 +222,14 @@ pub trait Invoices: Send {
     async fn issued_since(&mut self, subscription: &SubscriptionId, start: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// When the time begins that the latest one for this reason bills for.
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError>;
+    /// By how much, together, those for this reason that were written after `since` are dated back: the time for which they bill
+    /// began so long before they were written.
+    async fn dated_back(
+        &mut self,
+        subscription: &SubscriptionId,
+        reason: BillingReason,
+        since: Timestamp,
+    ) -> Result<Duration, StorageError>;
     /// Takes those whose time to be tried again has come: their `retry_at` is cleared, so that nobody else takes them.
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// When the next one of a clock is tried again.

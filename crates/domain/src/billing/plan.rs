@@ -20,7 +20,8 @@ use crate::store::Entitlement;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long a price that was shown can be accepted, at most.
+/// How long a price that was shown can be accepted, at most. What passes between preview and change is given back though the plan was
+/// used: together no more than this in a period, however often the plan changes.
 pub const PREVIEW_LIFETIME: Duration = Duration::from_secs(3_600);
 /// Of a short period, only this part of it can pass between preview and change: what passes is given back.
 const PREVIEW_PARTS: u64 = 24;
@@ -180,9 +181,13 @@ async fn shown_for(
 ) -> Result<Timestamp, ManageError> {
     let at = order.at.max(subscription.period.start);
     let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
-    let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
+    let reason = BillingReason::SubscriptionUpdate;
+    let changed_at = unit.invoices().last_start(&subscription.id, reason).await?;
     let is_before = changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds());
-    match at > now || now.since(at) > lifetime || now >= subscription.period.end || is_before {
+    let a_period_ago = now.minus(Duration::from_secs(subscription.period.seconds()));
+    let given = unit.invoices().dated_back(&subscription.id, reason, a_period_ago).await?;
+    let is_late = at > now || now.since(at) > lifetime.saturating_sub(given) || now >= subscription.period.end;
+    match is_late || is_before {
         true => Err(ManageError::PreviewChanged),
         false => Ok(at),
     }

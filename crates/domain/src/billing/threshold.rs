@@ -11,7 +11,7 @@ use super::{
 };
 use crate::context::Context;
 use crate::pricing::Usage;
-use crate::shared::{Amount, AttemptId, InvoiceId, Timestamp};
+use crate::shared::{AmountError, AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::time::Duration;
 
@@ -45,7 +45,8 @@ pub(super) async fn bill_when_reached(
     if usage < threshold.amount || at >= subscription.period.end {
         return Ok(None);
     }
-    let amounts: Vec<_> = metered.items.iter().zip(&billed).map(|(item, line)| (item.id.clone(), line.amount)).collect();
+    let wholes = metered.items.iter().zip(&billed).map(|(item, line)| Ok((item.id.clone(), line.calculation.whole()?)));
+    let wholes = wholes.collect::<Result<Vec<_>, AmountError>>()?;
     let mut bill = Bill {
         id: id.clone(),
         reason: BillingReason::SubscriptionThreshold,
@@ -78,10 +79,10 @@ pub(super) async fn bill_when_reached(
         subscription.anchor = at;
         subscription.enter(0, next);
     } else {
-        for (id, amount) in amounts {
+        for (id, amount) in wholes {
             let Some(item) = subscription.items.iter_mut().find(|item| item.id == id) else { continue };
-            let before = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
-            item.billed = Some(BilledUsage { from: item.counts_from(&behind), until: at, amount: before.plus(amount)? });
+            // Where it costs less than was billed, the bill gives the difference back: it is not billed any more.
+            item.billed = Some(BilledUsage { from: item.counts_from(&behind), until: at, amount });
         }
     }
     bill.lines = billed;

@@ -12,4 +12,5 @@ mod races;
 mod renewals;
 mod slots;
 mod stakes;
+mod thresholds;
 mod usage;

@@ -288,4 +288,109 @@ on_both! {
         let refund = unit.refunds().of_intent(&refunded).await.expect("reads").remove(0);
         assert!(unit.attempts().open_of(&Purpose::Refund(refund.id)).await.expect("reads").is_some());
     }
+
+    async fn a_dear_plan_is_not_held_at_the_price_of_a_cheap_one_by_changes_that_are_dated_back(db: &TestDatabase) {
+        let billing = subscribed(db, 10, 1, MONTHLY).await;
+        let plans = [("price_1", 10, 1), ("price_1", 10, 30)];
+        let mut story = Story::begin(&billing, &plans).await;
+        for _ in 0..40 {
+            assert!(story.change(1, false).await, "to the dear one, at its price");
+            let shown = story.shown.clone();
+            billing.wait(Duration::from_secs(59 * 60));
+            if !story.change(0, true).await {
+                assert!(story.change(0, false).await, "what is shown now is what it costs, though the old preview is refused: {shown:?}");
+            }
+        }
+        story.settle().await;
+    }
+
+    async fn whatever_plans_follow_one_another_what_was_used_is_paid(db: &TestDatabase) {
+        let billing = subscribed(db, 10, 1, MONTHLY).await;
+        billing.price("price_2", 35, MONTHLY).await;
+        let plans = [("price_1", 10, 1), ("price_1", 10, 7), ("price_2", 35, 1), ("price_2", 35, 4)];
+        let mut story = Story::begin(&billing, &plans).await;
+        let mut made = 0;
+        for _ in 0..120 {
+            let [wait, scale, plan, old] = billing.ctx.random.bytes::<4>();
+            billing.wait(Duration::from_secs(u64::from(wait) * [0, 1, 15, 70][usize::from(scale % 4)]));
+            made += u32::from(story.change(usize::from(plan) % plans.len(), old % 4 > 0).await);
+        }
+        assert!(made > 20, "{made} changes");
+        story.settle().await;
+    }
+}
+
+/// What somebody does who changes again and again, and what the plans that they had are worth.
+struct Story<'a> {
+    billing: &'a Billing,
+    /// Price, its tokens and how many of it.
+    plans: Vec<(&'static str, u128, u64)>,
+    plan: usize,
+    since: Timestamp,
+    /// What was used, in base units times the seconds of the period.
+    used: u128,
+    changes: u128,
+    /// What each plan was shown to cost right after the last change; `None`: the one that it has.
+    shown: Vec<Option<PlanPreview>>,
+}
+
+impl<'a> Story<'a> {
+    async fn begin(billing: &'a Billing, plans: &[(&'static str, u128, u64)]) -> Self {
+        let since = billing.find("sub_1").await.period.start;
+        let mut story = Self { billing, plans: plans.to_vec(), plan: 0, since, used: 0, changes: 0, shown: Vec::new() };
+        story.look().await;
+        story
+    }
+
+    async fn look(&mut self) {
+        self.shown.clear();
+        for (number, (price, _, quantity)) in self.plans.iter().enumerate() {
+            let shown = if number == self.plan { None } else { Some(self.billing.preview(price, *quantity).await) };
+            self.shown.push(shown);
+        }
+    }
+
+    /// Counts what was used until `at`.
+    fn use_until(&mut self, at: Timestamp) {
+        let (_, tokens, quantity) = self.plans[self.plan];
+        self.used += tokens * UNIT * u128::from(quantity) * at.since(self.since).as_micros() / 1_000_000;
+        self.since = at;
+    }
+
+    /// Accepts what was shown after the last change, or what is shown now. False: it is not made.
+    async fn change(&mut self, to: usize, old: bool) -> bool {
+        let (price, _, quantity) = self.plans[to];
+        if to == self.plan {
+            return false;
+        }
+        let shown = match self.shown[to].clone().filter(|_| old) {
+            Some(shown) => shown,
+            None => self.billing.preview(price, quantity).await,
+        };
+        match self.billing.switch(price, quantity, shown.at, (shown.total, Some(shown.credited))).await {
+            Ok(PlanSwitch::Switched) => {}
+            Err(ManageError::PreviewChanged) => return false,
+            other => panic!("{other:?}"),
+        }
+        self.billing.send_all().await;
+        self.use_until(self.billing.ctx.now());
+        (self.plan, self.changes) = (to, self.changes + 1);
+        self.look().await;
+        true
+    }
+
+    /// Until the end of the period.
+    async fn settle(mut self) {
+        let period = self.billing.find("sub_1").await.period;
+        assert!(self.since < period.end);
+        self.use_until(period.end);
+        let used = self.used / u128::from(period.seconds());
+        let invoices = self.billing.invoices().await;
+        assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid));
+        let paid = invoices.iter().map(|invoice| invoice.amount_paid.base_units()).sum::<u128>() - self.billing.credit().await;
+        let dearest = self.plans.iter().map(|(_, tokens, quantity)| tokens * UNIT * u128::from(*quantity)).max().expect("plans");
+        let grace = dearest * u128::from(billing::PREVIEW_LIFETIME.as_secs()) / u128::from(period.seconds());
+        assert!(paid + grace + 2 * self.changes >= used, "{paid} paid, {used} used, {grace} of grace");
+        assert!(used + grace + 2 * self.changes >= paid, "nor is more paid than was used, but for what was dated back");
+    }
 }

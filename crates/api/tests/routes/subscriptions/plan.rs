@@ -214,8 +214,8 @@ on_both! {
         let choice = json!({ "price_id": plans.yearly.as_str() });
         let shown = alice.browser.post(&format!("{path}/change-plan/preview"), &choice).await.ok();
         let order = json!({
-            "price_id": plans.yearly.as_str(), "proration_date": shown["proration_date"], "expected_total": shown["total"],
-            "expected_credited": shown["credited"],
+            "price_id": plans.yearly.as_str(), "proration_date": shown["proration_date"],
+            "expected_total": shown["total"], "expected_credited": shown["credited"],
         });
         let by_store = app.owner().await.browser.put(&format!("{path}/change-plan"), &order).await.refused(400);
         assert_eq!(by_store["error"], "The customer's wallet has to permit this plan first");
@@ -224,14 +224,13 @@ on_both! {
         let seen = alice.browser.get(&path).await.ok();
         assert_eq!((&seen["items"][0]["price_id"], &seen["status"]), (&json!(plans.monthly.as_str()), &json!("active")), "nothing yet");
         let params = asked["connect"]["extraParams"].as_object().expect("parameters");
-        let other: String = params.iter().map(|(name, value)| match name.as_str() {
-            "expectedCredited" => "&expectedCredited=7".to_owned(),
-            _ => format!("&{name}={}", value.as_str().expect("text")),
-        }).collect();
-        let refused = Connect::begin(&app, &alice.browser, "change-payment", &other).await.scan().await;
-        assert!(refused["requestedClaims"].is_null(), "no wallet signs what was not agreed to: {refused}");
         let query: String = params.iter().map(|(name, value)| format!("&{name}={}", value.as_str().expect("text"))).collect();
         app.advance(Duration::from_secs(5));
+        let kept = format!("&expectedCredited={}", shown["credited"].as_str().expect("an amount"));
+        assert!(query.contains(&kept), "{query}");
+        let other = Connect::begin(&app, &alice.browser, "change-payment", &query.replace(&kept, "&expectedCredited=7")).await;
+        let refused = other.scan().await;
+        assert_eq!(refused["errorMessage"], "The price of this change is another one by now, please look again");
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let request = connect.scan().await;
         let told = request["requestedClaims"][0]["description"].as_str().expect("a text");

@@ -101,7 +101,7 @@ on_both! {
     }
 
     async fn a_number_that_stands_for_the_period_costs_the_dearest_plan_of_it_once(db: &TestDatabase) {
-        let billing = Billing::open(db, 1_000).await;
+        let billing = Billing::open(db, 10_000).await;
         let seats = billing.price("price_1", 1, metered(Aggregate::Max)).await;
         billing.price("price_2", 3, metered(Aggregate::Max)).await;
         billing.price("price_3", 2, metered(Aggregate::Sum)).await;

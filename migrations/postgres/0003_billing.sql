@@ -75,7 +75,7 @@ CREATE TABLE subscription_items (
     position        BIGINT           NOT NULL,
     price_id        TEXT             NOT NULL,
     quantity        BIGINT           NOT NULL,
-    billed          JSONB, -- {"from", "until", "amount"}: usage of the period that is on invoices already
+    billed          JSONB, -- {"from", "until", "amount", "carried"}: usage of the period that is on invoices already
     UNIQUE (subscription_id, position)
 );
 

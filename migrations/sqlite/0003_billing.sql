@@ -75,7 +75,7 @@ CREATE TABLE subscription_items (
     position        INTEGER NOT NULL,
     price_id        TEXT    NOT NULL,
     quantity        INTEGER NOT NULL,
-    billed          TEXT, -- {"from", "until", "amount"}: usage of the period that is on invoices already
+    billed          TEXT, -- {"from", "until", "amount", "carried"}: usage of the period that is on invoices already
     UNIQUE (subscription_id, position)
 ) STRICT;
 

@@ -256,16 +256,19 @@ pub(super) struct BilledUsageForm {
     from: i64,
     until: i64,
     amount: String,
+    carried: bool,
 }
 
 impl Formed for BilledUsage {
     type Form = BilledUsageForm;
     fn form(self) -> BilledUsageForm {
-        BilledUsageForm { from: self.from.micros(), until: self.until.micros(), amount: self.amount.to_string() }
+        let (from, until) = (self.from.micros(), self.until.micros());
+        BilledUsageForm { from, until, amount: self.amount.to_string(), carried: self.is_carried }
     }
     fn of(form: BilledUsageForm) -> Option<Self> {
         let amount = Amount::parse_base_units(&form.amount).ok()?;
-        Some(Self { from: Timestamp::from_micros(form.from), until: Timestamp::from_micros(form.until), amount })
+        let (from, until) = (Timestamp::from_micros(form.from), Timestamp::from_micros(form.until));
+        Some(Self { from, until, amount, is_carried: form.carried })
     }
 }
 

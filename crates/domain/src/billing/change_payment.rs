@@ -1,6 +1,7 @@
 //! What future invoices of a subscription are charged by: another card, or a new permission of a wallet. And a stake left anew.
 
 use super::cancel::take_back;
+use super::carry::{enter_currency, threshold_in};
 use super::collect::send_now;
 use super::debt::collect_now;
 use super::end::restake_invoice;
@@ -128,9 +129,7 @@ async fn limits(
             let prices = unit.prices().find_all(&ids).await?;
             let price_of = |item: &SubscriptionItem| prices.iter().find(|price| price.id == item.price_id);
             let items = subscription.items.iter().filter_map(|item| Some((price_of(item)?, item.quantity)));
-            // A threshold is an amount of the currency that it was set in.
-            let threshold =
-                subscription.billing_threshold.filter(|_| subscription.currency_id == currency.id).map(|threshold| threshold.amount);
+            let threshold = threshold_in(unit, subscription, &currency.id).await?.map(|threshold| threshold.amount);
             most.add(&currency.id, ceiling(&ctx.policy, items, threshold, &currency.id)?)?;
         }
     }
@@ -236,6 +235,10 @@ pub(super) async fn switch_over(
         };
         if holds.is_some_and(|holds| holds.created_at > asked_at) {
             continue;
+        }
+        if leaves {
+            enter_currency(unit, &mut subscription, &attempt.currency_id).await?;
+            unit.subscriptions().put_items(&subscription).await?;
         }
         subscription.method_id = attempt.method_id.clone();
         subscription.currency_id = attempt.currency_id.clone();

@@ -5,6 +5,7 @@ mod bill;
 mod book;
 mod calculation;
 mod cancel;
+mod carry;
 mod ceiling;
 mod change_payment;
 mod charge;

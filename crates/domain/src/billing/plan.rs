@@ -2,6 +2,7 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
+use super::carry::carried;
 use super::credit::applied_line;
 use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
@@ -9,8 +10,8 @@ use super::paid::kept_lines;
 use super::plan_permission::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::{
-    BilledUsage, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine,
-    PlanOrder, PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
+    BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine, PlanOrder,
+    PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Price, Product, Usage};
@@ -120,8 +121,9 @@ async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Res
             (price.active || is_current)
                 && !is_elsewhere
                 && price.is_recurring()
-                && price.is_metered() == current.is_metered()
-                && (is_alone || cycle == Some(subscription.cycle))
+                // What was used goes on counting as it was counted, in the same period.
+                && usage_of(price) == usage_of(&current)
+                && (is_alone && (!price.is_metered() || subscription.index.is_none()) || cycle == Some(subscription.cycle))
                 && !price.is_custom()
                 && price.mode == subscription.mode
                 && price.rate_in(&subscription.currency_id).is_some()
@@ -294,7 +296,12 @@ async fn draft(
         Some(_) if price.is_metered() => usage_until(ctx, unit, &before, &item, &invoice, at).await?,
         _ => Lines::default(),
     };
-    let after = changed(&before, (place, &price, quantity), cycle, &change, at);
+    let mut after = changed(&before, (place, &price, quantity), cycle, &change);
+    if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.items.first(), usage_of(&price)) {
+        let before_it = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
+        let used = (line.quantity, before_it.plus(line.amount)?);
+        after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
+    }
     let book = Book::read(unit, std::slice::from_ref(&after)).await?;
     let preview = preview(ctx, unit, &book, &after, (&change, usage), (&price, &product, &invoice), at).await?;
     Ok(Draft { subscription: after, book, invoice, preview })
@@ -319,19 +326,10 @@ async fn usage_until(
     lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far)).map_err(ManageError::Unbillable)
 }
 
-fn changed(
-    before: &Subscription,
-    (place, price, quantity): (usize, &Price, u64),
-    cycle: Cycle,
-    change: &PlanChange,
-    at: Timestamp,
-) -> Subscription {
+fn changed(before: &Subscription, (place, price, quantity): (usize, &Price, u64), cycle: Cycle, change: &PlanChange) -> Subscription {
     let mut after = Subscription { cycle, period: change.period, ..before.clone() };
     let item = &mut after.items[place];
     (item.price_id, item.quantity) = (price.id.clone(), quantity);
-    if before.index.is_some() && price.is_metered() {
-        item.billed = Some(BilledUsage { from: at, until: at, amount: Amount::ZERO });
-    }
     if let Some(anchor) = change.anchor {
         after.anchor = anchor;
         after.enter(0, change.period);

@@ -326,7 +326,8 @@ pub(super) fn lines(
             (None, _) => return Err("a price of it is not recurring".to_owned()),
         };
         let whole = Calculation::of(&rate, quantity);
-        let surplus = billed.minus(whole.amount().map_err(fails)?).unwrap_or_default();
+        let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
+        let surplus = if is_carried { Amount::ZERO } else { billed.minus(whole.amount().map_err(fails)?).unwrap_or_default() };
         let calculation = if billed.is_zero() { whole } else { Calculation::Rest { whole: Box::new(whole), billed } };
         let amount = calculation.amount().map_err(fails)?;
         lines.total = lines.total.plus(amount).map_err(fails)?;

@@ -248,6 +248,8 @@ pub struct BilledUsage {
     pub until: Timestamp,
     /// What they ask for usage since `from`.
     pub amount: Amount,
+    /// The price or the currency was another one: `amount` is what that usage counts for now, and nothing of it is given back.
+    pub is_carried: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -82,7 +82,10 @@ pub(super) async fn bill_when_reached(
         for (id, amount) in wholes {
             let Some(item) = subscription.items.iter_mut().find(|item| item.id == id) else { continue };
             // Where it costs less than was billed, the bill gives the difference back: it is not billed any more.
-            item.billed = Some(BilledUsage { from: item.counts_from(&behind), until: at, amount });
+            let carried = item.billed.filter(|billed| billed.is_carried);
+            let amount = carried.map_or(amount, |carried| carried.amount.max(amount));
+            let is_carried = carried.is_some();
+            item.billed = Some(BilledUsage { from: item.counts_from(&behind), until: at, amount, is_carried });
         }
     }
     bill.lines = billed;

@@ -1,11 +1,15 @@
 //! Usage that is billed before its period ends: nothing of it twice, neither asked for nor given back.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use crate::catalogue::price;
 use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_both;
-use souk_domain::billing::{self, InvoiceStatus, Subscription, SubscriptionItem, Threshold, UsageAction, UsageReport};
-use souk_domain::pricing::{Aggregate, Recurring, Usage};
+use souk_adapters::persistence::SqlPrices;
+use souk_domain::billing::{
+    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, Subscription, SubscriptionItem, Threshold, UsageAction, UsageReport,
+};
+use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Tier, TiersMode, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode};
 
 const fn metered(aggregate: Aggregate) -> Recurring {
@@ -29,6 +33,15 @@ impl Billing {
         self.wait(std::time::Duration::from_secs(60));
         let report = UsageReport { item: id(item), quantity, action: UsageAction::Increment, at: None, identifier: None };
         billing::report_usage(&self.ctx, Mode::Test, &report).await.expect("is taken");
+        self.send_all().await;
+    }
+
+    async fn take_plan(&self, price: &str) {
+        self.wait(std::time::Duration::from_secs(60));
+        let choice = PlanChoice { price: id(price), quantity: None, item: None };
+        let shown = billing::preview_plan(&self.ctx, &id("sub_1"), &choice).await.expect("is shown");
+        let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
+        assert_eq!(billing::switch_plan(&self.ctx, &id("sub_1"), &order).await.expect("changes"), PlanSwitch::Switched);
         self.send_all().await;
     }
 
@@ -62,5 +75,48 @@ on_both! {
         assert_eq!((last.total, billing.spent().await), (Amount::ZERO, 200), "nothing is left to bill, and nothing to give back");
         let kept: Subscription = billing.find("sub_1").await;
         assert!(kept.items.iter().all(|item| item.billed.is_none()));
+    }
+
+    async fn a_change_of_plan_does_not_begin_a_free_tier_anew(db: &TestDatabase) {
+        let billing = Billing::open(db, 10_000).await;
+        let tier = |up_to, tokens: u128| Tier { up_to, unit_amount: Amount::new(tokens * UNIT), flat_amount: Amount::ZERO };
+        let mut session = billing.database().begin().await.expect("begins");
+        let mut prices = Vec::new();
+        for (name, tokens) in [("price_1", 1), ("price_2", 2)] {
+            let tiers = vec![tier(Some(100), 0), tier(None, tokens)];
+            let tiered = Price { tiers_mode: Some(TiersMode::Graduated), tiers, recurring: Some(metered(Aggregate::Sum)), ..price(name, 0) };
+            SqlPrices(&mut session).insert(&tiered).await.expect("inserts");
+            prices.push(tiered);
+        }
+        session.commit().await.expect("commits");
+        billing.insert(&billing.subscription("sub_1", &prices[0], DAY)).await;
+        for price in ["price_2", "price_1", "price_2"] {
+            billing.used("si_1", 90).await;
+            billing.take_plan(price).await;
+        }
+        assert_eq!(billing.spent().await, 80 * 2 + 90, "180 of which 100 are free at the dear price, then 90 at the cheap one");
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.invoices().await.pop().map(|last| last.total), Some(Amount::ZERO), "all was billed at the price of then");
+    }
+
+    async fn a_number_that_stands_for_the_period_costs_the_dearest_plan_of_it_once(db: &TestDatabase) {
+        let billing = Billing::open(db, 10_000).await;
+        let seats = billing.price("price_1", 1, metered(Aggregate::Max)).await;
+        billing.price("price_2", 3, metered(Aggregate::Max)).await;
+        billing.price("price_3", 2, metered(Aggregate::Sum)).await;
+        billing.insert(&billing.subscription("sub_1", &seats, DAY)).await;
+        billing.used("si_1", 10).await;
+        let others: Vec<_> = billing::plans(&billing.ctx, &id("sub_1")).await.expect("plans").into_iter().map(|(price, _)| price.id).collect();
+        assert_eq!(others, [id("price_2")], "what is counted otherwise is no plan");
+        billing.take_plan("price_2").await;
+        assert_eq!(billing.spent().await, 10);
+        for price in ["price_1", "price_2", "price_1"] {
+            billing.take_plan(price).await;
+            assert_eq!(billing.spent().await, 30, "the ten at three, once");
+        }
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.spent().await, 30);
     }
 }

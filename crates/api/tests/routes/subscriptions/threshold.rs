@@ -1,10 +1,12 @@
 //! Usage that is billed before its period ends.
 
-use crate::app::{Subscriber, TOKEN, Terms, TestApp, WEEK};
+use crate::app::plans::SKT;
+use crate::app::{ACCEPTED, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::billing::Threshold;
+use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::shared::Amount;
 use std::time::Duration;
 
@@ -142,5 +144,53 @@ async fn the_last_usage_that_nothing_permits_to_charge_is_overdue() {
     assert_eq!(owes["summary"][app.shop.token.as_str()]["amount"], (20 * TOKEN).to_string());
     app.live_on(Duration::from_secs(3 * 86_400)).await;
     assert_eq!(invoices(&alice).await.len(), 1, "nothing is tried by itself after the end");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn in_another_currency_nothing_is_billed_twice_and_a_threshold_of_the_old_one_means_nothing() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms { metered: true, threshold: threshold(25, false), ..Terms::default() }).await;
+    let owner = app.owner().await;
+    let item = seen(&alice).await["items"][0].clone();
+    owner.browser.post("/api/usage-records", &report(&item, 3)).await.ok();
+    app.drain().await;
+    assert_eq!(invoices(&alice).await, [bill("threshold", 30)]);
+    app.advance(Duration::from_secs(60));
+    let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+    let asked = alice.buyer.browser.post(&format!("/api/subscriptions/{}/change-payment", alice.id), &body).await.ok();
+    app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
+    app.advance(Duration::from_secs(5));
+    assert_eq!(seen(&alice).await["currency_id"], app.shop.dollar.as_str());
+    assert_eq!(seen(&alice).await["billing_thresholds"], Value::Null);
+    owner.browser.post("/api/usage-records", &report(&item, 4)).await.ok();
+    app.drain().await;
+    assert_eq!(invoices(&alice).await.len(), 1);
+    app.live_on(WEEK).await;
+    assert_eq!(invoices(&alice).await.pop().expect("an invoice").2, 4_000, "four at ten dollars, in cents");
+    assert_eq!(app.count("SELECT count(*) AS n FROM credits").await, 0);
+    assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_threshold_of_the_checkouts_terms_goes_along_into_another_currency() {
+    let app = TestApp::open().await;
+    let plans = Plans::put(&app).await;
+    let terms = SubscriptionTerms { billing_threshold_amount: Some("25".to_owned()), ..SubscriptionTerms::default() };
+    let link = plans.link(&app, &[&plans.monthly], terms).await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.subscribe(&app, &link).await;
+    let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+    let path = format!("/api/subscriptions/{id}");
+    let kept = async || alice.browser.get(&path).await.ok()["billing_thresholds"]["amount_gte"].clone();
+    assert_eq!(kept().await, (25 * SKT).to_string());
+    let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+    let asked = alice.browser.post(&format!("{path}/change-payment"), &body).await.ok();
+    app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
+    app.advance(Duration::from_secs(5));
+    alice.browser.get(&path).await.ok();
+    app.drain().await;
+    assert_eq!(kept().await, "2500");
     app.finish().await;
 }

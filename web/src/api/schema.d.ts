@@ -5652,6 +5652,7 @@ export interface components {
             /** @description Unix seconds. */
             prorationDate?: string;
             expectedTotal?: string;
+            expectedCredited?: string;
         };
         /** ConnectedAccount */
         ConnectedAccount: {

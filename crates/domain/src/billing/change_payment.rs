@@ -236,7 +236,7 @@ pub(super) async fn switch_over(
         if holds.is_some_and(|holds| holds.created_at > asked_at) {
             continue;
         }
-        if leaves {
+        if subscription.currency_id != attempt.currency_id {
             enter_currency(unit, &mut subscription, &attempt.currency_id).await?;
             unit.subscriptions().put_items(&subscription).await?;
         }

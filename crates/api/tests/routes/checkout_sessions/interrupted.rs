@@ -170,7 +170,7 @@ on_both! {
         let of_stake = |one: &&Value| one["billing_reason"] == "stake";
         let told = told["list"].as_array().expect("a list").iter().find(of_stake).expect("an invoice").clone();
         let told = alice.browser.get(&format!("/api/invoices/{}", told["id"].as_str().expect("an id"))).await.ok();
-        assert_eq!(told["lines"][0]["calculation"]["kind"], "stake", "{told}");
+        assert_eq!(told["lines"][0]["formula"]["kind"], "stake", "{told}");
         app.drain().await;
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;

@@ -297,6 +297,7 @@ impl From<ManageError> for Problem {
             ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
             ManageError::OverRefund => Self::bad(error.to_string()).code("OVER_REFUND"),
             ManageError::Input(error) => error.into(),
+            ManageError::Quantity(error) => error.into(),
             ManageError::Rail(error) => Self::of_payer(error),
             ManageError::Storage(error) => error.into(),
             ManageError::Ledger(_) => {

@@ -71,6 +71,11 @@ const FORGET_HOLD: &str = "UPDATE holds SET quantity = quantity - $3, state = CA
     WHERE session_id = $1 AND price_id = $2 AND state = 'held'";
 const RELEASE: &str = "UPDATE holds SET state = 'released' WHERE session_id = $1 AND state = 'held' RETURNING price_id, quantity";
 const GIVE_BACK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2 WHERE id = $1";
+const LESSEN: &str = "UPDATE holds SET quantity = quantity - $3, state = CASE WHEN quantity > $3 THEN 'sold' ELSE 'released' END
+    WHERE session_id = $1 AND price_id = $2 AND state = 'sold' AND quantity >= $3";
+const ADD_SOLD: &str = "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'sold', $4)
+    ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'sold', held_at = $4,
+        quantity = $3 + CASE WHEN holds.state = 'sold' THEN holds.quantity ELSE 0 END";
 const SELL: &str = "UPDATE holds SET state = 'sold' WHERE session_id = $1 AND state = 'held'";
 
 const SET_STOCK: &str = "UPDATE prices SET quantity_available = $2, updated_at = $3 WHERE id = $1 AND ($2 = 0 OR quantity_sold <= $2)";
@@ -194,6 +199,23 @@ impl Prices for SqlPrices<'_> {
 
     async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError> {
         self.0.query(SELL).bind(session).execute().await.map(drop)
+    }
+
+    async fn exchange(&mut self, session: &SessionId, from: &Hold, to: &Hold, now: Timestamp) -> Result<bool, StorageError> {
+        let lessen = self.0.query(LESSEN).bind(session).bind(&from.price_id).bind(from.quantity);
+        // What was never counted gives nothing back.
+        let had = lessen.execute().await? == 1;
+        self.0.query(ADD_SOLD).bind(session).bind(&to.price_id).bind(to.quantity).bind(now).execute().await?;
+        // In the order of their ids, as every checkout: two who change places would wait for each other.
+        let mut fits = true;
+        for step in if from.price_id <= to.price_id { [false, true] } else { [true, false] } {
+            if step {
+                fits = self.0.query(TAKE).bind(&to.price_id).bind(to.quantity).execute().await? == 1;
+            } else if had {
+                self.0.query(GIVE_BACK).bind(&from.price_id).bind(from.quantity).execute().await?;
+            }
+        }
+        Ok(fits)
     }
 
     async fn set_stock(&mut self, id: &PriceId, available: u64, now: Timestamp) -> Result<bool, StorageError> {

@@ -47,6 +47,18 @@ async fn sell(db: &Database, session_id: &SessionId) {
     session.commit().await.expect("commits");
 }
 
+/// One unit of work: commits where there was enough.
+async fn exchange(db: &Database, session_id: &SessionId, from: &Hold, to: &Hold) -> bool {
+    let mut session = db.begin().await.expect("begins");
+    let fits = SqlPrices(&mut session).exchange(session_id, from, to, at(2)).await.expect("answers");
+    if fits {
+        session.commit().await.expect("commits");
+    } else {
+        session.roll_back().await.expect("rolls back");
+    }
+    fits
+}
+
 async fn held(db: &Database, session_id: &SessionId) -> Vec<Hold> {
     let mut session = db.read().await.expect("reads");
     SqlPrices(&mut session).holds(session_id).await.expect("reads")
@@ -113,6 +125,24 @@ on_both! {
         prices.update(&month).await.expect("updates");
         assert_eq!(prices.find(&month.id).await.expect("reads"), Some(month));
         assert!(prices.delete(&year.id).await.expect("answers"));
+    }
+
+    async fn another_plan_takes_its_own_stock_and_gives_the_old_ones_back(db: &TestDatabase) {
+        let scarce = Price { quantity_available: 5, ..price("price_2", 5) };
+        stock(db, &[price("price_1", 5), scarce]).await;
+        assert!(hold(db, &buyer(1), &of("price_1", 3)).await && hold(db, &buyer(2), &of("price_2", 1)).await);
+        sell(db, &buyer(1)).await;
+        sell(db, &buyer(2)).await;
+        assert!(exchange(db, &buyer(1), &of("price_1", 3), &of("price_2", 4)).await);
+        assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (0, 5));
+        assert!(!exchange(db, &buyer(2), &of("price_2", 1), &of("price_2", 2)).await, "the sixth of five");
+        assert!(exchange(db, &buyer(1), &of("price_2", 4), &of("price_2", 3)).await);
+        assert!(exchange(db, &buyer(2), &of("price_2", 1), &of("price_2", 2)).await);
+        assert!(exchange(db, &buyer(1), &of("price_2", 3), &of("price_1", 1)).await);
+        assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (1, 2));
+        // Nothing of it was held: what is sold is what it has now.
+        assert!(exchange(db, &buyer(3), &of("price_1", 7), &of("price_2", 1)).await);
+        assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (1, 3));
     }
 
     async fn a_lookup_key_is_taken_once_per_mode(db: &TestDatabase) {

@@ -5,7 +5,7 @@ use super::{BillingError, IllegalChange, Subscription, Threshold};
 use crate::context::Context;
 use crate::ledger::LedgerError;
 use crate::payment::{CheckError, RailError};
-use crate::pricing::Metadata;
+use crate::pricing::{Metadata, QuantityError};
 use crate::shared::{AmountError, DESCRIPTION_MAX, InputError, Mode, StorageError, SubscriptionId, check_metadata, check_text};
 use crate::storage::UnitOfWork;
 
@@ -37,6 +37,9 @@ pub enum ManageError {
     Ended,
     #[error("Plan updates are not available")]
     NoPlans,
+    /// There is not as much of the plan as is ordered.
+    #[error(transparent)]
+    Quantity(#[from] QuantityError),
     #[error("The price of this change is another one by now, please look again")]
     PreviewChanged,
     /// What was paid cannot be set off against what is due.

@@ -14,7 +14,7 @@ use super::{
     PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
 };
 use crate::context::Context;
-use crate::pricing::{CatalogueFilter, Cycle, Price, Product, Usage};
+use crate::pricing::{CatalogueFilter, Cycle, Hold, Price, Product, QuantityError, Usage, check_quantity};
 use crate::shared::{Amount, EntitlementId, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
@@ -76,6 +76,8 @@ struct Draft {
     book: Book,
     invoice: InvoiceId,
     preview: PlanPreview,
+    /// What goes back into stock, and what is taken.
+    moves: (Hold, Hold),
 }
 
 /// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, which count as
@@ -210,9 +212,15 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
     let same = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
     let start = same.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)));
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
-    let Draft { mut subscription, mut book, invoice, preview } = drafted;
+    let Draft { mut subscription, mut book, invoice, preview, moves: (from, to) } = drafted;
     if !order.fits(&preview) {
         return Err(ManageError::PreviewChanged);
+    }
+    // Before credit and numbers, as a free order takes them.
+    if let Some(session) = &subscription.session_id
+        && !unit.prices().exchange(session, &from, &to, now).await?
+    {
+        return Err(QuantityError::ExceedInventory.into());
     }
     subscription.updated_at = now;
     let mut attempt = None;
@@ -275,6 +283,8 @@ async fn draft(
     }
     let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(ManageError::NoPlans)?;
     let rate = price.rate_in(&before.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
+    let (from, to) = (Hold { price_id: item.price_id.clone(), quantity: item.quantity }, Hold { price_id: price.id.clone(), quantity });
+    check_quantity(&price, quantity, if from.price_id == to.price_id { from.quantity } else { 0 })?;
     let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.charge(quantity)? };
     let invoice = InvoiceId::new(at, ctx.random.as_ref());
     let (paid, plan): (Vec<_>, &[PlanLine]) = match (before.index, price.is_metered()) {
@@ -304,7 +314,7 @@ async fn draft(
     }
     let book = Book::read(unit, std::slice::from_ref(&after)).await?;
     let preview = preview(ctx, unit, &book, &after, (&change, usage), (&price, &product, &invoice), at).await?;
-    Ok(Draft { subscription: after, book, invoice, preview })
+    Ok(Draft { subscription: after, book, invoice, preview, moves: (from, to) })
 }
 
 /// What a metered item was used until the change, at the price it had until then.

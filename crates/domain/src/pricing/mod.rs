@@ -197,6 +197,9 @@ pub trait Prices: Send {
     async fn release(&mut self, session: &SessionId) -> Result<(), StorageError>;
     /// Turns what the session holds into sales: it can no longer be released.
     async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError>;
+    /// A subscription that the session began has another plan: `from` goes back into stock, `to` is sold, by a conditional update.
+    /// False: not that many are left, and the unit of work must be dropped.
+    async fn exchange(&mut self, session: &SessionId, from: &Hold, to: &Hold, now: Timestamp) -> Result<bool, StorageError>;
     /// Sets `quantity_available`. False when more than that is sold already.
     async fn set_stock(&mut self, id: &PriceId, available: u64, now: Timestamp) -> Result<bool, StorageError>;
     /// Changes `quantity_available` by a signed step, never below what is sold nor to 0, which would mean no limit.

@@ -11,7 +11,7 @@ use souk_domain::billing::{
 use souk_domain::payment::{
     Asker, Attempt, Intent, Mandate, MandateStatus, Outcome, Purpose, Pursued, RefundFilter, RefundStatus, Settlement,
 };
-use souk_domain::pricing::{Anchoring, Cycle, Interval, Recurring, Usage};
+use souk_domain::pricing::{Anchoring, Cycle, Interval, QuantityError, Recurring, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode, Page, SubscriptionId, Timestamp};
 use std::time::Duration;
 
@@ -116,6 +116,28 @@ fn nothing_due(credited: Option<Amount>) -> Agreed {
 }
 
 on_both! {
+    async fn no_more_of_a_plan_is_ordered_than_there_is(db: &TestDatabase) {
+        let billing = subscribed(db, 10, 2, MONTHLY).await;
+        billing.price("price_2", 20, MONTHLY).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let mut scarce = unit.prices().find(&id("price_2")).await.expect("reads").expect("is there");
+        assert!(unit.prices().set_stock(&scarce.id, 3, billing.ctx.now()).await.expect("limits"));
+        scarce.quantity_limit_per_checkout = 3;
+        unit.prices().update(&scarce).await.expect("limits");
+        unit.commit().await.expect("commits");
+        for (quantity, refusal) in [(4, QuantityError::ExceedInventory), (3, QuantityError::ExceedPurchaseLimit)] {
+            if refusal == QuantityError::ExceedPurchaseLimit {
+                let mut unit = billing.ctx.store.begin().await.expect("begins");
+                scarce.quantity_limit_per_checkout = 2;
+                unit.prices().update(&scarce).await.expect("limits");
+                unit.commit().await.expect("commits");
+            }
+            let refused = billing::preview_plan(&billing.ctx, &sub(), &choice("price_2", quantity)).await;
+            assert!(matches!(&refused, Err(ManageError::Quantity(error)) if *error == refusal), "{quantity}: {refused:?}");
+        }
+        billing.accept("price_2", 2).await;
+    }
+
     async fn a_change_for_a_moment_before_the_last_change_is_not_made(db: &TestDatabase) {
         let billing = subscribed(db, 10, 5, MONTHLY).await;
         billing.wait(DAY * 15);

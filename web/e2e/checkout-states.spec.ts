@@ -1193,19 +1193,3 @@ test('works below the mount prefix', async ({ page }) => {
     '/payment/customer/invoice/in_1',
   );
 });
-
-test('tells the embedding page alone', async ({ page }) => {
-  await serve(page, { submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } } });
-  const base = new URL(test.info().project.use.baseURL ?? '').origin;
-  await page.route('**/host.html', (route) =>
-    route.fulfill({
-      contentType: 'text/html',
-      body: `<script>window.heard=[];addEventListener('message',(e)=>heard.push(e.data))</script><iframe src="/checkout/pay/cs_1?mode=inline" width="800" height="900"></iframe>`,
-    }),
-  );
-  await page.goto(`${base}/host.html`);
-  await page.frameLocator('iframe').locator('.checkout-pay button').click();
-  const heard = () =>
-    page.evaluate(() => (window as unknown as { heard: { type: string }[] }).heard.map((it) => it.type));
-  await expect.poll(heard).toEqual(['error.OUT_OF_TEA']);
-});

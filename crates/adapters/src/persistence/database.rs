@@ -2,8 +2,10 @@
 
 use super::Session;
 use souk_domain::shared::StorageError;
+use sqlx::pool::CloseEvent;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -13,6 +15,11 @@ use tokio::sync::Notify;
 /// How long a statement waits for another process that holds the SQLite file.
 const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const SQLITE_READERS: u32 = 4;
+/// Pages of the write-ahead log from which a commit itself copies them into the file: far more than are written between two looks of
+/// the task that does so beside the commits.
+const LOG_PAGES_MAX: &str = "20000";
+/// How often the log is copied into the file.
+const CHECKPOINTS: Duration = Duration::from_millis(500);
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// How long `begin` and `read` wait for a free connection before they fail.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -60,8 +67,10 @@ impl Database {
             .busy_timeout(SQLITE_BUSY_TIMEOUT)
             .statement_cache_capacity(STATEMENT_CACHE);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
+        let writing = writing.pragma("wal_autocheckpoint", LOG_PAGES_MAX);
         let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_TIMEOUT);
-        let writer = writer.connect_with(writing).await.map_err(storage)?;
+        let writer = writer.connect_with(writing.clone()).await.map_err(storage)?;
+        tokio::spawn(checkpoint(writing.connect().await.map_err(storage)?, writer.close_event()));
         let reader = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(ACQUIRE_TIMEOUT);
         let reader = reader.connect_with(options.pragma("query_only", "ON")).await.map_err(storage)?;
         Ok(Self::new(Engine::Sqlite { writer, reader }))
@@ -128,6 +137,15 @@ impl Database {
             Engine::Postgres(pool) => pool.close().await,
         }
     }
+}
+
+/// Copies the log into the file beside the commits, which would wait for the disk twice otherwise. Ends with the database.
+async fn checkpoint(mut connection: SqliteConnection, mut closed: CloseEvent) {
+    while tokio::time::timeout(CHECKPOINTS, &mut closed).await.is_err() {
+        // Passive: it stops where somebody still reads, and keeps nobody waiting. What fails is tried again.
+        let _ = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await;
+    }
+    let _ = connection.close().await;
 }
 
 /// Deadlocks, and transactions that could not be put into any order.

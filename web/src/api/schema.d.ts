@@ -5417,7 +5417,7 @@ export interface components {
              */
             trial_days: number;
             /** @description What one of it is called. */
-            unit_label?: string;
+            unit_label?: components["schemas"]["Text"] & unknown;
             recurring: components["schemas"]["Recurring"];
             /** @description Of one unit, in each currency. */
             prices: components["schemas"]["AppPrice"][];

@@ -113,7 +113,7 @@ export interface AppPlan {
   name: Text;
   description: Text;
   trial_days: number;
-  unit_label?: string;
+  unit_label?: Text;
   recurring: Recurring;
   prices: AppPrice[];
 }

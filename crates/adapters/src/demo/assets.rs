@@ -113,7 +113,7 @@ struct SaleFile {
 struct PlanFile {
     name: Both,
     description: Both,
-    unit_label: Option<String>,
+    unit_label: Option<Both>,
     #[serde(default)]
     trial_days: u32,
     #[serde(default)]
@@ -238,7 +238,7 @@ fn plan(app: &str, file: PlanFile) -> DemoPlan {
         min_stake: file.min_stake,
         name: file.name.into(),
         description: file.description.into(),
-        unit_label: file.unit_label,
+        unit_label: file.unit_label.map(Text::from),
         prices: file.prices.into_iter().map(price).collect(),
     }
 }

@@ -106,8 +106,8 @@ pub struct DemoSale {
 pub struct DemoPlan {
     pub name: Text,
     pub description: Text,
-    /// What is counted, in English; at most 12 characters.
-    pub unit_label: Option<String>,
+    /// What is counted; at most 12 characters.
+    pub unit_label: Option<Text>,
     /// `subscription_data` of the payment link.
     pub trial_days: u32,
     pub no_stake: bool,

@@ -90,7 +90,11 @@ fn plans_are_exact_and_upsell_to_a_longer_price_of_their_own() {
     let plans: Vec<_> = store.apps.iter().flat_map(|app| &app.plans).collect();
     let prices: Vec<_> = plans.iter().flat_map(|plan| &plan.prices).collect();
     for plan in &plans {
-        assert!(!plan.prices.is_empty() && plan.unit_label.as_ref().is_none_or(|label| label.len() <= 12), "{}", plan.name.en);
+        assert!(
+            !plan.prices.is_empty() && plan.unit_label.as_ref().is_none_or(|label| label.en.len() <= 12 && !label.zh.is_empty()),
+            "{}",
+            plan.name.en
+        );
         for price in &plan.prices {
             assert!(Amount::parse_decimal(&price.token, 18, 6).is_ok_and(|amount| !amount.is_zero()), "{}", price.token);
             assert!(Amount::parse_decimal(&price.usd, 2, 2).is_ok_and(|amount| !amount.is_zero()), "{}", price.usd);

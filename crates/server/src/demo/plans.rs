@@ -62,7 +62,9 @@ fn link(parts: &Parts, plan: &DemoPlan, price: &PriceId, did: &Did, token: &Curr
 }
 
 fn product(plan: &DemoPlan, id: &ProductId, default: Option<&PriceId>, did: &Did, now: Timestamp) -> Product {
-    let told = [("name_zh", &plan.name.zh), ("description_zh", &plan.description.zh)];
+    let unit = plan.unit_label.as_ref();
+    let told =
+        [("name_zh", Some(&plan.name.zh)), ("description_zh", Some(&plan.description.zh)), ("unit_label_zh", unit.map(|unit| &unit.zh))];
     Product {
         id: id.clone(),
         mode: Mode::Test,
@@ -71,12 +73,12 @@ fn product(plan: &DemoPlan, id: &ProductId, default: Option<&PriceId>, did: &Did
         description: plan.description.en.clone(),
         images: vec![format!("/api/apps/{did}/logo")],
         features: Vec::new(),
-        unit_label: plan.unit_label.clone(),
+        unit_label: unit.map(|unit| unit.en.clone()),
         statement_descriptor: None,
         default_price_id: default.cloned(),
         app: Some(did.clone()),
         cross_sells_to: None,
-        metadata: told.into_iter().map(|(name, text)| (name.to_owned(), text.clone())).collect(),
+        metadata: told.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.clone()))).collect(),
         created_at: now,
         updated_at: now,
     }

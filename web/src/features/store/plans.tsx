@@ -41,7 +41,8 @@ function Plan({ plan }: { plan: AppPlan }) {
         <p className={styles.quiet}>{text(plan.description)}</p>
       </div>
       <p className="money">
-        <strong className={styles.price}>{first}</strong> {rhythm(plan)}
+        <strong className={styles.price}>{first}</strong>{' '}
+        {rhythm(plan.recurring, plan.unit_label && text(plan.unit_label))}
         {others.length > 0 ? (
           <span className={styles.others}>{t('plans.or', { prices: others.join(', ') })}</span>
         ) : null}
@@ -57,7 +58,7 @@ function Plan({ plan }: { plan: AppPlan }) {
 }
 
 /** "/ month", "every 3 months", "/ message / month" where usage is counted. */
-function rhythm({ recurring, unit_label: unit }: AppPlan): string {
+function rhythm(recurring: Recurring, unit?: string): string {
   const label = unit || (recurring.usage_type === 'metered' ? t('plans.unit') : '');
   return [label && `/ ${label}`, every(recurring)].filter(Boolean).join(' ');
 }

@@ -208,7 +208,7 @@ pub struct AppPlanModel {
     /// 0: none.
     pub trial_days: u32,
     /// What one of it is called.
-    pub unit_label: Option<String>,
+    pub unit_label: Option<TextModel>,
     pub recurring: RecurringModel,
     /// Of one unit, in each currency.
     pub prices: Vec<AppPriceModel>,
@@ -224,7 +224,7 @@ impl AppPlanModel {
             name: text(&product.name, "name_zh"),
             description: text(&product.description, "description_zh"),
             trial_days: link.terms.trial.days,
-            unit_label: product.unit_label.clone(),
+            unit_label: product.unit_label.as_ref().map(|label| text(label, "unit_label_zh")),
             recurring: RecurringModel::from(recurring),
             prices,
         }

@@ -1,4 +1,5 @@
 import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
+import { locale } from '@/lib/locale';
 import { type Phrase, say, t } from '../text';
 import type {
   Currency,
@@ -139,7 +140,9 @@ export const isMetered = (price: Price) => price.recurring?.usage_type === 'mete
 /** What stands behind the amount of a price: "/ seat / month", nothing for one that is paid once without a unit. */
 export function priceSuffix(price: Price): string {
   const parts: string[] = [];
-  if (price.product?.unit_label) parts.push(`/ ${price.product.unit_label}`);
+  const product = price.product;
+  const unit = (locale() === 'zh' && product?.metadata?.unit_label_zh) || product?.unit_label;
+  if (unit) parts.push(`/ ${unit}`);
   else if (isMetered(price)) parts.push(t('price.perUnit'));
   if (price.type === 'recurring' && price.recurring) parts.push(say(recurringSuffix(price.recurring)));
   return parts.join(' ');

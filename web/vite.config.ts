@@ -47,7 +47,7 @@ const LISTINGS = new Set(['/', '/search', '/category/$category']);
 const BASE =
   /preload-helper|rolldown.runtime|\/src\/(api\/(?!relay|auth-token)|lib\/(locale|livemode|storage)\b|app\/tracking|theme\.css|kit\/kit\.css|app\/opening\.css)/;
 const REACT =
-  /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/(?!dialog)|i18n\/light|i18n\/\w+\/common|lib\/(amount|theme)\b)/;
+  /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/(?!dialog)|i18n\/(light|spoken)|i18n\/\w+\/common|features\/connect\/index|lib\/(amount|countries|theme)\b)/;
 /** What the checkout shows first; its later parts import from it. */
 const CHECKOUT =
   /\/src\/(features\/checkout\/(?!boot|calls|rules\/(view|custom|upsell|card|postal)\b|card-|completed-|extras\/|frame\/|parts\/(card|completed|cookies|outcome|paying))|i18n\/\w+\/checkout)/;

@@ -5,6 +5,7 @@ use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::debt::refuse;
 use super::{BillingError, BillingReason, InvoiceItem, Period, Subscription};
 use crate::context::Context;
+use crate::ledger::Reason;
 use crate::payment::Refusal;
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -40,7 +41,7 @@ pub(super) async fn issue(
     let what = CreditFor { subject: &subject, mode: subscription.mode, method: &method, at: now };
     if !bill.surplus.is_zero() {
         let surplus = book.add_credit(subscription, bill.surplus)?;
-        give_credit(ctx, unit, &surplus, what).await?;
+        give_credit(ctx, unit, &surplus, what, Reason::CreditGiven).await?;
     }
     let credit = book.use_credit(subscription, bill.total);
     if !credit.amount.is_zero() {

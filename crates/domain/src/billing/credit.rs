@@ -39,15 +39,16 @@ pub(crate) struct CreditFor<'a> {
     pub at: Timestamp,
 }
 
-/// Gives and books it.
+/// Gives and books it: credit that is new, or what [`take_credit`] took for the same subject ([`Reason::CreditReturned`]).
 pub(crate) async fn give_credit(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     credit: &Credit,
     what: CreditFor<'_>,
+    reason: Reason,
 ) -> Result<(), BillingError> {
     unit.credits().give(credit).await?;
-    book(ctx, unit, credit, what, Reason::CreditGiven).await
+    book(ctx, unit, credit, what, reason).await
 }
 
 /// Takes and books it. False: it is not that much, and nothing changed.
@@ -62,17 +63,6 @@ pub(crate) async fn take_credit(
     }
     book(ctx, unit, credit, what, Reason::CreditUsed).await?;
     Ok(true)
-}
-
-/// Gives back what [`take_credit`] took for the same subject, and books it.
-pub(super) async fn return_credit(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    credit: &Credit,
-    what: CreditFor<'_>,
-) -> Result<(), BillingError> {
-    unit.credits().give(credit).await?;
-    book(ctx, unit, credit, what, Reason::CreditReturned).await
 }
 
 async fn book(ctx: &Context, unit: &mut dyn UnitOfWork, credit: &Credit, what: CreditFor<'_>, reason: Reason) -> Result<(), BillingError> {

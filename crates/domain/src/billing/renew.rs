@@ -9,6 +9,7 @@ use super::{
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
+use crate::ledger::Reason;
 use crate::payment::{RailError, Refusal};
 use crate::pricing::{Price, Usage};
 use crate::shared::{Amount, AmountError, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
@@ -404,7 +405,7 @@ async fn move_credits(ctx: &Context, unit: &mut dyn UnitOfWork, renewals: &[Rene
     for Renewal { invoice, surplus, credit, .. } in moving {
         let what = CreditFor { subject: invoice.id.as_str(), mode: invoice.mode, method: &invoice.method_id, at: invoice.created_at };
         if let Some(surplus) = surplus {
-            give_credit(ctx, unit, surplus, what).await?;
+            give_credit(ctx, unit, surplus, what, Reason::CreditGiven).await?;
         }
         if !credit.amount.is_zero() && !take_credit(ctx, unit, credit, what).await? {
             return Err(BillingError::Contended);

@@ -1,10 +1,11 @@
 //! Taking back what an invoice asks for.
 
-use super::credit::{CreditFor, return_credit};
+use super::credit::{CreditFor, give_credit};
 use super::debt::debt_paid;
 use super::pay_by_card::is_owed;
 use super::{BillingError, Calculation, Credit, Invoice, ManageError, time_of};
 use crate::context::Context;
+use crate::ledger::Reason;
 use crate::shared::{Amount, InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -46,5 +47,5 @@ async fn give_applied_back(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &I
     }
     let credit = Credit { customer_id: invoice.customer_id.clone(), currency_id: invoice.currency_id.clone(), amount };
     let what = CreditFor { subject: invoice.id.as_str(), mode: invoice.mode, method: &invoice.method_id, at: now };
-    return_credit(ctx, unit, &credit, what).await
+    give_credit(ctx, unit, &credit, what, Reason::CreditReturned).await
 }

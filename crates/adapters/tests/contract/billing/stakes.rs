@@ -95,6 +95,22 @@ pub async fn is_sound(billing: &Billing) {
     assert!(breaches.is_empty(), "{breaches:?}");
 }
 
+/// One that ended, whose deposit's return the network has refused once.
+async fn refused_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
+    let billing = Billing::open(db, 10).await;
+    let price = billing.price("price_1", 5, MONTHLY).await;
+    let mut one = billing.subscription("sub_1", &price, DAY);
+    one.stake = Some(billing.booked_stake(&one, 50).await);
+    billing.insert(&one).await;
+    billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::None)).await.expect("ends");
+    billing.wait(STAKE_WAITING);
+    billing.networks.fault("refuse").await;
+    billing.round().await;
+    assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+    billing.wait(HOURS);
+    billing
+}
+
 on_both! {
     async fn what_a_deposit_is_being_taken_for_is_not_collected_as_well(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
@@ -222,17 +238,7 @@ on_both! {
     }
 
     async fn a_deposit_whose_return_was_refused_once_goes_back_at_another_try(db: &TestDatabase) {
-        let billing = Billing::open(db, 10).await;
-        let price = billing.price("price_1", 5, MONTHLY).await;
-        let mut one = billing.subscription("sub_1", &price, DAY);
-        one.stake = Some(billing.booked_stake(&one, 50).await);
-        billing.insert(&one).await;
-        billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::None)).await.expect("ends");
-        billing.wait(STAKE_WAITING);
-        billing.networks.fault("refuse").await;
-        billing.round().await;
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
-        billing.wait(HOURS);
+        let billing = refused_once(db).await;
         billing::return_stake(&billing.ctx, &sub()).await.expect("is tried again");
         billing.send(&Purpose::ReturnStake(sub())).await;
         assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
@@ -242,17 +248,7 @@ on_both! {
     }
 
     async fn a_deposit_whose_return_was_refused_once_goes_back_by_itself(db: &TestDatabase) {
-        let billing = Billing::open(db, 10).await;
-        let price = billing.price("price_1", 5, MONTHLY).await;
-        let mut one = billing.subscription("sub_1", &price, DAY);
-        one.stake = Some(billing.booked_stake(&one, 50).await);
-        billing.insert(&one).await;
-        billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::None)).await.expect("ends");
-        billing.wait(STAKE_WAITING);
-        billing.networks.fault("refuse").await;
-        billing.round().await;
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
-        billing.wait(HOURS);
+        let billing = refused_once(db).await;
         assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
         assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Waiting);
         assert_eq!((billing.round().await, billing.networks.balance().await), (1, 1_000));

@@ -66,13 +66,13 @@ impl Database {
             .foreign_keys(true)
             .busy_timeout(SQLITE_BUSY_TIMEOUT)
             .statement_cache_capacity(STATEMENT_CACHE);
+        // A file does not hang up: to ask before each use whether it is there would cost as much as a statement.
+        let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
         let writing = writing.pragma("wal_autocheckpoint", LOG_PAGES_MAX);
-        let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_TIMEOUT);
-        let writer = writer.connect_with(writing.clone()).await.map_err(storage)?;
+        let writer = pool().max_connections(1).connect_with(writing.clone()).await.map_err(storage)?;
         tokio::spawn(checkpoint(writing.connect().await.map_err(storage)?, writer.close_event()));
-        let reader = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(ACQUIRE_TIMEOUT);
-        let reader = reader.connect_with(options.pragma("query_only", "ON")).await.map_err(storage)?;
+        let reader = pool().max_connections(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await.map_err(storage)?;
         Ok(Self::new(Engine::Sqlite { writer, reader }))
     }
 

@@ -68,6 +68,12 @@ impl Methods for SqlMethods<'_> {
         row.as_ref().map(currency).transpose()
     }
 
+    async fn find_with_currency(&mut self, id: &MethodId, currency_id: &CurrencyId) -> Result<Option<(Method, Currency)>, StorageError> {
+        let select = "SELECT m.*, c.* FROM payment_methods m JOIN currencies c ON c.method_id = m.id WHERE m.id = $1 AND c.id = $2";
+        let row = self.session.query(select).bind(id).bind(currency_id).optional().await?;
+        row.map(|row| row.pair(|row| method(row, self.secrets), currency)).transpose()
+    }
+
     async fn currencies(&mut self, mode: Mode) -> Result<Vec<Currency>, StorageError> {
         let rows = self.session.query("SELECT * FROM currencies WHERE livemode = $1 ORDER BY id").bind(mode).all().await?;
         rows.iter().map(currency).collect()

@@ -1,9 +1,11 @@
 //! Prices, and the stock that checkouts hold of them.
 
 use super::columns::{containing, keys, read_json, searchable, to_json};
+use super::listing::sql_each;
+use super::products;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::pricing::{CatalogueFilter, Hold, Price, Prices};
+use souk_domain::pricing::{CatalogueFilter, Hold, Price, Prices, Product};
 use souk_domain::shared::{Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
 
 pub struct SqlPrices<'a>(pub &'a mut Session);
@@ -25,6 +27,10 @@ const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 
     AND NOT EXISTS (SELECT 1 FROM payment_links WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')
     AND NOT EXISTS (SELECT 1 FROM checkout_sessions WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')";
 
+const FIND_WITH_PRODUCTS: Sql = sql_each!(
+    "SELECT prices.*, products.* FROM prices JOIN products ON products.id = prices.product_id WHERE prices.id IN " (listed "$1")
+    " ORDER BY prices.id"
+);
 const FIND_ALL: Sql = Sql {
     sqlite: "SELECT * FROM prices WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id",
     postgres: "SELECT * FROM prices WHERE id IN (SELECT jsonb_array_elements_text($1)) ORDER BY id",
@@ -154,6 +160,11 @@ impl Prices for SqlPrices<'_> {
 
     async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError> {
         self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?.iter().map(read).collect()
+    }
+
+    async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<(Price, Product)>, StorageError> {
+        let rows = self.0.query_each(FIND_WITH_PRODUCTS).bind(keys(ids)).all().await?;
+        rows.into_iter().map(|row| row.pair(read, products::read)).collect()
     }
 
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError> {

@@ -52,7 +52,7 @@ fn search_text(product: &Product) -> String {
     searchable(&[&product.name, &product.description])
 }
 
-fn read(row: &Row) -> Result<Product, StorageError> {
+pub(super) fn read(row: &Row) -> Result<Product, StorageError> {
     Ok(Product {
         id: row.get("id")?,
         mode: Mode::from_livemode(row.get("livemode")?),

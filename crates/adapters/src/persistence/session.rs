@@ -3,10 +3,11 @@
 use super::database::storage;
 use super::value::{Bound, Kind, Stored, Value, Values};
 use souk_domain::shared::StorageError;
-use sqlx::Transaction;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgRow, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow};
+use sqlx::{Column, Row as _, Transaction};
+use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
@@ -212,7 +213,7 @@ macro_rules! answers {
     ($($driver:ident, $row:ty, $done:ty;)*) => {$(
         impl Answer for $row {
             type Ours = Row;
-            fn into_answer(self, sql: &'static str) -> Row { Row { sql, cells: Cells::$driver(self) } }
+            fn into_answer(self, sql: &'static str) -> Row { Row { sql, cells: Cells::$driver(self), part: None } }
         }
 
         impl Answer for $done {
@@ -244,6 +245,8 @@ impl<T: Answer> Answer for Vec<T> {
 pub struct Row {
     sql: &'static str,
     cells: Cells,
+    /// The columns that are looked at, where two tables have the same names.
+    part: Option<Range<usize>>,
 }
 
 enum Cells {
@@ -263,10 +266,40 @@ impl Row {
         }
     }
 
-    fn value(&self, column: &'static str, kind: Kind) -> Result<Value, StorageError> {
+    /// Reads a row of two joined tables, `SELECT a.*, b.*`, each by its own columns, of which `id` is the first.
+    pub fn pair<A, B>(
+        mut self,
+        first: impl FnOnce(&Row) -> Result<A, StorageError>,
+        second: impl FnOnce(&Row) -> Result<B, StorageError>,
+    ) -> Result<(A, B), StorageError> {
+        let names = self.names();
+        let (border, end) = (names.iter().rposition(|name| *name == "id").unwrap_or_default(), names.len());
+        self.part = Some(0..border);
+        let first = first(&self)?;
+        self.part = Some(border..end);
+        Ok((first, second(&self)?))
+    }
+
+    fn names(&self) -> Vec<&str> {
         match &self.cells {
-            Cells::Sqlite(row) => Value::of_sqlite(row, column, kind),
-            Cells::Postgres(row) => Value::of_postgres(row, column, kind),
+            Cells::Sqlite(row) => row.columns().iter().map(Column::name).collect(),
+            Cells::Postgres(row) => row.columns().iter().map(Column::name).collect(),
+        }
+    }
+
+    fn value(&self, column: &'static str, kind: Kind) -> Result<Value, StorageError> {
+        let place = match &self.part {
+            None => None,
+            Some(part) => {
+                let place = self.names()[part.clone()].iter().position(|name| *name == column);
+                Some(part.start + place.ok_or_else(|| storage(sqlx::Error::ColumnNotFound(column.to_owned())))?)
+            }
+        };
+        match (&self.cells, place) {
+            (Cells::Sqlite(row), None) => Value::of_sqlite(row, column, kind),
+            (Cells::Sqlite(row), Some(place)) => Value::of_sqlite(row, place, kind),
+            (Cells::Postgres(row), None) => Value::of_postgres(row, column, kind),
+            (Cells::Postgres(row), Some(place)) => Value::of_postgres(row, place, kind),
         }
         .map_err(storage)
     }

@@ -21,7 +21,7 @@ use souk_domain::shared::*;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Arguments, Column, Row, TypeInfo, ValueRef};
+use sqlx::{Arguments, Column, ColumnIndex, Row, TypeInfo, ValueRef};
 use time::OffsetDateTime;
 
 /// The kinds of columns there are; a NULL has one too, because PostgreSQL asks for it.
@@ -222,7 +222,7 @@ impl Value {
         }
     }
 
-    pub(super) fn of_sqlite(row: &SqliteRow, column: &str, kind: Kind) -> Result<Self, sqlx::Error> {
+    pub(super) fn of_sqlite(row: &SqliteRow, column: impl ColumnIndex<SqliteRow> + Copy, kind: Kind) -> Result<Self, sqlx::Error> {
         if row.try_get_raw(column)?.is_null() {
             return Ok(Self::Null(kind));
         }
@@ -243,7 +243,7 @@ impl Value {
         })
     }
 
-    pub(super) fn of_postgres(row: &PgRow, column: &str, kind: Kind) -> Result<Self, sqlx::Error> {
+    pub(super) fn of_postgres(row: &PgRow, column: impl ColumnIndex<PgRow> + Copy, kind: Kind) -> Result<Self, sqlx::Error> {
         if row.try_get_raw(column)?.is_null() {
             return Ok(Self::Null(kind));
         }

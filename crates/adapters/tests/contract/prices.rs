@@ -232,6 +232,14 @@ on_both! {
         }
     }
 
+    async fn prices_are_read_with_what_they_are_the_prices_of(db: &TestDatabase) {
+        let disabled = Price { active: false, created_at: at(7), updated_at: at(8), ..price("price_2", 3) };
+        stock(db, &[price("price_1", 0), disabled.clone()]).await;
+        let mut session = db.begin().await.expect("begins");
+        let found = SqlPrices(&mut session).find_with_products(&[id("price_2"), id("price_1"), id("price_9")]).await.expect("reads");
+        assert_eq!(found, [(price("price_1", 0), product("prod_1")), (disabled, product("prod_1"))]);
+    }
+
     async fn stock_never_falls_below_what_is_sold_nor_to_no_limit(db: &TestDatabase) {
         stock(db, &[price("price_1", 5), price("price_2", 0)]).await;
         assert!(hold(db, &buyer(1), &of("price_1", 3)).await);

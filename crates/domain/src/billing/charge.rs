@@ -19,6 +19,8 @@ const SENDING: Duration = Duration::from_secs(300);
 const LAST_CALL: Duration = Duration::from_secs(30);
 /// The most outcomes of one commit.
 const GROUP: usize = 64;
+/// Groups that are written beside each other, so that a database that is a journey away keeps up with the networks.
+const WRITERS: usize = 2;
 /// How often an outcome that lost a race is written again.
 const TRIES: u32 = 8;
 
@@ -49,14 +51,8 @@ pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), BillingError
         drop(sender);
     };
     let writing = async {
-        let mut groups = answers.ready_chunks(GROUP);
-        let mut failure = None;
-        while let Some(group) = groups.next().await {
-            if let Err(error) = write_group(ctx, &group).await {
-                failure = Some(error);
-            }
-        }
-        failure
+        let written = answers.ready_chunks(GROUP).map(|group| async move { write_group(ctx, &group).await.err() });
+        written.buffer_unordered(WRITERS).fold(None, |last, failure| async { failure.or(last) }).await
     };
     // Both go on beside each other: the networks are not kept waiting by a commit.
     let ((), failure) = futures_util::future::join(sending, writing).await;

@@ -113,13 +113,10 @@ fn parties(subscription: &Subscription) -> (CustomerId, CurrencyId, MethodId) {
 
 async fn subscribed(unit: &mut dyn UnitOfWork, subscription: Subscription) -> Result<Subscribed, StorageError> {
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
-    let prices = unit.prices().find_all(&ids).await?;
-    let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
-    let products = unit.products().find_all(&ids).await?;
+    let sold = unit.prices().find_with_products(&ids).await?;
     let mut lines = Vec::with_capacity(subscription.items.len());
     for item in &subscription.items {
-        let Some(price) = prices.iter().find(|price| price.id == item.price_id) else { continue };
-        let Some(product) = products.iter().find(|product| product.id == price.product_id) else { continue };
+        let Some((price, product)) = sold.iter().find(|(price, _)| price.id == item.price_id) else { continue };
         let charge = || price.rate_in(&subscription.currency_id).and_then(|rate| rate.charge(item.quantity).ok());
         let amount = if price.is_metered() { None } else { Some(charge().unwrap_or_default()) };
         lines.push(SubscribedLine { title: product.name.clone(), quantity: item.quantity, amount });

@@ -55,23 +55,13 @@ pub async fn expand(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) ->
         None => None,
     };
     let price_ids: Vec<_> = session.items.iter().map(|item| item.price_id.clone()).collect();
-    let prices = unit.prices().find_all(&price_ids).await?;
-    let product_ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
-    let products = unit.products().find_all(&product_ids).await?;
-    let offered = prices.iter().filter_map(|price| price.upsells_to.clone());
+    let sold = unit.prices().find_with_products(&price_ids).await?;
+    let offered = sold.iter().filter_map(|(price, _)| price.upsells_to.clone());
     let mut upsell_ids: Vec<PriceId> = offered.chain(session.items.iter().filter_map(|item| item.upsell.clone())).collect();
     upsell_ids.sort();
     upsell_ids.dedup();
     let upsells = if upsell_ids.is_empty() { Vec::new() } else { unit.prices().find_all(&upsell_ids).await? };
-    let items = session
-        .items
-        .iter()
-        .filter_map(|item| {
-            let price = prices.iter().find(|price| price.id == item.price_id)?;
-            let product = products.iter().find(|product| product.id == price.product_id)?;
-            Some((price.clone(), product.clone()))
-        })
-        .collect();
+    let items = session.items.iter().filter_map(|item| sold.iter().find(|(price, _)| price.id == item.price_id).cloned()).collect();
     let methods = unit.methods().list(session.mode).await?;
     let currencies = unit.methods().currencies(session.mode).await?;
     let (mut intent, mut attempt) = (None, None);

@@ -541,16 +541,13 @@ pub(super) async fn complete(
 async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, now: Timestamp) -> Result<(), StorageError> {
     let Some(holder) = &session.payer else { return Ok(()) };
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
-    let prices = unit.prices().find_all(&ids).await?;
-    let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
-    let products = unit.products().find_all(&ids).await?;
+    let sold = unit.prices().find_with_products(&ids).await?;
     let subscriptions = match session.kind {
         SessionMode::Payment => Vec::new(),
         SessionMode::Subscription | SessionMode::Setup => unit.subscriptions().find_all(&session.subscription_ids).await?,
     };
-    for price in prices {
-        let product = products.iter().find(|product| product.id == price.product_id);
-        let Some(app) = product.and_then(|product| product.app.clone()) else { continue };
+    for (price, product) in sold {
+        let Some(app) = product.app else { continue };
         let of_price = |one: &&Subscription| one.items.iter().any(|item| item.price_id == price.id);
         let entitlement = Entitlement {
             id: EntitlementId::new(now, ctx.random.as_ref()),

@@ -465,13 +465,17 @@ async fn find_method(
     session: &Session,
     submission: &Submission,
 ) -> Result<(Method, Currency), SubmitError> {
-    let method = unit.methods().find(&submission.method_id).await?.ok_or(SubmitError::MethodNotSupported)?;
-    let currency = unit.methods().find_currency(&submission.currency_id).await?.ok_or(SubmitError::CurrencyNotConfigured)?;
+    let Some((method, currency)) = unit.methods().find_with_currency(&submission.method_id, &submission.currency_id).await? else {
+        return Err(match unit.methods().find(&submission.method_id).await? {
+            Some(_) => SubmitError::CurrencyNotConfigured,
+            None => SubmitError::MethodNotSupported,
+        });
+    };
     let served = ctx.networks.card(method.kind).is_some() || ctx.networks.wallet(method.kind).is_some();
     if !served || !method.active || method.mode != session.mode {
         return Err(SubmitError::MethodNotSupported);
     }
-    if currency.method_id != method.id || !currency.active || currency.mode != session.mode {
+    if !currency.active || currency.mode != session.mode {
         return Err(SubmitError::CurrencyNotConfigured);
     }
     Ok((method, currency))
@@ -486,18 +490,9 @@ pub(super) async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> 
 /// The same, whether they are on sale still or not.
 pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
-    let mut prices = unit.prices().find_all(&ids).await?;
-    prices.sort_by_key(|price| ids.iter().position(|id| *id == price.id));
-    if prices.is_empty() || prices.len() != ids.len() {
-        return Err(SubmitError::Misconfigured);
-    }
-    let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
-    let products = unit.products().find_all(&ids).await?;
-    let with_product = |price: Price| {
-        let product = products.iter().find(|product| product.id == price.product_id)?.clone();
-        Some((price, product))
-    };
-    prices.into_iter().map(with_product).collect::<Option<_>>().ok_or(SubmitError::Misconfigured)
+    let mut sold = unit.prices().find_with_products(&ids).await?;
+    sold.sort_by_key(|(price, _)| ids.iter().position(|id| *id == price.id));
+    if sold.is_empty() || sold.len() != ids.len() { Err(SubmitError::Misconfigured) } else { Ok(sold) }
 }
 
 /// How many of a price are held.

@@ -186,6 +186,8 @@ pub trait Prices: Send {
     async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError>;
     async fn find_by_lookup_key(&mut self, mode: Mode, key: &str) -> Result<Option<Price>, StorageError>;
     async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError>;
+    /// Prices in the order of their ids, each with what it is the price of.
+    async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<(Price, Product)>, StorageError>;
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
     /// Takes `quantity` out of stock for a session, by one conditional update (invariant 8).

@@ -22,6 +22,8 @@ async fn a_saved_card_pays_the_next_invoice() {
     let seen = alice.buyer.browser.get(&path).await.ok();
     assert_eq!((&seen["currency_id"], &seen["mandate"]["type"]), (&json!(app.shop.dollar.as_str()), &json!("card")), "{seen}");
     assert_eq!(seen["next_invoice"]["amount"], "1000");
+    let face = ["brand", "last4", "exp_month", "exp_year"].map(|name| seen["mandate"][name].clone());
+    assert_eq!(json!(face), json!(["visa", "4242", 12, 2030]));
     app.live_on(WEEK).await;
     let seen = alice.buyer.browser.get(&path).await.ok();
     let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));

@@ -343,6 +343,7 @@ test.describe('a card that is not good for as long as it is needed', () => {
     await expect(summary).toContainText(
       'Visa •••• 4242 is good until November 2026, and the next payment is due on Dec 2, 2026.',
     );
+    await expectAccessible(page);
     await summary.getByRole('link', { name: 'Change payment method' }).click();
     await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
     await page.keyboard.press('Escape');
@@ -353,6 +354,7 @@ test.describe('a card that is not good for as long as it is needed', () => {
   test('is told on its page when it has expired, with the way to another one', async ({ page }) => {
     await begin(page, detail('sub_card'), runsOut(10));
     await expect(page.getByText('The card that pays for Kiln Team has expired')).toBeVisible();
+    await expectAccessible(page);
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
   });

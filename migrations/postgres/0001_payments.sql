@@ -204,6 +204,7 @@ CREATE TABLE payment_intents (
     last_error      JSONB,
     reference       TEXT             NOT NULL,
     payer           TEXT             NOT NULL,
+    metadata        JSONB            NOT NULL DEFAULT '{}',
     created_at      TIMESTAMPTZ      NOT NULL,
     updated_at      TIMESTAMPTZ      NOT NULL
 );

@@ -56,7 +56,8 @@ CREATE TABLE subscriptions (
     latest_invoice_id    TEXT,
     clock_id             TEXT             REFERENCES test_clocks (id),
     due_at               TIMESTAMPTZ, -- when the engine has something to do
-    parked               TEXT,
+    parked               TEXT, -- why the engine has stopped with it
+    parked_detail        TEXT,
     metadata             JSONB            NOT NULL,
     created_at           TIMESTAMPTZ      NOT NULL,
     updated_at           TIMESTAMPTZ      NOT NULL,

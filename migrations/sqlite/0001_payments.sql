@@ -205,6 +205,7 @@ CREATE TABLE payment_intents (
     last_error      TEXT,
     reference       TEXT    NOT NULL,
     payer           TEXT    NOT NULL,
+    metadata        TEXT    NOT NULL DEFAULT '{}',
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL
 ) STRICT;

@@ -206,7 +206,7 @@ test.describe('a change of the order', () => {
     await toggle.click();
     await expect(page.getByTestId('total')).toContainText('5 SKT');
     expect(seen.changes).toEqual([
-      ['PUT upsell', { from: 'price_1', to: 'price_year' }],
+      ['PUT upsell', { from: 'price_1', to: 'price_year', currency_id: 'pc_skt' }],
       ['PUT downsell', { from: 'price_year' }],
     ]);
   });
@@ -343,6 +343,28 @@ test('what must go with the order is asked for again when it could not be had', 
   down = false;
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
+});
+
+test('what was begun is called, and leads on, in the language that the address asked for', async ({ page }) => {
+  const items = [
+    planItem({}, { product: { name: 'Lantern Cloud', metadata: { name_zh: '提灯云' } } }),
+    planItem({ price_id: 'price_2' }, { id: 'price_2', product: { name: 'Lantern Vault', metadata: {} } }),
+  ];
+  const begun = [
+    { id: 'sub_1', description: 'Lantern Cloud + 2' },
+    { id: 'sub_2', description: 'Lantern Vault' },
+  ];
+  const done = { mode: 'subscription', line_items: items, entitlements: [], subscriptions: begun };
+  await serve(page, { checkout: completed({}, done) });
+  await go(page, '?locale=zh');
+  const link = page.getByRole('link', { name: '查看 提灯云 + 2' });
+  await expect(link).toHaveAttribute('href', '/customer/subscription/sub_1?locale=zh');
+  await expect(page.getByRole('link', { name: '查看 Lantern Vault' })).toBeVisible();
+  await go(page);
+  await expect(page.getByRole('link', { name: 'View Lantern Cloud + 2' })).toHaveAttribute(
+    'href',
+    '/customer/subscription/sub_1',
+  );
 });
 
 test.describe('submitting', () => {

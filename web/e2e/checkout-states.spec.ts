@@ -584,6 +584,25 @@ test.describe('the form', () => {
     await expect(page.locator('.k-error')).toHaveCount(0);
   });
 
+  test('marks what was looked at and is right, until it is typed in again', async ({ page }) => {
+    await serve(page);
+    await go(page);
+    const email = page.getByLabel('E-mail');
+    const mark = page.locator('label[for=customer_email] .k-valid');
+    await email.fill('mei@');
+    await email.blur();
+    await expect(email).toHaveAttribute('aria-invalid', 'true');
+    await expect(mark).toHaveCount(0);
+    await email.fill('mei@example.org');
+    await expect(mark).toBeVisible();
+    await email.pressSequentially('.');
+    await expect(mark).toHaveCount(0);
+    await email.fill('mei@example.net');
+    await email.blur();
+    await expect(mark).toBeVisible();
+    await expect(email).toHaveAccessibleName('E-mail');
+  });
+
   test('does not move the button away from under the pointer that leaves a wrong field', async ({ page }) => {
     const { seen } = await serve(page, { checkout: checkout({ customer: null }) });
     await go(page, '?currencyId=pc_usd');

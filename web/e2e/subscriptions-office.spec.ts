@@ -149,8 +149,9 @@ test('pausing and resuming are each a yes away', async ({ page }) => {
 });
 
 test('one that the store has stopped with says so and can be let go on', async ({ page }) => {
-  const seen = await begin(page, { parked: true });
+  const seen = await begin(page, { parked: true, parked_reason: 'currency_not_configured' });
   await expect(office(page)).toContainText('The store has stopped with this subscription');
+  await expect(office(page)).toContainText('A price of it has no amount in SKT, in which it is paid.');
   await press(page, 'Let it go on');
   await dialog(page).getByRole('button', { name: 'Let it go on' }).click();
   await expect(office(page)).toContainText('It goes on.');
@@ -202,7 +203,10 @@ test('what is refused is said in the dialog, in the language of the page', async
 
 const screens: [name: string, changes: object, open?: string][] = [
   ['the actions', {}],
-  ['the actions on one that is parked', { parked: true, status: 'past_due', past_due_since: NOW - 60 }],
+  [
+    'the actions on one that is parked',
+    { parked: true, parked_reason: 'price_missing', status: 'past_due', past_due_since: NOW - 60 },
+  ],
   ['the cancel dialog', {}, 'cancel'],
   ['the slash dialog', {}, 'slash'],
   ['the pause dialog', {}, 'pause'],

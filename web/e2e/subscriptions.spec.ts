@@ -1,4 +1,5 @@
 import { expect, type Page, test } from '@playwright/test';
+import type { Subscription } from '../src/api/types';
 import { expectAccessible } from './fixtures/axe';
 import {
   type BillingState,
@@ -327,6 +328,41 @@ test.describe('changing the payment method', () => {
       payment_method: 'pm_card',
       payment_currency: 'pc_usd',
     });
+  });
+});
+
+test.describe('a card that is not good for as long as it is needed', () => {
+  const runsOut = (exp_month: number) => ({
+    subscriptions: [{ ...byCard, mandate: { ...byCard.mandate, exp_month, exp_year: 2026 } }] as Subscription[],
+  });
+
+  test('is told in the portal, and its action opens the change of the payment method', async ({ page }) => {
+    await begin(page, '/customer', runsOut(11));
+    const summary = page.getByRole('region', { name: 'Summary' });
+    await expect(summary).toContainText('The card that pays for Kiln Team expires before the next payment');
+    await expect(summary).toContainText(
+      'Visa •••• 4242 is good until November 2026, and the next payment is due on Dec 2, 2026.',
+    );
+    await expectAccessible(page);
+    await summary.getByRole('link', { name: 'Change payment method' }).click();
+    await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
+    await page.keyboard.press('Escape');
+    await expect(dialog(page)).toHaveCount(0);
+    await expect(page.getByText('expires before the next payment')).toBeVisible();
+  });
+
+  test('is told on its page when it has expired, with the way to another one', async ({ page }) => {
+    await begin(page, detail('sub_card'), runsOut(10));
+    await expect(page.getByText('The card that pays for Kiln Team has expired')).toBeVisible();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Change payment method' }).click();
+    await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
+  });
+
+  test('is not told of while it is good', async ({ page }) => {
+    await begin(page, detail('sub_card'), runsOut(12));
+    await expect(page.getByText('Good until December 2026')).toBeVisible();
+    await expect(page.getByText('The card that pays for')).toHaveCount(0);
   });
 });
 

@@ -9,7 +9,7 @@ use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::billing::{AdvanceError, BillingError, ManageError, PrintError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, SettleError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
-use souk_domain::payment::{MethodError, RailError};
+use souk_domain::payment::{LabelError, MethodError, RailError};
 use souk_domain::pricing::{CatalogueError, QuantityError};
 use souk_domain::shared::{IdError, InputError, Language, StorageError};
 use std::collections::BTreeMap;
@@ -305,6 +305,16 @@ impl From<ManageError> for Problem {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
             }
             other => Self::bad(other.to_string()),
+        }
+    }
+}
+
+impl From<LabelError> for Problem {
+    fn from(error: LabelError) -> Self {
+        match error {
+            LabelError::NotFound => Self::not_found(),
+            LabelError::Input(error) => error.into(),
+            LabelError::Storage(error) => error.into(),
         }
     }
 }

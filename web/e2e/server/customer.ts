@@ -105,13 +105,17 @@ export class Customer {
     const buy = this.page.getByRole('link', { name: this.say('store:app.buy') });
     await (what === 'plan' ? plan : buy).first().click();
     await expect(this.page).toHaveURL(/\/checkout\/pay\/cs_/);
-    await expect(this.pay).toBeVisible();
-    if (this.say('checkout:form.connectFirst').test(await this.pay.innerText())) {
-      await this.pay.click();
-      await this.agree();
-      await expect(this.pay).not.toHaveText(this.say('checkout:form.connectFirst'));
-    }
+    await this.connectFirst();
     return app;
+  }
+
+  /** Signs in at the checkout, where nobody has before. */
+  async connectFirst(): Promise<void> {
+    await expect(this.pay).toBeVisible();
+    if (!this.say('checkout:form.connectFirst').test(await this.pay.innerText())) return;
+    await this.pay.click();
+    await this.agree();
+    await expect(this.pay).not.toHaveText(this.say('checkout:form.connectFirst'));
   }
 
   /** The one button of the checkout. */
@@ -127,6 +131,15 @@ export class Customer {
     await this.page.getByRole('link', { name: this.say('completed:subscription') }).click(SETTLED);
     await expect(this.page).toHaveURL(/\/customer\/subscription\/sub_/);
     return agreed;
+  }
+
+  /** Takes test tokens from the faucet, for what is to be paid without the wallet. */
+  async fillWallet(): Promise<void> {
+    const wallet = await this.page.context().newPage();
+    await wallet.goto('/sandbox/wallet');
+    await wallet.getByRole('button', { name: this.say('sandbox:faucet') }).click();
+    await expect(wallet.getByText(this.say('sandbox:faucetDone')).first()).toBeVisible();
+    await wallet.close();
   }
 
   /** Sends whatever the wallet holds back to the faucet. */

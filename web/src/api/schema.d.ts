@@ -3167,6 +3167,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/customers/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Customers whose name, mail or phone holds a text, or whose id or DID it is. */
+        get: {
+            parameters: {
+                query?: {
+                    query?: string;
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CustomerList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/customers/{id}": {
         parameters: {
             query?: never;
@@ -3390,6 +3447,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/payment-intents/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payments whose description holds a text, or whose id or transaction it is: the store's, or a customer's own. */
+        get: {
+            parameters: {
+                query?: {
+                    query?: string;
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PaymentIntentList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/payment-intents/{id}": {
         parameters: {
             query?: never;
@@ -3437,7 +3551,50 @@ export interface paths {
                 };
             };
         };
-        put?: never;
+        /** Attach other metadata to a payment. Nothing else of it can be changed. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["PaymentIntentUpdate"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PaymentIntent"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
         post?: never;
         delete?: never;
         options?: never;
@@ -3525,6 +3682,63 @@ export interface paths {
                     include_return_staking?: string;
                     starting_after?: string;
                     ignore_zero?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["InvoiceList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invoices/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Invoices whose description holds a text, or whose number or id it is: the store's, or a customer's own. Drafts are none. */
+        get: {
+            parameters: {
+                query?: {
+                    query?: string;
+                    page?: number;
+                    pageSize?: number;
                 };
                 header?: never;
                 path?: never;
@@ -6074,6 +6288,10 @@ export interface components {
             };
             paymentCurrency?: components["schemas"]["PaymentCurrency"];
             paymentMethod?: components["schemas"]["PaymentMethod"];
+            /** @description What the store attached; told where the payment stands for itself. */
+            metadata?: {
+                [key: string]: string;
+            };
             created_at: string;
             updated_at: string;
         };
@@ -6082,6 +6300,11 @@ export interface components {
             /** Format: uint64 */
             count: number;
             list: components["schemas"]["PaymentIntent"][];
+        };
+        /** PaymentIntentUpdate */
+        PaymentIntentUpdate: {
+            /** @description Takes the place of what was attached before. */
+            metadata: unknown;
         };
         /** PaymentLink */
         PaymentLink: {
@@ -6708,8 +6931,13 @@ export interface components {
             past_due_since?: number;
             /** Format: int64 */
             paused_at?: number;
-            /** @description The engine has stopped with it until the store lets it go on (`unpark`); `souk verify` tells why. */
+            /** @description The engine has stopped with it until the store lets it go on (`unpark`). */
             parked: boolean;
+            /**
+             * @description Why: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring, amount_out_of_range,
+             *     already_billed, unreadable, payment_method or other; `souk verify` tells it in the words of the machine.
+             */
+            parked_reason?: string;
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];
@@ -6807,6 +7035,13 @@ export interface components {
             limit?: string;
             brand?: string;
             last4?: string;
+            /**
+             * Format: uint8
+             * @description The last month in which the card is good, 1 to 12, and its year.
+             */
+            exp_month?: number;
+            /** Format: uint16 */
+            exp_year?: number;
         };
         /**
          * SubscriptionReference
@@ -6953,6 +7188,8 @@ export interface components {
             from: string;
             /** @description The price that it upsells to. */
             to: string;
+            /** @description The currency that the buyer has chosen; absent: the session's. */
+            currency_id?: string;
         };
         /** UsageInput */
         UsageInput: {

@@ -303,6 +303,19 @@ export type SubscriptionStatus = 'trialing' | 'active' | 'past_due' | 'paused' |
 
 export type StakeStatus = 'held' | 'waiting' | 'returning' | 'returned' | 'slashing' | 'slashed' | 'revoked';
 
+/** Why the engine has stopped with a subscription. */
+export type ParkReason =
+  | 'price_missing'
+  | 'product_missing'
+  | 'customer_missing'
+  | 'currency_not_configured'
+  | 'not_recurring'
+  | 'amount_out_of_range'
+  | 'already_billed'
+  | 'unreadable'
+  | 'payment_method'
+  | 'other';
+
 export type SubscriptionItem = Narrow<Documented['SubscriptionItem'], { price: Price }>;
 
 /** Times are unix seconds, amounts base units of `paymentCurrency`. */
@@ -330,6 +343,7 @@ export type Subscription = Narrow<
     | 'past_due_since'
     | 'paused_at'
     | 'parked'
+    | 'parked_reason'
     | 'items'
     | 'staking'
     | 'mandate'
@@ -342,6 +356,7 @@ export type Subscription = Narrow<
     status: SubscriptionStatus;
     description: string | null;
     cancelation_details: Told<'CancelationDetails'> | null;
+    parked_reason: ParkReason | null;
     items: SubscriptionItem[];
     staking: Narrow<Told<'SubscriptionStake'>, { status: StakeStatus }> | null;
     mandate: Narrow<Told<'SubscriptionMandate'>, { type: 'delegation' | 'card' }> | null;

@@ -1,5 +1,5 @@
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
-import { Chevron, Warning } from './icons';
+import { Check, Chevron, Warning } from './icons';
 
 interface FrameProps {
   id: string;
@@ -11,6 +11,8 @@ interface FrameProps {
   optional?: string;
   /** The label is read, not shown; only for a control whose group already has one. */
   labelUnseen?: boolean;
+  /** What was typed has been looked at and is right: a mark says so to the eye, the silence of the error to the ear. */
+  valid?: boolean;
 }
 
 /** What a control says of itself: its hint, its error, whether it is wrong. */
@@ -27,12 +29,14 @@ export function FieldFrame({
   error,
   optional,
   labelUnseen,
+  valid,
   children,
 }: FrameProps & { children: ReactNode }) {
   return (
     <div className="k-field" data-invalid={error ? '' : undefined}>
       <label htmlFor={id} className={labelUnseen ? 'unseen' : undefined}>
         {label} {optional && <span className="k-optional">{optional}</span>}
+        {valid && <Check width={16} height={16} className="k-valid" />}
       </label>
       {hint && (
         <p id={`${id}-hint`} className="k-hint">
@@ -64,9 +68,9 @@ export type TextFieldProps = FrameProps &
     'data-first'?: true;
   };
 
-export function TextField({ id, label, hint, error, optional, labelUnseen, ...input }: TextFieldProps) {
+export function TextField({ id, label, hint, error, optional, labelUnseen, valid, ...input }: TextFieldProps) {
   return (
-    <FieldFrame {...{ id, label, hint, error, optional, labelUnseen }}>
+    <FieldFrame {...{ id, label, hint, error, optional, labelUnseen, valid }}>
       <input type="text" {...input} {...described({ id, hint, error })} className="k-input" />
     </FieldFrame>
   );

@@ -7,6 +7,13 @@ export function dayText(iso: string | number | Date, locale: Locale): string {
   return new Intl.DateTimeFormat(tag(locale), { dateStyle: 'medium' }).format(new Date(iso));
 }
 
+/** `November 2026` / `2026年11月`; months count from 1. */
+export function monthText(year: number, month: number, locale: Locale): string {
+  return new Intl.DateTimeFormat(tag(locale), { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(
+    Date.UTC(year, month - 1),
+  );
+}
+
 /** Day, time and zone: for what may be compared with a statement of someone else. */
 export function momentText(iso: string | number | Date, locale: Locale): string {
   return new Intl.DateTimeFormat(tag(locale), {

@@ -1,6 +1,6 @@
 //! Customers: one per user and mode.
 
-use super::columns::keys;
+use super::columns::{containing, keys};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
@@ -11,6 +11,11 @@ use souk_domain::shared::{CustomerId, Listed, Mode, Page, StorageError};
 const FIND_ALL: Sql = sql_each!("SELECT * FROM customers WHERE id IN " (listed "$1") " ORDER BY id");
 
 const LIST: Listing = listing!("customers", "livemode = $4");
+const FOUND: Listing = listing!(
+    "customers",
+    "livemode = $4 AND (id = $5 OR did = $5 OR LOWER(name) LIKE $6 ESCAPE '\\' OR LOWER(email) LIKE $6 ESCAPE '\\'
+                        OR LOWER(phone) LIKE $6 ESCAPE '\\')"
+);
 
 pub struct SqlCustomers<'s>(pub &'s mut Session);
 
@@ -44,6 +49,11 @@ impl Customers for SqlCustomers<'_> {
 
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError> {
         list(self.0, &LIST, page, |query| query.bind(mode), customer).await
+    }
+
+    async fn search(&mut self, mode: Mode, words: &str, page: &Page) -> Result<Listed<Customer>, StorageError> {
+        let wanted = containing(words);
+        list(self.0, &FOUND, page, |query| query.bind(mode).bind(words).bind(wanted.as_str()), customer).await
     }
 
     async fn upsert(&mut self, new: &Customer) -> Result<Customer, StorageError> {

@@ -3,7 +3,8 @@
 use super::Sql;
 use super::attempts::COVERED;
 use super::columns::keys;
-use super::invoices::{ALL, OF_CUSTOMER, OF_SUBSCRIPTION};
+use super::intents::FOUND_OF_CUSTOMER as FOUND_PAYMENTS_OF_CUSTOMER;
+use super::invoices::{ALL, FOUND_OF_CUSTOMER, OF_CUSTOMER, OF_SUBSCRIPTION};
 use super::refunds::{ALL as ALL_REFUNDS, OF_CUSTOMER as OF_CUSTOMER_REFUNDS};
 use super::session::Query;
 use super::subscriptions::{ALL as ALL_OF_THEM, OF_CUSTOMER as OF_A_CUSTOMER};
@@ -54,6 +55,21 @@ on_both! {
         for sql in [OF_CUSTOMER.page, OF_CUSTOMER.count] {
             let plan = plan(db, sql, |query| filter(query, Some("cus_1"), None)).await;
             assert!(plan.contains("invoices_of_customer"), "{plan}");
+        }
+    }
+
+    async fn what_a_customer_searches_is_found_among_their_own(db: &TestDatabase) {
+        for sql in [FOUND_OF_CUSTOMER.page, FOUND_OF_CUSTOMER.count] {
+            let plan = plan(db, sql, |query| filter(query, Some("cus_1"), None).bind("one").bind(None::<u64>).bind("%one%")).await;
+            assert!(plan.contains("invoices_of_customer"), "{plan}");
+        }
+        for sql in [FOUND_PAYMENTS_OF_CUSTOMER.page, FOUND_PAYMENTS_OF_CUSTOMER.count] {
+            let plan = plan(db, sql, |query| {
+                let query = query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test).bind(Some("cus_1".to_owned()));
+                query.bind(Amount::ZERO).bind("one").bind("%one%")
+            });
+            let plan = plan.await;
+            assert!(plan.contains("payment_intents_of_customer"), "{plan}");
         }
     }
 

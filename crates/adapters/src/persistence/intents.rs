@@ -1,15 +1,28 @@
 //! Payment intents.
 
-use super::columns::keys;
+use super::columns::{containing, keys};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Intent, IntentStatus, Intents, Refusal};
+use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, CustomerId, Listed, Mode, Page, PaymentIntentId, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
 const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5");
+/// A list for each index, as of invoices.
+macro_rules! searched {
+    ($($whose:tt)+) => {
+        listing!(
+            "payment_intents",
+            $($whose)+
+            " AND amount >= $6 AND (id = $7 OR reference = $7 OR LOWER(description) LIKE $8 ESCAPE '\\')"
+        )
+    };
+}
+pub(super) const FOUND: Listing = searched!("livemode = $4 AND $5 IS NULL");
+pub(super) const FOUND_OF_CUSTOMER: Listing = searched!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4");
 
 pub struct SqlIntents<'s>(pub &'s mut Session);
 
@@ -18,7 +31,7 @@ impl Intents for SqlIntents<'_> {
     async fn put_all(&mut self, intents: &[Intent]) -> Result<bool, StorageError> {
         let insert = "INSERT INTO payment_intents (id, livemode, status, description, amount, amount_received, amount_refunded,
                           currency_id, method_id, customer_id, subscription_id, session_id, invoices, last_error, reference, payer,
-                          created_at, updated_at)";
+                          metadata, created_at, updated_at)";
         let update = "ON CONFLICT (id) DO UPDATE SET
                           status = excluded.status, description = excluded.description, amount = excluded.amount,
                           currency_id = excluded.currency_id, method_id = excluded.method_id, customer_id = excluded.customer_id,
@@ -29,7 +42,7 @@ impl Intents for SqlIntents<'_> {
             let values = values.bind(intent.amount).bind(intent.amount_received).bind(intent.amount_refunded).bind(&intent.currency_id);
             let values = values.bind(&intent.method_id).bind(&intent.customer_id).bind(&intent.subscription_id).bind(&intent.session_id);
             let values = values.bind(&intent.invoices).bind(&intent.last_error).bind(&intent.reference).bind(&intent.payer);
-            values.bind(intent.created_at).bind(intent.updated_at)
+            values.bind(&intent.metadata).bind(intent.created_at).bind(intent.updated_at)
         };
         let written = self.0.insert(insert, intents.iter().map(row).collect(), update).await?;
         Ok(written == intents.len() as u64)
@@ -78,6 +91,23 @@ impl Intents for SqlIntents<'_> {
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError> {
         list(self.0, &LIST, page, |query| query.bind(mode), intent).await
     }
+
+    async fn search(
+        &mut self,
+        mode: Mode,
+        customer: Option<&CustomerId>,
+        words: &str,
+        page: &Page,
+    ) -> Result<Listed<Intent>, StorageError> {
+        let (listing, least) = if customer.is_some() { (&FOUND_OF_CUSTOMER, Amount::new(1)) } else { (&FOUND, Amount::ZERO) };
+        let (customer, wanted) = (customer.cloned(), containing(words));
+        list(self.0, listing, page, |query| query.bind(mode).bind(&customer).bind(least).bind(words).bind(wanted.as_str()), intent).await
+    }
+
+    async fn label(&mut self, mode: Mode, id: &PaymentIntentId, metadata: &Metadata, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE payment_intents SET metadata = $3, updated_at = $4 WHERE id = $1 AND livemode = $2";
+        Ok(self.0.query(update).bind(id).bind(mode).bind(metadata).bind(now).execute().await? == 1)
+    }
 }
 
 fn intent(row: &Row) -> Result<Intent, StorageError> {
@@ -98,6 +128,7 @@ fn intent(row: &Row) -> Result<Intent, StorageError> {
         last_error: row.get("last_error")?,
         reference: row.get("reference")?,
         payer: row.get("payer")?,
+        metadata: row.get("metadata")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

@@ -1,10 +1,10 @@
 //! Invoices, their lines, and the series that numbers them.
 
-use super::columns::{keys, read_period};
+use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::billing::{BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, Scope};
+use souk_domain::billing::{BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, Scope, read_number};
 use souk_domain::shared::{
     Amount, ClockId, CustomerId, InvoiceId, Listed, Mode, Page, PaymentIntentId, StorageError, SubscriptionId, Timestamp,
 };
@@ -27,6 +27,13 @@ pub(super) const OF_CUSTOMER: Listing =
     invoices!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const OF_SUBSCRIPTION: Listing =
     invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
+/// What a search adds; the lists that are not searched are counted without their rows.
+macro_rules! searched {
+    ($($whose:tt)+) => { invoices!($($whose)+ " AND (id = $12 OR number = $13 OR LOWER(description) LIKE $14 ESCAPE '\\')") };
+}
+pub(super) const FOUND: Listing = searched!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
+pub(super) const FOUND_OF_CUSTOMER: Listing =
+    searched!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
 const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
 const INSERT: &str = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
                           session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
@@ -152,10 +159,13 @@ impl Invoices for SqlInvoices<'_> {
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError> {
         let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
         let least = Amount::new(u128::from(filter.ignore_zero));
-        let listing = match (&filter.subscription_id, &filter.customer_id) {
-            (Some(_), _) => &OF_SUBSCRIPTION,
-            (None, Some(_)) => &OF_CUSTOMER,
-            (None, None) => &ALL,
+        let (words, number, wanted) = (filter.query.as_str(), read_number(&filter.query, mode), containing(&filter.query));
+        let listing = match (words.is_empty(), &filter.subscription_id, &filter.customer_id) {
+            (false, _, Some(_)) => &FOUND_OF_CUSTOMER,
+            (false, _, None) => &FOUND,
+            (true, Some(_), _) => &OF_SUBSCRIPTION,
+            (true, None, Some(_)) => &OF_CUSTOMER,
+            (true, None, None) => &ALL,
         };
         list(
             self.0,
@@ -163,7 +173,8 @@ impl Invoices for SqlInvoices<'_> {
             page,
             |query| {
                 let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(&filter.currency_id).bind(least);
-                query.bind(&filter.subscription_id).bind(filter.include_staking).bind(filter.include_return_staking)
+                let query = query.bind(&filter.subscription_id).bind(filter.include_staking).bind(filter.include_return_staking);
+                if words.is_empty() { query } else { query.bind(words).bind(number).bind(wanted.as_str()) }
             },
             invoice,
         )

@@ -7,7 +7,7 @@ use souk_domain::access::Scope;
 use souk_domain::billing::BillTo;
 use souk_domain::checkout::{FormOptions, LineItem, QuantityRange};
 use souk_domain::customer::{Address, Contact, Field, FieldPattern, PageInfo};
-use souk_domain::payment::{Refusal, SavedCard};
+use souk_domain::payment::{CardExpiry, Refusal, SavedCard};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, PriceId, Text};
 use std::collections::BTreeMap;
@@ -61,7 +61,32 @@ texts! {
     Text as TextForm { en, zh }
     Address as AddressForm { country, state, city, line1, line2, postal_code }
     Refusal as RefusalForm { code, message }
-    SavedCard as SavedCardForm { customer, card, brand, last4 }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SavedCardForm {
+    customer: String,
+    card: String,
+    brand: String,
+    last4: String,
+    exp_month: Option<u8>,
+    exp_year: Option<u16>,
+}
+
+impl Formed for SavedCard {
+    type Form = SavedCardForm;
+    fn form(self) -> SavedCardForm {
+        let (exp_month, exp_year) = self.expiry.map(|CardExpiry { month, year }| (month, year)).unzip();
+        SavedCardForm { customer: self.customer, card: self.card, brand: self.brand, last4: self.last4, exp_month, exp_year }
+    }
+    fn of(form: SavedCardForm) -> Option<Self> {
+        let SavedCardForm { customer, card, brand, last4, exp_month, exp_year } = form;
+        let expiry = match exp_month.zip(exp_year) {
+            Some((month, year)) => Some(CardExpiry::new(month, year)?),
+            None => None,
+        };
+        Some(Self { customer, card, brand, last4, expiry })
+    }
 }
 
 #[derive(Serialize, Deserialize)]

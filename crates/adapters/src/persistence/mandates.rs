@@ -4,8 +4,8 @@ use super::columns::keys;
 use super::listing::sql_each;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::payment::{Mandate, Mandates};
-use souk_domain::shared::{CustomerId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId};
+use souk_domain::payment::{Grant, Mandate, Mandates};
+use souk_domain::shared::{CustomerId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId, Timestamp};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
 
@@ -19,6 +19,11 @@ impl Mandates for SqlMandates<'_> {
                       ON CONFLICT (id) DO UPDATE SET status = excluded.status, given = excluded.given, updated_at = excluded.updated_at";
         let query = self.0.query(upsert).bind(&mandate.id).bind(mandate.mode).bind(&mandate.customer_id).bind(&mandate.method_id);
         query.bind(mandate.status).bind(&mandate.grant).bind(mandate.created_at).bind(mandate.updated_at).execute().await.map(drop)
+    }
+
+    async fn amend(&mut self, id: &MandateId, grant: &Grant, now: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE mandates SET given = $2, updated_at = $3 WHERE id = $1";
+        self.0.query(update).bind(id).bind(grant).bind(now).execute().await.map(drop)
     }
 
     async fn promise(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError> {

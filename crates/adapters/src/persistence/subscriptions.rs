@@ -4,7 +4,9 @@ use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::billing::{Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold};
+use souk_domain::billing::{
+    ParkReason, Parked, Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold,
+};
 use souk_domain::shared::{Amount, ClockId, CustomerId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp};
 use std::collections::HashMap;
 
@@ -50,7 +52,7 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
 const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id,
                           session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
                           cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
-                          resets_anchor, stake, latest_invoice_id, clock_id, due_at, parked, metadata, created_at, updated_at, version)";
+                          resets_anchor, stake, latest_invoice_id, clock_id, due_at, parked, parked_detail, metadata, created_at, updated_at, version)";
 /// What [`Subscriptions::update`] writes.
 const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            status = excluded.status, description = excluded.description, method_id = excluded.method_id,
@@ -60,7 +62,8 @@ const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            cancel_at = excluded.cancel_at, canceled_at = excluded.canceled_at, ended_at = excluded.ended_at,
                            cancellation = excluded.cancellation, past_due_since = excluded.past_due_since,
                            paused_at = excluded.paused_at, stake = excluded.stake, latest_invoice_id = excluded.latest_invoice_id,
-                           due_at = excluded.due_at, parked = excluded.parked, metadata = excluded.metadata,
+                           due_at = excluded.due_at, parked = excluded.parked,
+                           parked_detail = excluded.parked_detail, metadata = excluded.metadata,
                            updated_at = excluded.updated_at, billing_threshold = excluded.billing_threshold,
                            resets_anchor = excluded.resets_anchor, version = subscriptions.version + 1
                        WHERE subscriptions.version = excluded.version";
@@ -131,8 +134,9 @@ impl Subscriptions for SqlSubscriptions<'_> {
             match subscription(row, items.remove(id).unwrap_or_default()) {
                 Ok(subscription) => due.push(subscription),
                 Err(error) => {
-                    let park = "UPDATE subscriptions SET parked = $2, due_at = NULL, version = version + 1 WHERE id = $1";
-                    self.0.query(park).bind(id).bind(error.to_string()).execute().await?;
+                    let park =
+                        "UPDATE subscriptions SET parked = $2, parked_detail = $3, due_at = NULL, version = version + 1 WHERE id = $1";
+                    self.0.query(park).bind(id).bind(ParkReason::Unreadable).bind(error.to_string()).execute().await?;
                 }
             }
         }
@@ -216,7 +220,8 @@ fn values_of(s: &Subscription) -> Values {
     let values = values.bind(s.ended_at).bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(s.days_until_cancel);
     let values = values.bind(s.billing_threshold.map(|threshold| threshold.amount));
     let values = values.bind(s.billing_threshold.is_some_and(|threshold| threshold.resets_anchor));
-    let values = values.bind(&s.stake).bind(&s.latest_invoice_id).bind(&s.clock_id).bind(due_at(s)).bind(&s.parked);
+    let values = values.bind(&s.stake).bind(&s.latest_invoice_id).bind(&s.clock_id).bind(due_at(s));
+    let values = values.bind(s.parked.as_ref().map(|parked| parked.reason)).bind(s.parked.as_ref().map(|parked| parked.detail.clone()));
     values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
 }
 
@@ -258,7 +263,10 @@ fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription,
         latest_invoice_id: row.get("latest_invoice_id")?,
         clock_id: row.get("clock_id")?,
         due_at: row.get("due_at")?,
-        parked: row.get("parked")?,
+        parked: match row.get::<Option<ParkReason>>("parked")? {
+            Some(reason) => Some(Parked { reason, detail: row.get::<Option<String>>("parked_detail")?.unwrap_or_default() }),
+            None => None,
+        },
         metadata: row.get("metadata")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,

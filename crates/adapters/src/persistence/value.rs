@@ -12,7 +12,7 @@
 
 use bigdecimal::{BigDecimal, ToPrimitive};
 use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
-use souk_domain::billing::{BillingReason, InvoiceStatus, SubscriptionStatus, UsageAction};
+use souk_domain::billing::{BillingReason, InvoiceStatus, ParkReason, SubscriptionStatus, UsageAction};
 use souk_domain::checkout::{PaymentStatus, SessionMode, SessionStatus};
 use souk_domain::ledger::{Account, Reason, Side};
 use souk_domain::payment::{AttemptStatus, IntentStatus, MandateStatus, MethodKind, RefundStatus, RefundType};
@@ -163,6 +163,7 @@ macro_rules! stored_names {
 stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
     BillingReason, Reason, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, UsageAction, TiersMode,
+    ParkReason,
 }
 
 macro_rules! stored_ids {

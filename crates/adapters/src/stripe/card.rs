@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use souk_domain::payment::{Refusal, SavedCard};
+use souk_domain::payment::{CardExpiry, Refusal, SavedCard};
 
 /// `last_payment_error` and `last_setup_error`.
 #[derive(Debug, Deserialize)]
@@ -32,11 +32,15 @@ struct PaymentMethod {
 struct CardFace {
     brand: String,
     last4: String,
+    exp_month: Option<u8>,
+    exp_year: Option<u16>,
 }
 
 /// The card of an expanded `payment_method`, when it is kept for this customer.
 pub(super) fn saved(customer: Option<&str>, payment_method: &Value) -> Option<SavedCard> {
     let method = PaymentMethod::deserialize(payment_method).ok()?;
     let owner = method.customer.filter(|owner| Some(owner.as_str()) == customer)?;
-    Some(SavedCard { customer: owner, card: method.id, brand: method.card.brand, last4: method.card.last4 })
+    let CardFace { brand, last4, exp_month, exp_year } = method.card;
+    let expiry = exp_month.zip(exp_year).and_then(|(month, year)| CardExpiry::new(month, year));
+    Some(SavedCard { customer: owner, card: method.id, brand, last4, expiry })
 }

@@ -64,7 +64,7 @@ const RULES: &[Rule] = &[
                 "is due after the end of its period",
             ),
         ],
-        noted: &[("SELECT id || ' (' || parked || ')' AS id FROM subscriptions WHERE parked IS NOT NULL", "is parked")],
+        noted: &[("SELECT id || ' (' || parked || ': ' || COALESCE(parked_detail, '') || ')' AS id FROM subscriptions WHERE parked IS NOT NULL", "is parked")],
     },
     Rule {
         title: "messages are delivered",

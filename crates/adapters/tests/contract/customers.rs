@@ -4,7 +4,7 @@ use crate::till::{all_at_once, at, begin, customer, did, id, invoice, open_till,
 use souk_adapters::on_both;
 use souk_domain::billing::{Credit, Invoice, InvoiceStatus};
 use souk_domain::customer::{Customer, Standing};
-use souk_domain::shared::{Amount, CustomerId, Mode};
+use souk_domain::shared::{Amount, CustomerId, Mode, Page};
 
 on_both! {
     async fn buying_again_updates_the_contact_and_keeps_the_customer(db: &TestDatabase) {
@@ -46,6 +46,31 @@ on_both! {
         let both = Standing { owes: true, may_pay_fast: true, ..fresh };
         assert_eq!(unit.customers().standing(mode, &did).await.expect("reads"), Some(both));
         assert_eq!(unit.customers().standing(Mode::Live, &did).await.expect("reads"), None);
+    }
+
+    async fn customers_are_found_by_name_mail_phone_id_and_did(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let one = Customer { name: "Ann_a 100%".to_owned(), email: "Anna@Shop.example".to_owned(), ..customer("cus_1", "z1anna") };
+        let other = Customer { name: "Bob".to_owned(), email: "b@other.example".to_owned(), phone: "+4930123".to_owned(), ..customer("cus_2", "z1bob") };
+        for customer in [&one, &other, &Customer { mode: Mode::Live, ..customer("cus_3", "z1anna") }] {
+            unit.customers().upsert(customer).await.expect("inserts");
+        }
+        for (words, wanted) in [
+            ("SHOP.EX", vec!["cus_1"]),
+            ("0%", vec!["cus_1"]),
+            ("n_a", vec!["cus_1"]),
+            ("b%b", vec![]),
+            ("49301", vec!["cus_2"]),
+            ("cus_2", vec!["cus_2"]),
+            ("z1anna", vec!["cus_1"]),
+            ("z1ann", vec![]),
+            ("cus_3", vec![]),
+            ("", vec!["cus_2", "cus_1"]),
+        ] {
+            let found = unit.customers().search(Mode::Test, words, &Page::new(None, None)).await.expect("searches");
+            let names: Vec<_> = found.list.iter().map(|customer| customer.id.as_str()).collect();
+            assert_eq!((found.count, names), (wanted.len() as u64, wanted), "{words}");
+        }
     }
 
     async fn submits_at_once_make_one_customer(db: &TestDatabase) {

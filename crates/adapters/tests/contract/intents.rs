@@ -3,6 +3,7 @@
 use crate::till::{all_at_once, at, begin, customer, id, intent, open_till};
 use souk_adapters::on_both;
 use souk_domain::payment::{Intent, IntentStatus, Refusal};
+use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, Mode, Page};
 
 fn refusal() -> Refusal {
@@ -35,6 +36,20 @@ on_both! {
             ..changed
         };
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(wanted));
+    }
+
+    async fn what_is_attached_to_an_intent_outlives_what_is_written_of_it(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        let mut unit = begin(db).await;
+        let label: Metadata = [("ticket".to_owned(), "SO-7".to_owned())].into();
+        assert!(!unit.intents().label(Mode::Live, &id("pi_1"), &label, at(1)).await.expect("labels"), "it is of the other mode");
+        assert!(!unit.intents().label(Mode::Test, &id("pi_9"), &label, at(1)).await.expect("labels"), "there is none");
+        assert!(unit.intents().label(Mode::Test, &id("pi_1"), &label, at(1)).await.expect("labels"));
+        assert!(unit.intents().put(&Intent { metadata: Metadata::new(), ..intent("pi_1") }).await.expect("replaces"));
+        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(7), "0xhash", "z1buyer", at(3)).await.expect("succeeds"));
+        assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").metadata, label);
+        assert!(unit.intents().label(Mode::Test, &id("pi_1"), &Metadata::new(), at(4)).await.expect("labels"));
+        assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").metadata, Metadata::new());
     }
 
     async fn an_intent_succeeds_for_exactly_one_caller(db: &TestDatabase) {
@@ -75,6 +90,21 @@ on_both! {
         unit.intents().put(&Intent { customer_id: id("cus_2"), amount: Amount::ZERO, ..intent("pi_5") }).await.expect("inserts");
         let listed = unit.intents().of_customer(&id("cus_2"), &page).await.expect("lists");
         assert_eq!((listed.count, names(&listed.list)), (1, vec!["pi_3".to_owned()]), "a payment of nothing is none");
+        let settled = Intent { description: "100% Wool".to_owned(), customer_id: id("cus_2"), reference: "0xAbC".to_owned(), ..intent("pi_6") };
+        unit.intents().put(&settled).await.expect("inserts");
+        let cus_2 = id("cus_2");
+        for (whose, words, wanted) in [
+            (None, "two THINGS", vec!["pi_5", "pi_3", "pi_2", "pi_1"]),
+            (Some(&cus_2), "two THINGS", vec!["pi_3"]),
+            (Some(&cus_2), "pi_1", vec![]),
+            (None, "pi_4", vec![]),
+            (None, "0xAbC", vec!["pi_6"]),
+            (None, "0%", vec!["pi_6"]),
+            (None, "pi_", vec![]),
+        ] {
+            let listed = unit.intents().search(Mode::Test, whose, words, &page).await.expect("searches");
+            assert_eq!((listed.count, names(&listed.list)), (wanted.len() as u64, wanted.iter().map(ToString::to_string).collect()), "{words}");
+        }
         let found = unit.intents().find_all(&[id("pi_4"), id("pi_1"), id("pi_9")]).await.expect("reads");
         assert_eq!(names(&found), ["pi_1", "pi_4"]);
     }

@@ -111,7 +111,7 @@ on_both! {
         let others = [
             invoice("in_1"),
             Invoice { customer_id: id("cus_2"), ..invoice("in_2") },
-            Invoice { currency_id: id("pc_2"), total: Amount::ZERO, ..invoice("in_3") },
+            Invoice { currency_id: id("pc_2"), total: Amount::ZERO, description: "Fine % wool".to_owned(), ..invoice("in_3") },
             Invoice { mode: Mode::Live, subscription_id: Some(id("sub_1")), ..invoice("in_4") },
             Invoice { subscription_id: Some(id("sub_1")), currency_id: id("pc_3"), total: Amount::ZERO, ..invoice("in_5") },
         ];
@@ -127,7 +127,15 @@ on_both! {
             (InvoiceFilter { statuses: vec![InvoiceStatus::Paid, InvoiceStatus::Void], ..all.clone() }, vec!["in_1"]),
             (InvoiceFilter { customer_id: Some(id("cus_2")), ..all.clone() }, vec!["in_2"]),
             (InvoiceFilter { currency_id: Some(id("pc_1")), ..all.clone() }, vec!["in_2", "in_1"]),
-            (InvoiceFilter { ignore_zero: true, ..all }, vec!["in_2", "in_1"]),
+            (InvoiceFilter { ignore_zero: true, ..all.clone() }, vec!["in_2", "in_1"]),
+            (InvoiceFilter { query: "souk-test-000001".to_owned(), ..all.clone() }, vec!["in_1"]),
+            (InvoiceFilter { query: "1".to_owned(), ..all.clone() }, vec!["in_1"]),
+            (InvoiceFilter { query: "SOUK-000001".to_owned(), ..all.clone() }, vec![]),
+            (InvoiceFilter { query: "in_2".to_owned(), ..all.clone() }, vec!["in_2"]),
+            (InvoiceFilter { query: "in_2".to_owned(), customer_id: Some(id("cus_1")), ..all.clone() }, vec![]),
+            (InvoiceFilter { query: "in_4".to_owned(), ..all.clone() }, vec![]),
+            (InvoiceFilter { query: "E % WOO".to_owned(), ..all.clone() }, vec!["in_3"]),
+            (InvoiceFilter { query: "%".to_owned(), customer_id: Some(id("cus_1")), ..all }, vec!["in_3"]),
         ];
         for (filter, wanted) in cases {
             let listed = unit.invoices().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");

@@ -126,6 +126,10 @@ on_both! {
             ("payment_intents", "/api/payment-intents".to_owned()),
             ("payment_intents", format!("/api/payment-intents?customer_id={did}")),
             ("payment_intents", format!("/api/payment-intents/{payment}")),
+            ("customers", "/api/customers/search?query=alice".to_owned()),
+            ("invoices", "/api/invoices/search?query=month".to_owned()),
+            ("payment_intents", "/api/payment-intents/search?query=month".to_owned()),
+            ("subscriptions", "/api/subscriptions/search?query=month".to_owned()),
         ];
         let get = async |path: &str, secret: &str| {
             app.browser().call(Method::GET, path).header("authorization", format!("Bearer {secret}")).send().await
@@ -139,7 +143,8 @@ on_both! {
             let beyond = get(path, &live).await;
             assert!(beyond.status != 200 || beyond.json()["count"] == 0, "{path}: a key of live mode sees test mode");
         }
-        let counts = ["/api/customers", "/api/payment-intents"];
+        let counts =
+            ["/api/customers", "/api/payment-intents", "/api/customers/search?query=ALICE", "/api/invoices/search?query=SOUK-TEST-000001"];
         for path in counts {
             assert_eq!(get(path, &key(&app, Mode::Test, "*").await.1).await.ok()["count"], 1, "{path}");
         }

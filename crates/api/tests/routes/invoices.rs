@@ -1,6 +1,7 @@
 //! `/api/invoices` and `/api/payment-intents`
 
 use crate::app::TestApp;
+use serde_json::json;
 
 #[tokio::test]
 async fn an_invoice_is_the_customers_own_and_does_not_exist_for_another() {
@@ -88,5 +89,61 @@ async fn the_receipt_goes_out_once_in_the_customers_language() {
     assert_eq!(mails.len(), 1);
     let subject = mails[0].lines().find(|line| line.starts_with("Subject:")).expect("a subject");
     assert!(subject.contains("=?utf-8?"), "a Chinese subject is encoded: {subject}");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn invoices_and_payments_are_searched_among_those_that_one_may_see() {
+    let app = TestApp::open().await;
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    let session = alice.buy(&app, &app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &alice.start(&app.shop.seats).await).await;
+    let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned();
+    let payment = alice.browser.get("/api/payment-intents").await.ok()["list"]
+        .as_array()
+        .and_then(|list| list.iter().find(|payment| payment["status"] == "succeeded").cloned())
+        .expect("a payment");
+    let hash = payment["payment_details"]["arcblock"]["tx_hash"].as_str().expect("a hash").to_owned();
+    let owner = app.owner().await;
+    for (path, words) in [
+        ("invoices", invoice.as_str()),
+        ("invoices", "SOUK-TEST-000001"),
+        ("payment-intents", payment["id"].as_str().expect("an id")),
+        ("payment-intents", hash.as_str()),
+    ] {
+        let path = format!("/api/{path}/search?query={words}");
+        for (browser, count) in [(&alice.browser, 1), (&owner.browser, 1), (&bob.browser, 0)] {
+            assert_eq!(browser.get(&path).await.ok()["count"], count, "{path}");
+        }
+        app.browser().get(&path).await.refused(401);
+    }
+    assert_eq!(owner.browser.get("/api/invoices/search?query=&pageSize=1").await.ok()["count"], 1, "a draft is none");
+    alice.browser.get("/api/customers/search?query=alice").await.refused(403);
+    let found = owner.browser.get("/api/customers/search?query=ALICE%40").await.ok();
+    assert_eq!((&found["count"], &found["list"][0]["did"]), (&1.into(), &alice.wallet.did().as_str().into()));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_store_attaches_metadata_to_a_payment_and_changes_nothing_else() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.buy(&app, &app.shop.atlas).await;
+    let before = alice.browser.get("/api/payment-intents").await.ok()["list"][0].clone();
+    let path = format!("/api/payment-intents/{}", before["id"].as_str().expect("an id"));
+    let label = json!({ "metadata": { "ticket": "SO-7", "n": 5 }, "amount": "1", "description": "Mine" });
+    alice.browser.put(&path, &label).await.refused(403);
+    let owner = app.owner().await;
+    let answer = owner.browser.put(&path, &label).await.ok();
+    assert_eq!(answer["metadata"], json!({ "ticket": "SO-7", "n": "5" }));
+    for name in ["amount", "description", "status", "payment_details"] {
+        assert_eq!(answer[name], before[name], "{name}");
+    }
+    assert_eq!(alice.browser.get(&path).await.ok()["metadata"]["ticket"], "SO-7");
+    assert!(alice.retrieve(&session).await["paymentIntent"]["metadata"].is_null(), "a checkout tells nothing of it");
+    assert_eq!(owner.browser.put(&path, &json!({ "metadata": {} })).await.ok()["metadata"], json!({}));
+    let long = json!({ "metadata": { "x": "y".repeat(10_000) } });
+    owner.browser.put(&path, &long).await.refused(400);
+    owner.browser.put("/api/payment-intents/pi_01234", &label).await.refused(404);
     app.finish().await;
 }

@@ -1,12 +1,12 @@
 //! What a round of the engine reads beforehand, in one statement for each kind.
 
-use super::{BillTo, BillingError, BillingReason, Credit, Invoice, InvoiceStatus, Period, Subscription};
+use super::{BillTo, BillingError, BillingReason, Credit, Invoice, InvoiceStatus, Period, Subscription, Unbillable};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
     Attempt, AttemptKind, Currency, Errand, ErrandAsk, Grant, Intent, IntentStatus, Mandate, MandateStatus, Method, Purpose,
 };
-use crate::pricing::{Price, Product};
+use crate::pricing::{Metadata, Price, Product};
 use crate::shared::{
     Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, Mode, PaymentIntentId, PriceId, ProductId,
     Timestamp,
@@ -76,8 +76,8 @@ impl Book {
         period: Period,
         total: Amount,
         now: Timestamp,
-    ) -> Result<Invoice, String> {
-        let customer = self.customers.get(&subscription.customer_id).ok_or("its customer is gone")?;
+    ) -> Result<Invoice, Unbillable> {
+        let customer = self.customers.get(&subscription.customer_id).ok_or(Unbillable::NoCustomer)?;
         let (status, paid_at) = if total.is_zero() { (InvoiceStatus::Paid, Some(now)) } else { (InvoiceStatus::Open, None) };
         Ok(Invoice {
             id,
@@ -182,6 +182,7 @@ impl Book {
             last_error: None,
             reference: String::new(),
             payer: String::new(),
+            metadata: Metadata::new(),
             // Whoever lives by a clock reads its dates.
             created_at: if invoice.clock_id.is_some() { invoice.created_at } else { wall },
             updated_at: wall,

@@ -7,6 +7,7 @@ use crate::customer::Customer;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, PreparedTransfer, Purpose, TransferAsk,
 };
+use crate::pricing::Metadata;
 use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
@@ -202,6 +203,7 @@ pub(super) fn intent_of(
         last_error: None,
         reference: String::new(),
         payer: String::new(),
+        metadata: Metadata::new(),
         created_at: now,
         updated_at: now,
     }

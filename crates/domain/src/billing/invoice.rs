@@ -143,9 +143,21 @@ impl Invoice {
     /// `SOUK-000042`, or `SOUK-TEST-000042` in test mode; `None` while it is a draft.
     #[must_use]
     pub fn number_text(&self) -> Option<String> {
-        let series = if self.mode.is_live() { "SOUK" } else { "SOUK-TEST" };
-        self.number.map(|number| format!("{series}-{number:06}"))
+        self.number.map(|number| format!("{}-{number:06}", series(self.mode)))
     }
+}
+
+/// What the numbers of a mode begin with.
+const fn series(mode: Mode) -> &'static str {
+    if mode.is_live() { "SOUK" } else { "SOUK-TEST" }
+}
+
+/// The number that a text names, as invoices write it, in whatever letters, or by itself: `SOUK-000042`, `000042`, `42`.
+#[must_use]
+pub fn read_number(text: &str, mode: Mode) -> Option<u64> {
+    let text = text.trim().to_ascii_uppercase();
+    let digits = text.strip_prefix(series(mode)).and_then(|rest| rest.strip_prefix('-')).unwrap_or(&text);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
 /// A line of an invoice, with the inputs and the formula of its amount.
@@ -175,6 +187,8 @@ pub struct InvoiceFilter {
     pub include_return_staking: bool,
     /// Leaves out invoices of amount zero.
     pub ignore_zero: bool,
+    /// Those whose description holds the words, or whose id or number they are; empty: all.
+    pub query: String,
 }
 
 #[async_trait]

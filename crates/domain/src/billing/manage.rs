@@ -1,7 +1,7 @@
 //! What people do with a subscription, and why it may be refused.
 
 use super::renew::nonces;
-use super::{BillingError, IllegalChange, Subscription, Threshold};
+use super::{BillingError, IllegalChange, Subscription, Threshold, Unbillable};
 use crate::context::Context;
 use crate::ledger::LedgerError;
 use crate::payment::{CheckError, RailError};
@@ -79,8 +79,8 @@ pub enum ManageError {
     ClockTaken,
     #[error("Test clocks are for test mode only")]
     LiveClock,
-    #[error("{0}")]
-    Unbillable(String),
+    #[error(transparent)]
+    Unbillable(#[from] Unbillable),
     /// Somebody else changed it at the same time.
     #[error("It was changed meanwhile, please try again")]
     Contended,

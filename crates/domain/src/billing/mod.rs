@@ -55,7 +55,7 @@ pub use credit::{Credit, Credits};
 pub(crate) use credit::{CreditFor, applied_line, take_credit};
 pub use debt::{retry_due, time_of};
 pub(crate) use end::stake_invoice;
-pub use errors::BillingError;
+pub use errors::*;
 pub use follow_stakes::*;
 pub use give_back::{RefundOrder, refund_payment};
 pub use invoice::*;

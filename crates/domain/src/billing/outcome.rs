@@ -11,7 +11,9 @@ use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Sta
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
-use crate::payment::{Attempt, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, RefundStatus, Refusal, Settlement};
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, RefundStatus, Refusal, SavedCard, Settlement,
+};
 use crate::shared::{EntryId, EventId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -76,7 +78,12 @@ async fn paid(
     let invoices = unit.invoices().find_all(&intent.invoices).await?;
     let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     for subscription in &subscriptions {
-        unit.subscriptions().lock(subscription).await?;
+        let locked = unit.subscriptions().lock(subscription).await?;
+        if let (AttemptKind::OffSession { card, .. }, Some(seen), Some(locked)) = (&attempt.kind, &settlement.card, locked)
+            && seen != card
+        {
+            card_seen(ctx, unit, &locked, seen).await?;
+        }
     }
     let now = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
     book(ctx, unit, attempt, intent.mode, Reason::Payment, now).await?;
@@ -100,6 +107,17 @@ async fn paid(
         for message in [told, receipt] {
             unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
         }
+    }
+    Ok(())
+}
+
+/// Banks send their customers new cards, and providers write them down under the old name: what is told of a kept card follows.
+async fn card_seen(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription, seen: &SavedCard) -> Result<(), BillingError> {
+    let Some(id) = &subscription.mandate_id else { return Ok(()) };
+    let Some(mandate) = unit.mandates().find(id).await? else { return Err(BillingError::Orphan) };
+    let is_the_same = matches!(&mandate.grant, Some(Grant::Card(card)) if card.card == seen.card);
+    if is_the_same {
+        unit.mandates().amend(id, &Grant::Card(seen.clone()), ctx.now()).await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{lock, nonce, save};
 use super::renew::{Lines, lines, publish_charges, read_usage};
-use super::{BillingReason, Change, ManageError, Subscription, SubscriptionStatus, period, time_of};
+use super::{BillingReason, Change, ManageError, Subscription, SubscriptionStatus, Unbillable, period, time_of};
 use crate::context::Context;
 use crate::shared::{InvoiceId, SubscriptionId, Timestamp};
 
@@ -55,9 +55,9 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let mut book = Book::read(unit.as_mut(), one).await?;
         let used = read_usage(unit.as_mut(), &book, one).await?;
         let behind = subscription.index.map(|_| subscription.period);
-        let next = period(&subscription.cycle, now, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
+        let next = period(&subscription.cycle, now, 0).map_err(Unbillable::from)?;
         let id = InvoiceId::new(now, ctx.random.as_ref());
-        let lines = lines(ctx, &book, &used, &subscription, &id, next, behind).map_err(ManageError::Unbillable)?;
+        let lines = lines(ctx, &book, &used, &subscription, &id, next, behind)?;
         let Lines { items, total, surplus } = lines;
         subscription.anchor = now;
         has_new_items = subscription.enter(0, next);

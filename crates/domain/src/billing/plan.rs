@@ -11,7 +11,7 @@ use super::plan_permission::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::{
     BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine, PlanOrder,
-    PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, change_plan, net, period, time_of,
+    PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, net, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Hold, Price, Product, QuantityError, Usage, check_quantity};
@@ -299,7 +299,7 @@ async fn draft(
         None => PlanChange { period: before.period, anchor: None, lines: Vec::new() },
         Some(_) => {
             let changed = change_plan((&before.cycle, &paid), (&cycle, plan), &before.period, at);
-            changed.map_err(|error| ManageError::Unbillable(error.to_string()))?
+            changed.map_err(Unbillable::from)?
         }
     };
     let usage = match before.index {
@@ -333,7 +333,7 @@ async fn usage_until(
     let one = Subscription { items: vec![item.clone()], period: so_far, ..before.clone() };
     let book = Book::read(unit, std::slice::from_ref(&one)).await?;
     let used = read_usage(unit, &book, std::slice::from_ref(&one)).await?;
-    lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far)).map_err(ManageError::Unbillable)
+    Ok(lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far))?)
 }
 
 fn changed(before: &Subscription, (place, price, quantity): (usize, &Price, u64), cycle: Cycle, change: &PlanChange) -> Subscription {
@@ -450,9 +450,9 @@ async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, M
 /// What the next regular invoice asks for, before credit.
 fn next_amount(ctx: &Context, book: &Book, after: &Subscription) -> Result<Amount, ManageError> {
     let index = after.index.map_or(0, |index| index.saturating_add(1));
-    let next = period(&after.cycle, after.anchor, index).map_err(|error| ManageError::Unbillable(error.to_string()))?;
+    let next = period(&after.cycle, after.anchor, index).map_err(Unbillable::from)?;
     let unwritten = InvoiceId::new(next.start, ctx.random.as_ref());
-    let lines = lines(ctx, book, &HashMap::new(), after, &unwritten, next, None).map_err(ManageError::Unbillable)?;
+    let lines = lines(ctx, book, &HashMap::new(), after, &unwritten, next, None)?;
     Ok(lines.total)
 }
 

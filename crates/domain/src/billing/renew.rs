@@ -4,15 +4,15 @@ use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::end::PATIENCE;
 use super::{
-    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Period,
-    Scope, Subscription, end, period,
+    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Parked,
+    Period, Scope, Subscription, Unbillable, end, period,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::Reason;
 use crate::payment::{RailError, Refusal};
 use crate::pricing::{Price, Usage};
-use crate::shared::{Amount, AmountError, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -59,10 +59,10 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
             Ok(round) if size == limit => return Ok(round),
             Ok(round) if round.due == 0 => break,
             Ok(round) => whole.add(round),
-            Err(BillingError::Unwritable { subscription, reason }) => {
+            Err(BillingError::Unwritable { subscription, parked }) => {
                 let mut unit = ctx.store.begin().await?;
                 let poison = unit.subscriptions().lock(&subscription).await?.ok_or(BillingError::Orphan)?;
-                park(unit.as_mut(), poison, reason, now).await?;
+                park(unit.as_mut(), poison, parked, now).await?;
                 unit.commit().await?;
                 whole.due += 1;
             }
@@ -110,9 +110,7 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
     // Whoever tries again at once would pass over what is still locked.
     unit.roll_back().await?;
     match (alone, error) {
-        (Some(subscription), error) if is_somebodys_own(&error) => {
-            Err(BillingError::Unwritable { subscription, reason: error.to_string() })
-        }
+        (Some(subscription), error) if is_somebodys_own(&error) => Err(BillingError::Unwritable { subscription, parked: error.into() }),
         // Somebody was faster with what it owes or holds: the others are not kept waiting until that is seen.
         (Some(subscription), BillingError::Contended) if *scope == Scope::Wall => {
             let mut unit = ctx.store.begin().await?;
@@ -143,7 +141,7 @@ async fn write_due(
                     renewals.push(renewal);
                     round.trouble = round.trouble.take().or(trouble);
                 }
-                Err(reason) => park(unit, subscription, reason, now).await?,
+                Err(parked) => park(unit, subscription, parked, now).await?,
             },
             due => others.push((nonce, due, subscription)),
         }
@@ -242,9 +240,9 @@ pub(super) fn usage_of(price: &Price) -> Option<Usage> {
 }
 
 /// A subscription that the engine cannot bill waits for somebody to look, and does not keep the others from their turn.
-async fn park(unit: &mut dyn UnitOfWork, subscription: Subscription, reason: String, now: Timestamp) -> Result<(), BillingError> {
-    let parked = Subscription { parked: Some(reason), updated_at: now, ..subscription };
-    unit.subscriptions().update(&parked).await?;
+async fn park(unit: &mut dyn UnitOfWork, subscription: Subscription, parked: Parked, now: Timestamp) -> Result<(), BillingError> {
+    let stopped = Subscription { parked: Some(parked), updated_at: now, ..subscription };
+    unit.subscriptions().update(&stopped).await?;
     Ok(())
 }
 
@@ -257,21 +255,21 @@ fn renewal(
     before: Subscription,
     nonce: u64,
     now: Timestamp,
-) -> Result<(Renewal, Option<RailError>), String> {
+) -> Result<(Renewal, Option<RailError>), Parked> {
     let index = before.index.map_or(0, |index| index.saturating_add(1));
-    let next = period(&before.cycle, before.anchor, index).map_err(|error| error.to_string())?;
+    let next = period(&before.cycle, before.anchor, index).map_err(Unbillable::from)?;
     // Bills are written as of the moment the period begins, however late the round is.
     let begun = next.start;
     let ended = before.index.map(|_| before.period);
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
     let Lines { mut items, total, surplus } = lines(ctx, book, used, &before, &id, next, ended)?;
-    let surplus = (!surplus.is_zero()).then(|| book.add_credit(&before, surplus)).transpose().map_err(|error| error.to_string())?;
-    let status = before.status.after(Change::PeriodBegins).map_err(|error| error.to_string())?;
+    let surplus = (!surplus.is_zero()).then(|| book.add_credit(&before, surplus)).transpose().map_err(Unbillable::from)?;
+    let status = before.status.after(Change::PeriodBegins).map_err(Unbillable::from)?;
     let credit = book.use_credit(&before, total);
     if !credit.amount.is_zero() {
         items.push(applied_line(ctx, &id, credit.amount, begun));
     }
-    let total = total.minus(credit.amount).map_err(|error| error.to_string())?;
+    let total = total.minus(credit.amount).map_err(Unbillable::from)?;
     let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
     // What it asks for is asked for now: its collection is tried for as many days as that of one that was written in time.
     let invoice = Invoice { finalized_at: Some(now), ..invoice };
@@ -286,7 +284,7 @@ fn renewal(
             Ok(charge) => (charge, None, None),
             // No fault of the subscription's: it is charged in the days to come, as after any refusal.
             Err(BillingError::Rail(error)) => (None, refusal("not_sent", "Sorry, something went wrong."), Some(error)),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.into()),
         },
     };
     Ok((Renewal { subscription, invoice, items, refusal, charge, surplus, credit, has_new_items }, trouble))
@@ -310,13 +308,12 @@ pub(super) fn lines(
     invoice: &InvoiceId,
     ahead: Period,
     behind: Option<Period>,
-) -> Result<Lines, String> {
+) -> Result<Lines, Unbillable> {
     let mut lines = Lines { items: Vec::with_capacity(subscription.items.len()), ..Lines::default() };
-    let fails = |error: AmountError| error.to_string();
     for item in &subscription.items {
-        let price = book.prices.get(&item.price_id).ok_or("a price of it is gone")?;
-        let product = book.products.get(&price.product_id).ok_or("a product of it is gone")?;
-        let rate = price.rate_in(&subscription.currency_id).ok_or("Currency not configured for price")?;
+        let price = book.prices.get(&item.price_id).ok_or(Unbillable::NoPrice)?;
+        let product = book.products.get(&price.product_id).ok_or(Unbillable::NoProduct)?;
+        let rate = price.rate_in(&subscription.currency_id).ok_or(Unbillable::NoCurrency)?;
         let (quantity, span, billed) = match (usage_of(price), behind) {
             (Some(Usage::Metered(_)), Some(behind)) => {
                 let span = Period { start: item.counts_from(&behind), ..behind };
@@ -324,15 +321,15 @@ pub(super) fn lines(
             }
             (Some(Usage::Metered(_)), None) => continue,
             (Some(Usage::Licensed), _) => (item.quantity, ahead, Amount::ZERO),
-            (None, _) => return Err("a price of it is not recurring".to_owned()),
+            (None, _) => return Err(Unbillable::NotRecurring),
         };
         let whole = Calculation::of(&rate, quantity);
         let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
-        let surplus = if is_carried { Amount::ZERO } else { billed.minus(whole.amount().map_err(fails)?).unwrap_or_default() };
+        let surplus = if is_carried { Amount::ZERO } else { billed.minus(whole.amount()?).unwrap_or_default() };
         let calculation = if billed.is_zero() { whole } else { Calculation::Rest { whole: Box::new(whole), billed } };
-        let amount = calculation.amount().map_err(fails)?;
-        lines.total = lines.total.plus(amount).map_err(fails)?;
-        lines.surplus = lines.surplus.plus(surplus).map_err(fails)?;
+        let amount = calculation.amount()?;
+        lines.total = lines.total.plus(amount)?;
+        lines.surplus = lines.surplus.plus(surplus)?;
         lines.items.push(InvoiceItem {
             id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
             invoice_id: invoice.clone(),

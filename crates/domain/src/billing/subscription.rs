@@ -1,6 +1,6 @@
 //! Subscriptions: what a customer is charged for again and again, and the states it moves through.
 
-use super::{Period, Scope};
+use super::{Parked, Period, Scope};
 use crate::access::Did;
 use crate::pricing::{Cycle, Metadata};
 use crate::shared::{
@@ -315,7 +315,7 @@ pub struct Subscription {
     /// When the engine has something to do next ([`next_due`]).
     pub due_at: Option<Timestamp>,
     /// Why the engine has stopped with it, until somebody looks.
-    pub parked: Option<String>,
+    pub parked: Option<Parked>,
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

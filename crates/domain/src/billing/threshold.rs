@@ -6,8 +6,8 @@ use super::manage::{nonce, save};
 use super::plan::{kept_line, paid_lines, prorated_item};
 use super::renew::{Lines, lines, read_usage, usage_of};
 use super::{
-    BilledUsage, BillingReason, ManageError, Net, Period, PlanLine, Subscription, SubscriptionItem, SubscriptionStatus, charges, credits,
-    net, period,
+    BilledUsage, BillingReason, ManageError, Net, Period, PlanLine, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable,
+    charges, credits, net, period,
 };
 use crate::context::Context;
 use crate::pricing::Usage;
@@ -40,8 +40,7 @@ pub(super) async fn bill_when_reached(
     let at = now.max(begun).plus(Duration::from_micros(1));
     let behind = Period { start: subscription.period.start, end: at };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Lines { items: mut billed, total: usage, surplus } =
-        lines(ctx, &book, &used, &metered, &id, behind, Some(behind)).map_err(ManageError::Unbillable)?;
+    let Lines { items: mut billed, total: usage, surplus } = lines(ctx, &book, &used, &metered, &id, behind, Some(behind))?;
     if usage < threshold.amount || at >= subscription.period.end {
         return Ok(None);
     }
@@ -56,7 +55,7 @@ pub(super) async fn bill_when_reached(
         surplus,
     };
     if threshold.resets_anchor {
-        let next = period(&subscription.cycle, at, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
+        let next = period(&subscription.cycle, at, 0).map_err(Unbillable::from)?;
         let paid = match paid_lines(unit, &subscription, &book, None, at).await {
             // What is still being collected, or was paid in another currency, is not given back: a later report bills.
             Err(ManageError::PaymentInFlight | ManageError::PaidOtherwise) => return Ok(None),

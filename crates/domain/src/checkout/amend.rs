@@ -80,8 +80,9 @@ pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, 
     }
 }
 
-/// Exchanges an item's price for the longer cycle that it offers.
-pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId) -> Result<(), AmendError> {
+/// Exchanges an item's price for the longer cycle that it offers, in the currency of the page (absent: the session's), which is the
+/// session's from then on.
+pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), AmendError> {
     loop {
         let mut unit = ctx.store.begin().await?;
         let mut session = amendable(ctx, unit.as_mut(), id).await?;
@@ -92,10 +93,13 @@ pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId)
         }
         let target = unit.prices().find(to).await?.filter(|target| is_on_sale(target, session.mode));
         let target = target.ok_or(AmendError::NotOffered)?;
-        if target.rate_in(&session.currency_id).is_none() {
+        let currency = currency.unwrap_or(&session.currency_id).clone();
+        // What it was chosen instead of can be taken back in the same currency.
+        if [&price, &target].into_iter().any(|price| price.rate_in(&currency).is_none()) {
             return Err(AmendError::CurrencyNotConfigured);
         }
         item.upsell = Some(target.id);
+        session.currency_id = currency;
         if write(ctx, unit, session).await? {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use crate::billing::{BillTo, Invoice, InvoiceStatus, time_of};
 use crate::context::Context;
 use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, Standing, check_contact};
 use crate::payment::{Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, Purpose, RailError};
-use crate::pricing::{CartError, CustomAmountError, Hold, Price, Product, QuantityError, Rate, check_quantity};
+use crate::pricing::{CartError, CustomAmountError, Hold, Metadata, Price, Product, QuantityError, Rate, check_quantity};
 use crate::shared::{
     Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, PriceId, SessionId, StorageError,
     SubscriptionId, Timestamp,
@@ -315,6 +315,7 @@ async fn write_down(
         last_error: None,
         reference: String::new(),
         payer: String::new(),
+        metadata: Metadata::new(),
         created_at: known.as_ref().map_or(now, |known| known.created_at),
         updated_at: now,
     };

@@ -46,6 +46,8 @@ pub trait Customers: Send {
     async fn standing(&mut self, mode: Mode, did: &Did) -> Result<Option<Standing>, StorageError>;
     /// Newest first.
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError>;
+    /// Those whose name, mail or phone holds the words, or whose id or DID they are. Newest first.
+    async fn search(&mut self, mode: Mode, words: &str, page: &Page) -> Result<Listed<Customer>, StorageError>;
     /// Inserts, or updates the contact of the customer with the same user and mode. Answers the customer as it stands now.
     async fn upsert(&mut self, customer: &Customer) -> Result<Customer, StorageError>;
 }

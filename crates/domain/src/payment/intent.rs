@@ -2,6 +2,7 @@
 
 use super::{CardHolder, Refusal, SavedCard};
 use crate::access::Did;
+use crate::pricing::Metadata;
 use crate::shared::{
     Amount, AttemptId, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, RefundId,
     SessionId, StorageError, SubscriptionId, Timestamp,
@@ -62,6 +63,8 @@ pub struct Intent {
     pub reference: String,
     /// Who paid, as the network knows them.
     pub payer: String,
+    /// What the store attached to it.
+    pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -242,7 +245,8 @@ pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
 
 #[async_trait]
 pub trait Intents: Send {
-    /// Inserts, or replaces amount, currency, method and status of an intent that has not succeeded. False when it has.
+    /// Inserts, or replaces amount, currency, method and status of an intent that has not succeeded. False when it has. What the
+    /// store attached stays.
     async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError> {
         self.put_all(std::slice::from_ref(intent)).await
     }
@@ -270,6 +274,12 @@ pub trait Intents: Send {
     /// Those of something, newest first: a trial's payment of nothing is none.
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError>;
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError>;
+    /// Those whose description holds the words, or whose id or name at the network they are: of the store, or, as
+    /// [`Intents::of_customer`], of one. Newest first.
+    async fn search(&mut self, mode: Mode, customer: Option<&CustomerId>, words: &str, page: &Page)
+    -> Result<Listed<Intent>, StorageError>;
+    /// Replaces what the store attached to one of this mode, whatever became of it. False: there is none.
+    async fn label(&mut self, mode: Mode, id: &PaymentIntentId, metadata: &Metadata, now: Timestamp) -> Result<bool, StorageError>;
 }
 
 #[async_trait]

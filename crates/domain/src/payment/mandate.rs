@@ -60,6 +60,8 @@ pub struct Mandate {
 pub trait Mandates: Send {
     /// Inserts, or writes status and grant of the one with this id.
     async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError>;
+    /// Writes what is known of the grant now. Whether it still holds is not touched: somebody else may end it meanwhile.
+    async fn amend(&mut self, id: &MandateId, grant: &Grant, now: Timestamp) -> Result<(), StorageError>;
     /// A subscription is charged by the mandate once it is given.
     async fn promise(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError>;
     /// The subscriptions that were promised to a mandate.

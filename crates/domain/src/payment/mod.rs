@@ -1,6 +1,7 @@
 //! Payment methods, currencies, intents, attempts, mandates, refunds, and the rails that reach the networks.
 
 mod intent;
+mod label;
 mod manage_method;
 mod mandate;
 mod method;
@@ -10,6 +11,7 @@ mod refund;
 mod refusal;
 
 pub use intent::*;
+pub use label::*;
 pub use manage_method::*;
 pub use mandate::*;
 pub use method::*;

@@ -231,6 +231,23 @@ pub struct SavedCard {
     /// As the provider writes it: `visa`, `mastercard`, `amex`.
     pub brand: String,
     pub last4: String,
+    /// `None` where the provider did not tell it in a form that we know.
+    pub expiry: Option<CardExpiry>,
+}
+
+/// The last month in which a card is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CardExpiry {
+    /// 1 to 12.
+    pub month: u8,
+    pub year: u16,
+}
+
+impl CardExpiry {
+    #[must_use]
+    pub fn new(month: u8, year: u16) -> Option<Self> {
+        ((1..=12).contains(&month) && (2000..=9999).contains(&year)).then_some(Self { month, year })
+    }
 }
 
 /// Whom a card is kept for. Name and address are for the merchant's eyes at the provider; either may be empty.

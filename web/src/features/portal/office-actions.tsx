@@ -9,7 +9,7 @@ import { dayText } from '@/lib/format';
 import { ConfirmDialog } from './confirm-dialog';
 import { OfficeCancelDialog } from './office-cancel-dialog';
 import { type OfficeAction, officeActions } from './office-rules';
-import { useOfficeTexts } from './office-text';
+import { type OfficeTexts, useOfficeTexts } from './office-text';
 import { invoiceQuery, invoicesQuery, PAGE_SIZE } from './queries';
 import { refreshAfterPayment } from './refresh';
 import { GiveBack } from './refunds';
@@ -35,6 +35,7 @@ export default function OfficeActions({ subscription }: { subscription: Subscrip
       <p>{t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}</p>
       {subscription.parked ? (
         <Alert tone="danger" title={t('parked.title')}>
+          <p>{parkedText(subscription, t)}</p>
           <p>{t('parked.text')}</p>
         </Alert>
       ) : null}
@@ -75,6 +76,11 @@ export default function OfficeActions({ subscription }: { subscription: Subscrip
       ) : null}
     </section>
   );
+}
+
+/** Why the engine has stopped with it. */
+function parkedText({ parked_reason: reason, paymentCurrency, paymentMethod }: Subscription, t: OfficeTexts['t']) {
+  return t(`parked.${reason ?? 'other'}`, { symbol: paymentCurrency.symbol, method: paymentMethod.name });
 }
 
 const VERBS = { unpark: 'unpark', resume: 'resume', pause: 'pause', recover: 'recover', returnStake: 'return-stake' };

@@ -5,7 +5,12 @@ import type { Locale } from '@/lib/locale';
 
 const t = translator({ en, zh });
 
+export interface OfficeTexts {
+  t: typeof t;
+  language: Locale;
+}
+
 /** The words of what the store does with a customer's subscription; customers never load them. */
-export function useOfficeTexts(): { t: typeof t; language: Locale } {
+export function useOfficeTexts(): OfficeTexts {
   return { t, language: useLocale() };
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Subscription } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
-import { dayText } from '@/lib/format';
+import { dayText, monthText } from '@/lib/format';
 import { methodText } from './invoice-text';
 import { priceText, productName } from './price-text';
 import styles from './subscription-facts.module.css';
@@ -18,7 +18,7 @@ interface FactsProps {
 export function SubscriptionFacts({ subscription, forStore = false }: FactsProps) {
   const texts = useTexts();
   const { t, language } = texts;
-  const { paymentCurrency: currency, next_invoice: next, staking } = subscription;
+  const { paymentCurrency: currency, next_invoice: next, staking, mandate } = subscription;
   const money = (amount: string) => formatMoney(amount, currency, language);
   const day = (at: number) => dayText(at * 1000, language);
   return (
@@ -42,8 +42,13 @@ export function SubscriptionFacts({ subscription, forStore = false }: FactsProps
       </Fact>
       <Fact name={t('facts.method')}>
         {mandateText(subscription, texts)}
-        {subscription.mandate?.limit && subscription.status !== 'canceled' ? (
-          <span className={styles.quiet}>{t('facts.limit', { amount: money(subscription.mandate.limit) })}</span>
+        {mandate?.exp_year && mandate.exp_month ? (
+          <span className={styles.quiet}>
+            {t('facts.goodUntil', { month: monthText(mandate.exp_year, mandate.exp_month, language) })}
+          </span>
+        ) : null}
+        {mandate?.limit && subscription.status !== 'canceled' ? (
+          <span className={styles.quiet}>{t('facts.limit', { amount: money(mandate.limit) })}</span>
         ) : null}
       </Fact>
       {staking ? (

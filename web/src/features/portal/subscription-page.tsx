@@ -13,6 +13,7 @@ import { Button } from '@/kit/button';
 import { momentText } from '@/lib/format';
 import { usePhone } from '@/lib/use-phone';
 import { CancelDialog } from './cancel-dialog';
+import { CardNotice } from './card-notice';
 import { ExpiredLink } from './expired-link';
 import { InvoiceFeed } from './invoice-feed';
 import { InvoiceTable } from './invoice-table';
@@ -31,7 +32,7 @@ import { ResumeDialog } from './resume-dialog';
 import { SubscriptionBadge } from './status';
 import { SubscriptionFacts } from './subscription-facts';
 import styles from './subscription-page.module.css';
-import { actionsOf, type SubscriptionAction } from './subscription-rules';
+import { actionsOf, cardTrouble, type SubscriptionAction, timeOf } from './subscription-rules';
 import { type Key, useTexts } from './texts';
 import { TimeLine } from './time-line';
 
@@ -42,9 +43,11 @@ interface SubscriptionPageProps {
   id: string;
   page?: number;
   pageSize?: number;
+  /** What the customer came for: it stands open. */
+  action?: 'changePayment';
 }
 
-export function SubscriptionPage({ id, page, pageSize }: SubscriptionPageProps) {
+export function SubscriptionPage({ id, ...rest }: SubscriptionPageProps) {
   const texts = useTexts();
   const { t } = texts;
   const { data, error, refetch } = useQuery(subscriptionQuery(id));
@@ -56,7 +59,7 @@ export function SubscriptionPage({ id, page, pageSize }: SubscriptionPageProps) 
         <ArrowLeftOutlined aria-hidden="true" /> {t('subscription.back')}
       </Link>
       {data ? (
-        <Sheet subscription={data} page={page} pageSize={pageSize} />
+        <Sheet subscription={data} {...rest} />
       ) : refused ? (
         <Notice asPage title={t('subscription.notFound')} text={t('subscription.notFoundText')} />
       ) : error instanceof ApiError && error.status === 401 ? (
@@ -72,7 +75,12 @@ export function SubscriptionPage({ id, page, pageSize }: SubscriptionPageProps) 
   );
 }
 
-function Sheet({ subscription, page, pageSize }: { subscription: Subscription; page?: number; pageSize?: number }) {
+function Sheet({
+  subscription,
+  page,
+  pageSize,
+  action,
+}: Omit<SubscriptionPageProps, 'id'> & { subscription: Subscription }) {
   const texts = useTexts();
   const { t } = texts;
   const phone = usePhone();
@@ -102,11 +110,14 @@ function Sheet({ subscription, page, pageSize }: { subscription: Subscription; p
         ) : null}
       </div>
       {forStore ? (
-        <Suspense fallback={<div className={styles.officeWaiting} aria-busy="true" />}>
-          <OfficeActions subscription={subscription} />
-        </Suspense>
+        <>
+          <CardNotice subscription={subscription} />
+          <Suspense fallback={<div className={styles.officeWaiting} aria-busy="true" />}>
+            <OfficeActions subscription={subscription} />
+          </Suspense>
+        </>
       ) : (
-        <Actions subscription={subscription} onDone={setDone} />
+        <Actions subscription={subscription} asked={action} onDone={setDone} />
       )}
       <div className={styles.columns}>
         <section aria-labelledby="timeline">
@@ -161,13 +172,21 @@ const DONE: Record<SubscriptionAction, Key> = {
   changePayment: 'payment.done',
 };
 
-function Actions({ subscription, onDone }: { subscription: Subscription; onDone: (text: Key | null) => void }) {
+interface ActionsProps {
+  subscription: Subscription;
+  asked?: SubscriptionAction;
+  onDone: (text: Key | null) => void;
+}
+
+function Actions({ subscription, asked, onDone }: ActionsProps) {
   const { t } = useTexts();
-  const [open, setOpen] = useState<SubscriptionAction | null>(null);
   const user = useUser();
   // The link of a mail lets its holder pay, and change nothing.
   const actions = actionsOf(subscription).filter((action) => user || action === 'pay');
-  if (actions.length === 0) return null;
+  const [open, setOpen] = useState(() => actions.find((action) => action === asked) ?? null);
+  if (actions.length === 0) return <CardNotice subscription={subscription} />;
+  // What the notice of the card offers stands there, not twice.
+  const offered = actions.includes('changePayment') && cardTrouble(subscription, timeOf(subscription)) !== null;
   const close = () => setOpen(null);
   const begin = (action: SubscriptionAction) => {
     onDone(null);
@@ -181,33 +200,44 @@ function Actions({ subscription, onDone }: { subscription: Subscription; onDone:
   };
   const dialog = { subscription, onClose: close, onDone: finish };
   return (
-    <div className={styles.actions}>
-      {actions.map((action) => (
-        <Button
-          key={action}
-          look={action === 'pay' || action === 'resume' ? 'primary' : action === 'cancel' ? 'danger' : 'secondary'}
-          onClick={() => begin(action)}
-        >
-          {t(action === 'cancel' ? 'action.cancelSubscription' : `action.${action}`)}
-        </Button>
-      ))}
-      {open === 'cancel' ? <CancelDialog {...dialog} /> : null}
-      {open === 'resume' ? <ResumeDialog {...dialog} /> : null}
-      {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}
-      {open === 'changePayment' ? <PaymentDialog {...dialog} /> : null}
-      {open === 'pay' ? (
-        <OverdueDialog
-          debtor={{ subscriptionId: subscription.id }}
-          onClose={close}
-          onPaid={() => void finish()}
-          custom={(debts, { invoices }) => (
-            <>
-              <OverdueInvoices invoices={invoices} />
-              <OverdueDebts debts={debts} invoices={invoices} debtor={{ subscriptionId: subscription.id }} />
-            </>
-          )}
-        />
-      ) : null}
-    </div>
+    <>
+      <CardNotice subscription={subscription}>
+        {offered ? (
+          <Button look="secondary" onClick={() => begin('changePayment')}>
+            {t('action.changePayment')}
+          </Button>
+        ) : null}
+      </CardNotice>
+      <div className={styles.actions}>
+        {actions
+          .filter((action) => action !== 'changePayment' || !offered)
+          .map((action) => (
+            <Button
+              key={action}
+              look={action === 'pay' || action === 'resume' ? 'primary' : action === 'cancel' ? 'danger' : 'secondary'}
+              onClick={() => begin(action)}
+            >
+              {t(action === 'cancel' ? 'action.cancelSubscription' : `action.${action}`)}
+            </Button>
+          ))}
+        {open === 'cancel' ? <CancelDialog {...dialog} /> : null}
+        {open === 'resume' ? <ResumeDialog {...dialog} /> : null}
+        {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}
+        {open === 'changePayment' ? <PaymentDialog {...dialog} /> : null}
+        {open === 'pay' ? (
+          <OverdueDialog
+            debtor={{ subscriptionId: subscription.id }}
+            onClose={close}
+            onPaid={() => void finish()}
+            custom={(debts, { invoices }) => (
+              <>
+                <OverdueInvoices invoices={invoices} />
+                <OverdueDebts debts={debts} invoices={invoices} debtor={{ subscriptionId: subscription.id }} />
+              </>
+            )}
+          />
+        ) : null}
+      </div>
+    </>
   );
 }

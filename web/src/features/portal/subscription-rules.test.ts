@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '@/api/types';
-import { actionsOf, byUrgency, nextEvent, timeLine, trialEndsSoon } from './subscription-rules';
+import { actionsOf, byUrgency, cardTrouble, nextEvent, timeLine, trialEndsSoon } from './subscription-rules';
 
 const DAY = 86_400;
 const START = 1_000 * DAY;
@@ -47,6 +47,38 @@ describe('what a customer can do', () => {
     ['ended', { status: 'canceled' }, []],
   ] as [string, Partial<Subscription>, string[]][])('%s', (_, changes, actions) => {
     expect(actionsOf(subscription(changes))).toEqual(actions);
+  });
+});
+
+describe('the card that pays', () => {
+  const card = (exp_year: number, exp_month: number) => ({
+    mandate: { type: 'card' as const, limit: null, brand: 'visa', last4: '4242', exp_month, exp_year },
+  });
+  const now = Date.UTC(2026, 10, 20) / 1000;
+  const next = (iso: string) => ({ next_invoice: { amount: '1', at: Date.parse(iso) / 1000 } });
+  const december = next('2026-12-15T00:00:00Z');
+  it.each([
+    ['good for long', { ...card(2029, 12), ...december }, null],
+    ['good in the month of the next payment', { ...card(2026, 12), ...december }, null],
+    ['good until the month before', { ...card(2026, 11), ...december }, 'expiring'],
+    ['good to the last moment before', { ...card(2026, 12), ...next('2027-01-01T00:00:00Z') }, 'expiring'],
+    ['over since last month', { ...card(2026, 10), ...december }, 'expired'],
+    ['over, of a trial', { ...card(2026, 10), ...december, status: 'trialing' }, 'expired'],
+    ['over, and a payment is past due', { ...card(2026, 10), next_invoice: null, status: 'past_due' }, 'expired'],
+    ['over, and past due until the end', { ...card(2026, 10), ...ending, status: 'past_due' }, 'expired'],
+    ['over, where the end is set', { ...card(2026, 10), ...ending }, null],
+    ['over, where it is paused', { ...card(2026, 10), status: 'paused' }, null],
+    ['over, of one that has ended', { ...card(2026, 10), status: 'canceled' }, null],
+    ['without a date', { mandate: { ...card(2026, 10).mandate, exp_month: null, exp_year: null } }, null],
+    ['no card at all', { mandate: null }, null],
+  ] as [string, Partial<Subscription>, string | null][])('%s', (_, changes, trouble) => {
+    expect(cardTrouble(subscription(changes), now)).toBe(trouble);
+  });
+
+  it('is judged by the end of the period where no invoice is told', () => {
+    const until = { next_invoice: null, current_period_end: Date.UTC(2026, 11, 1) / 1000 };
+    expect(cardTrouble(subscription({ ...card(2026, 11), ...until }), now)).toBe('expiring');
+    expect(cardTrouble(subscription({ ...card(2026, 12), ...until }), now)).toBe(null);
   });
 });
 

@@ -96,6 +96,20 @@ const SOON = 3 * 86_400;
 export const trialEndsSoon = ({ status, trial_end: end, cancel_at_period_end: ending }: Subscription, now: number) =>
   status === 'trialing' && !ending && end !== null && end - now <= SOON;
 
+/**
+ * What is wrong with the card that a subscription is charged by: it is not good any more, or will not be when the next
+ * payment is due. `now`: unix seconds. A card is good to the end of its month, wherever its bank is: we take UTC.
+ */
+export function cardTrouble(subscription: Subscription, now: number): 'expired' | 'expiring' | null {
+  const { status, mandate, next_invoice: next, current_period_end: periodEnd } = subscription;
+  const { exp_month: month, exp_year: year } = mandate ?? {};
+  const charged = status === 'past_due' || ((status === 'active' || status === 'trialing') && !isEnding(subscription));
+  if (!charged || mandate?.type !== 'card' || !month || !year) return null;
+  const end = Date.UTC(year, month) / 1000;
+  if (end <= now) return 'expired';
+  return end <= (next?.at ?? periodEnd) ? 'expiring' : null;
+}
+
 /** Past due first, then what runs, what is going to end, and what has ended; the newest first among equals. */
 export function byUrgency(list: Subscription[]): Subscription[] {
   const rank = (each: Subscription) =>

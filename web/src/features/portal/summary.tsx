@@ -6,6 +6,7 @@ import { useUser } from '@/app/queries';
 import { Alert } from '@/kit/alert';
 import { formatMoney } from '@/lib/amount';
 import { dayText } from '@/lib/format';
+import { CardNotice } from './card-notice';
 import { subscriptionName } from './price-text';
 import { overdueQuery, subscriptionsQuery } from './queries';
 import { isEnding, timeOf, trialEndsSoon } from './subscription-rules';
@@ -59,6 +60,18 @@ export function Summary() {
             </p>
           </Alert>
         ))}
+      {page.list.map((each) => (
+        <CardNotice key={each.id} subscription={each}>
+          <Link
+            to="/customer/subscription/$id"
+            params={{ id: each.id }}
+            search={{ action: 'changePayment' }}
+            className={styles.link}
+          >
+            {t('action.changePayment')}
+          </Link>
+        </CardNotice>
+      ))}
       <dl className={styles.figures}>
         <Figure name={t('summary.running')}>{running.length}</Figure>
         <Figure

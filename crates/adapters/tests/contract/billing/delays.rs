@@ -3,7 +3,9 @@
 use super::bench::{Billing, DAY, HOUR, HOURLY, MONTHLY};
 use crate::till::id;
 use souk_adapters::on_both;
-use souk_domain::billing::{self, InvoiceStatus, Scope, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus};
+use souk_domain::billing::{
+    self, InvoiceStatus, ParkReason, Parked, Scope, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
+};
 use souk_domain::payment::{Method, MethodSettings};
 use souk_domain::shared::Amount;
 use std::time::Duration;
@@ -76,7 +78,7 @@ on_both! {
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         billing.insert(&billing.subscription("sub_3", &price, DAY * 30)).await;
         billing.round().await;
-        assert!(billing.find("sub_1").await.parked.is_some());
+        assert_eq!(billing.find("sub_1").await.parked.map(|parked| parked.reason), Some(ParkReason::AmountOutOfRange));
         assert_eq!((billing.find("sub_2").await.index, billing.find("sub_3").await.index), (Some(1), Some(1)));
         assert_eq!(billing.round().await, 0);
     }
@@ -90,8 +92,8 @@ on_both! {
         billing.round().await;
         assert_eq!(billing.find("sub_2").await.index, Some(1));
         billing.write("UPDATE subscriptions SET status = 'active' WHERE id = 'sub_1'").await;
-        let parked = billing.find("sub_1").await.parked.expect("a reason");
-        assert!(parked.starts_with("stored subscriptions.status is not valid"), "{parked}");
+        let Parked { reason, detail } = billing.find("sub_1").await.parked.expect("a reason");
+        assert!(reason == ParkReason::Unreadable && detail.starts_with("stored subscriptions.status is not valid"), "{detail}");
     }
 
     async fn a_method_whose_settings_are_wrong_parks_nobody_and_is_charged_when_they_are_mended(db: &TestDatabase) {
@@ -136,7 +138,7 @@ on_both! {
         billing.insert(&Subscription { cancel_at_period_end: true, ..billing.subscription("sub_3", &price, DAY * 30) }).await;
         configure(&billing, "gopher://nowhere").await;
         billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.expect("goes on");
-        assert!(billing.find("sub_1").await.parked.is_some());
+        assert_eq!(billing.find("sub_1").await.parked.map(|parked| parked.reason), Some(ParkReason::PaymentMethod));
         assert_eq!(billing.find("sub_3").await.status, SubscriptionStatus::Canceled);
         configure(&billing, "/sandbox/arcblock/api/").await;
         billing::unpark(&billing.ctx, &one.id).await.expect("goes on");

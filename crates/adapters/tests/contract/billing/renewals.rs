@@ -5,7 +5,8 @@ use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, BillingReason, InvoiceStatus, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction, UsageRecord,
+    self, BillingReason, InvoiceStatus, ParkReason, Parked, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction,
+    UsageRecord,
 };
 use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Interval, Recurring, Usage};
 use souk_domain::shared::*;
@@ -155,7 +156,8 @@ on_both! {
         billing.insert(&Subscription { items: vec![gone], ..billing.subscription("sub_1", &price, DAY * 31) }).await;
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         assert_eq!(billing.round().await, 2);
-        assert_eq!(billing.find("sub_1").await.parked.as_deref(), Some("a price of it is gone"));
+        let parked = Parked { reason: ParkReason::PriceMissing, detail: "a price of it is gone".to_owned() };
+        assert_eq!(billing.find("sub_1").await.parked, Some(parked));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.round().await, 0);
         let permits = billing.networks.rail.permits(&billing.networks.method, &billing.networks.currency, billing.networks.wallet.did(), price.unit_amount);
@@ -176,7 +178,8 @@ on_both! {
         unit.commit().await.expect("commits");
         billing.insert(&billing.subscription("sub_3", &price, DAY * 30)).await;
         billing.round().await;
-        assert!(billing.find("sub_1").await.parked.expect("a reason").contains("invoices: one of this subscription"));
+        let Parked { reason, detail } = billing.find("sub_1").await.parked.expect("a reason");
+        assert!(reason == ParkReason::AlreadyBilled && detail.contains("invoices: one of this subscription"), "{detail}");
         assert_eq!(billing.find("sub_3").await.index, Some(1));
         assert_eq!(billing.networks.earned().await, 15);
     }

@@ -6,7 +6,9 @@ use super::bench::{
 use reqwest::Method as Verb;
 use serde_json::json;
 use souk_adapters::on_both;
-use souk_domain::payment::{CardAsk, CardRail, CardRefundAsk, ChargeAsk, Outcome, Refusal, SavedCard, Settlement, SetupAsk, SetupOutcome};
+use souk_domain::payment::{
+    CardAsk, CardExpiry, CardRail, CardRefundAsk, ChargeAsk, Outcome, Refusal, SavedCard, Settlement, SetupAsk, SetupOutcome,
+};
 use souk_domain::shared::{Amount, AttemptId, RefundId};
 use std::time::Duration;
 
@@ -44,7 +46,7 @@ on_both! {
         assert_eq!(setup.outcome, SetupOutcome::Pending { requires_payer: true, last_error: None });
         assert_eq!(bench.confirm_setup(&setup, ACCEPTED).await.status, 200);
         let SetupOutcome::Saved(card) = bench.find_setup(&setup).await else { panic!("saved") };
-        assert_eq!((card.brand.as_str(), card.last4.as_str()), ("visa", "4242"));
+        assert_eq!((card.brand.as_str(), card.last4.as_str(), card.expiry), ("visa", "4242", CardExpiry::new(12, 2030)));
         assert!(bench.charged().await.is_empty(), "nothing is paid for saving a card");
 
         let charge = bench.charge("att_2", 900, &card).await;

@@ -21,6 +21,8 @@ pub struct UpsellInputModel {
     pub from: String,
     /// The price that it upsells to.
     pub to: String,
+    /// The currency that the buyer has chosen; absent: the session's.
+    pub currency_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -86,7 +88,8 @@ impl OffersApi {
         change: Json<UpsellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = changeable(&app, &guest, &id).await?;
-        checkout::upsell(&app.ctx, &id, &PriceId::parse(&change.from)?, &PriceId::parse(&change.to)?).await?;
+        let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
+        checkout::upsell(&app.ctx, &id, &PriceId::parse(&change.from)?, &PriceId::parse(&change.to)?, currency.as_ref()).await?;
         bare(&app, &guest, &id).await
     }
 

@@ -1,7 +1,7 @@
 use super::named_customer;
 use crate::auth::{Call, Caller, Reader, Reads, SignedIn, resources};
 use crate::problem::Problem;
-use crate::routes::input::page;
+use crate::routes::input::{page, words};
 use crate::routes::payments::{AddressModel, CustomerModel};
 use crate::routes::subscriptions::{OverdueModel, overdue_model};
 use crate::state::App;
@@ -12,7 +12,7 @@ use poem_openapi::{Object, OpenApi};
 use souk_domain::access::User;
 use souk_domain::billing::overdue_of;
 use souk_domain::customer::{self, ContactForm};
-use souk_domain::shared::{CustomerId, Mode};
+use souk_domain::shared::{CustomerId, Mode, Page};
 use std::sync::Arc;
 
 /// What a person may change about themselves. An absent field stays.
@@ -81,6 +81,21 @@ impl CustomersApi {
     ) -> Result<Json<CustomerListModel>, Problem> {
         let page = page::<CustomerId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let found = app.ctx.store.read().await?.customers().list(reads.mode, &page).await?;
+        Ok(Json(CustomerListModel { count: found.count, list: found.list.iter().map(CustomerModel::from).collect() }))
+    }
+
+    /// Customers whose name, mail or phone holds a text, or whose id or DID it is.
+    #[oai(path = "/search", method = "get")]
+    async fn search(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::Customers>,
+        query: Query<Option<String>>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+    ) -> Result<Json<CustomerListModel>, Problem> {
+        let page = Page::new(number.0, page_size.0);
+        let found = app.ctx.store.read().await?.customers().search(reads.mode, &words(query.0), &page).await?;
         Ok(Json(CustomerListModel { count: found.count, list: found.list.iter().map(CustomerModel::from).collect() }))
     }
 

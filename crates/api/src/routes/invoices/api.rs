@@ -2,15 +2,16 @@ use super::model::{InvoiceListModel, InvoiceModel};
 use crate::auth::{Call, Opener, Reader, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
+use crate::routes::input::words;
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
-use souk_domain::billing::{ExpandedInvoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
+use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
 use souk_domain::checkout;
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Page, SubscriptionId};
+use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, Page, SubscriptionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -54,28 +55,35 @@ impl InvoicesApi {
             include_staking: is_true(&include_staking),
             include_return_staking: is_true(&include_return_staking),
             ignore_zero: is_true(&ignore_zero),
+            query: String::new(),
         };
         let page = Page { starting_after: starting_after.0, ..Page::new(page.0, page_size.0) };
-        let mode = reader.mode();
-        let mut unit = app.ctx.store.read().await?;
-        let found = unit.invoices().list(mode, &filter, &page).await?;
-        let methods = unit.methods().list(mode).await?;
-        let currencies = unit.methods().currencies(mode).await?;
-        let ids: Vec<_> = found.list.iter().filter_map(|invoice| invoice.intent_id.clone()).collect();
-        let intents = unit.intents().find_all(&ids).await?;
-        let ids: BTreeSet<_> = found.list.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
-        let ids: Vec<_> = ids.into_iter().chain(filter.subscription_id.clone()).collect();
-        let subscriptions = if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? };
-        let model = |invoice: &souk_domain::billing::Invoice| {
-            let intent = intents.iter().find(|intent| Some(&intent.id) == invoice.intent_id.as_ref());
-            InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).within(&subscriptions)
+        listed(&app, reader.mode(), &filter, &page).await
+    }
+
+    /// Invoices whose description holds a text, or whose number or id it is: the store's, or a customer's own. Drafts are none.
+    #[oai(path = "/search", method = "get")]
+    async fn search(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::Invoices>,
+        query: Query<Option<String>>,
+        page: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+    ) -> Result<Json<InvoiceListModel>, Problem> {
+        let customer_id = if reader.is_store() { Some(Whose(None)) } else { whose(&app, &reader, None).await? };
+        let Some(customer_id) = customer_id else {
+            return Ok(Json(InvoiceListModel { subscription: None, count: 0, list: Vec::new() }));
         };
-        let is_asked = |one: &&Subscription| {
-            let is_theirs = filter.customer_id.as_ref().is_none_or(|customer| one.customer_id == *customer);
-            filter.subscription_id.as_ref() == Some(&one.id) && one.mode == mode && is_theirs
+        let filter = InvoiceFilter {
+            statuses: InvoiceStatus::ALL.into_iter().filter(|status| *status != InvoiceStatus::Draft).collect(),
+            customer_id: customer_id.0,
+            include_staking: true,
+            include_return_staking: true,
+            query: words(query.0),
+            ..InvoiceFilter::default()
         };
-        let subscription = subscriptions.iter().find(is_asked).map(SubscriptionReference::from);
-        Ok(Json(InvoiceListModel { subscription, count: found.count, list: found.list.iter().map(model).collect() }))
+        listed(&app, reader.mode(), &filter, &Page::new(page.0, page_size.0)).await
     }
 
     /// One invoice with its lines, customer and payment.
@@ -110,6 +118,28 @@ impl InvoicesApi {
         let disposition = format!("attachment; filename=\"{name}.pdf\"");
         Ok(Response::new(Binary(pdf)).header("content-type", "application/pdf").header("content-disposition", disposition))
     }
+}
+
+async fn listed(app: &App, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Json<InvoiceListModel>, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    let found = unit.invoices().list(mode, filter, page).await?;
+    let methods = unit.methods().list(mode).await?;
+    let currencies = unit.methods().currencies(mode).await?;
+    let ids: Vec<_> = found.list.iter().filter_map(|invoice| invoice.intent_id.clone()).collect();
+    let intents = unit.intents().find_all(&ids).await?;
+    let ids: BTreeSet<_> = found.list.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    let ids: Vec<_> = ids.into_iter().chain(filter.subscription_id.clone()).collect();
+    let subscriptions = if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? };
+    let model = |invoice: &Invoice| {
+        let intent = intents.iter().find(|intent| Some(&intent.id) == invoice.intent_id.as_ref());
+        InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).within(&subscriptions)
+    };
+    let is_asked = |one: &&Subscription| {
+        let is_theirs = filter.customer_id.as_ref().is_none_or(|customer| one.customer_id == *customer);
+        filter.subscription_id.as_ref() == Some(&one.id) && one.mode == mode && is_theirs
+    };
+    let subscription = subscriptions.iter().find(is_asked).map(SubscriptionReference::from);
+    Ok(Json(InvoiceListModel { subscription, count: found.count, list: found.list.iter().map(model).collect() }))
 }
 
 /// Drawing takes milliseconds of a core: not on the threads that answer calls.

@@ -2,6 +2,7 @@ use crate::auth::{Reader, Reads, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
+use crate::routes::input::{read_metadata, words};
 use crate::routes::payments::IntentModel;
 use crate::routes::refunds::{RefundInputModel, RefundModel, refund};
 use crate::state::App;
@@ -9,8 +10,9 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::payment::Intent;
+use souk_domain::payment::{Intent, label_payment};
 use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId};
+use souk_domain::storage::UnitOfWork;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -18,6 +20,13 @@ use std::sync::Arc;
 pub struct IntentListModel {
     pub count: u64,
     pub list: Vec<IntentModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentIntentUpdate")]
+pub struct IntentLabelModel {
+    /// Takes the place of what was attached before.
+    pub metadata: serde_json::Value,
 }
 
 pub struct PaymentIntentsApi;
@@ -71,6 +80,30 @@ impl PaymentIntentsApi {
         listed(&app, reads.mode, found).await
     }
 
+    /// Payments whose description holds a text, or whose id or transaction it is: the store's, or a customer's own.
+    #[oai(path = "/search", method = "get")]
+    async fn search(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::PaymentIntents>,
+        query: Query<Option<String>>,
+        page: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+    ) -> Result<Json<IntentListModel>, Problem> {
+        let mut unit = app.ctx.store.read().await?;
+        let (mode, page) = (reader.mode(), Page::new(page.0, page_size.0));
+        let own = match &reader {
+            Reader::Person(caller, _) if !reader.is_store() => match unit.customers().find_by_did(mode, &caller.user.did).await? {
+                Some(own) => Some(own.id),
+                None => return Ok(Json(IntentListModel { count: 0, list: Vec::new() })),
+            },
+            _ => None,
+        };
+        let found = unit.intents().search(mode, own.as_ref(), &words(query.0), &page).await?;
+        drop(unit);
+        listed(&app, mode, found).await
+    }
+
     /// One payment.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
@@ -85,9 +118,24 @@ impl PaymentIntentsApi {
         if !reader.may_read(&customer.did, intent.mode) {
             return Err(Problem::not_found());
         }
-        let methods = unit.methods().list(intent.mode).await?;
-        let currencies = unit.methods().currencies(intent.mode).await?;
-        Ok(Json(IntentModel::new(&intent, &methods, &currencies, &app.site)))
+        shown(&app, unit.as_mut(), &intent).await
+    }
+
+    /// Attach other metadata to a payment. Nothing else of it can be changed.
+    #[oai(path = "/:id", method = "put")]
+    async fn label(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::PaymentIntents>,
+        id: Path<String>,
+        label: Json<IntentLabelModel>,
+    ) -> Result<Json<IntentModel>, Problem> {
+        let id = PaymentIntentId::parse(&id)?;
+        let (metadata, _) = read_metadata(label.0.metadata)?;
+        label_payment(&app.ctx, writes.mode, &id, &metadata).await?;
+        let mut unit = app.ctx.store.read().await?;
+        let intent = unit.intents().find(&id).await?.ok_or_else(Problem::not_found)?;
+        shown(&app, unit.as_mut(), &intent).await
     }
 
     /// Give a payment back, or a part of it.
@@ -103,10 +151,16 @@ impl PaymentIntentsApi {
     }
 }
 
+async fn shown(app: &App, unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Json<IntentModel>, Problem> {
+    let methods = unit.methods().list(intent.mode).await?;
+    let currencies = unit.methods().currencies(intent.mode).await?;
+    Ok(Json(IntentModel::new(intent, &methods, &currencies, &app.site).labelled(intent)))
+}
+
 async fn listed(app: &App, mode: Mode, found: Listed<Intent>) -> Result<Json<IntentListModel>, Problem> {
     let mut unit = app.ctx.store.read().await?;
     let methods = unit.methods().list(mode).await?;
     let currencies = unit.methods().currencies(mode).await?;
-    let models = found.list.iter().map(|intent| IntentModel::new(intent, &methods, &currencies, &app.site));
+    let models = found.list.iter().map(|intent| IntentModel::new(intent, &methods, &currencies, &app.site).labelled(intent));
     Ok(Json(IntentListModel { count: found.count, list: models.collect() }))
 }

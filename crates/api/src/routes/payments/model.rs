@@ -271,11 +271,18 @@ pub struct IntentModel {
     pub payment_currency: Option<CurrencyModel>,
     #[oai(rename = "paymentMethod")]
     pub payment_method: Option<MethodModel>,
+    /// What the store attached; told where the payment stands for itself.
+    pub metadata: Option<BTreeMap<String, String>>,
     pub created_at: String,
     pub updated_at: String,
 }
 
 impl IntentModel {
+    #[must_use]
+    pub fn labelled(self, intent: &Intent) -> Self {
+        Self { metadata: Some(intent.metadata.clone()), ..self }
+    }
+
     #[must_use]
     pub fn new(intent: &Intent, methods: &[Method], currencies: &[Currency], site: &Site) -> Self {
         let method = methods.iter().find(|method| method.id == intent.method_id);
@@ -299,6 +306,7 @@ impl IntentModel {
             payment_details: method.map(|method| payment_details(intent, method.kind)).unwrap_or_default(),
             payment_currency: currency.map(CurrencyModel::from),
             payment_method: method.map(|method| MethodModel::new(method, &[], site)),
+            metadata: None,
             created_at: intent.created_at.to_iso(),
             updated_at: intent.updated_at.to_iso(),
         }

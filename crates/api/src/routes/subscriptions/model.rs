@@ -108,6 +108,9 @@ pub struct MandateModel {
     pub limit: Option<String>,
     pub brand: Option<String>,
     pub last4: Option<String>,
+    /// The last month in which the card is good, 1 to 12, and its year.
+    pub exp_month: Option<u8>,
+    pub exp_year: Option<u16>,
 }
 
 impl MandateModel {
@@ -118,10 +121,17 @@ impl MandateModel {
                 limit: limits.iter().find(|(id, _)| id == currency).map(|(_, most)| most.to_string()),
                 brand: None,
                 last4: None,
+                exp_month: None,
+                exp_year: None,
             },
-            Grant::Card(card) => {
-                Self { kind: "card".to_owned(), limit: None, brand: Some(card.brand.clone()), last4: Some(card.last4.clone()) }
-            }
+            Grant::Card(card) => Self {
+                kind: "card".to_owned(),
+                limit: None,
+                brand: Some(card.brand.clone()),
+                last4: Some(card.last4.clone()),
+                exp_month: card.expiry.map(|expiry| expiry.month),
+                exp_year: card.expiry.map(|expiry| expiry.year),
+            },
         })
     }
 }
@@ -205,8 +215,11 @@ pub struct SubscriptionModel {
     pub billing_thresholds: Option<ThresholdsModel>,
     pub past_due_since: Option<i64>,
     pub paused_at: Option<i64>,
-    /// The engine has stopped with it until the store lets it go on (`unpark`); `souk verify` tells why.
+    /// The engine has stopped with it until the store lets it go on (`unpark`).
     pub parked: bool,
+    /// Why: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring, amount_out_of_range,
+    /// already_billed, unreadable, payment_method or other; `souk verify` tells it in the words of the machine.
+    pub parked_reason: Option<String>,
     pub latest_invoice_id: Option<String>,
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
@@ -254,6 +267,7 @@ impl SubscriptionModel {
             past_due_since: seconds(subscription.past_due_since),
             paused_at: seconds(subscription.paused_at),
             parked: subscription.parked.is_some(),
+            parked_reason: subscription.parked.as_ref().map(|parked| parked.reason.name().to_owned()),
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
             // A card secures nothing: what lay at the wallet's network before is of another currency, and has gone back.

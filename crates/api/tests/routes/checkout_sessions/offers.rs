@@ -43,6 +43,40 @@ async fn a_longer_cycle_is_chosen_and_taken_back() {
 }
 
 #[tokio::test]
+async fn a_longer_cycle_is_judged_by_the_currency_that_the_page_names() {
+    let app = TestApp::open().await;
+    let plans = Plans::put(&app).await;
+    let (from, to) = (PriceId::new(app.ctx.now(), app.ctx.random.as_ref()), PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
+    let cycle = |interval| Some(Recurring { cycle: Cycle::new(interval, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed });
+    let target = Price {
+        currency_id: app.shop.dollar.clone(),
+        unit_amount: Amount::new(4_990),
+        currency_options: Vec::new(),
+        recurring: cycle(Interval::Year),
+        ..price(&app, &to, &plans.product, 0, 0)
+    };
+    let item = Price { upsells_to: Some(to.clone()), recurring: cycle(Interval::Month), ..price(&app, &from, &plans.product, 10, 499) };
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    for price in [&target, &item] {
+        unit.prices().insert(price).await.expect("inserts");
+    }
+    unit.commit().await.expect("commits");
+    let link = plans.link(&app, &[&from], no_stake()).await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start_link(&link).await;
+    let (token, dollar) = (app.shop.token.as_str(), app.shop.dollar.as_str());
+    let choice = |currency: &str| json!({ "from": from.as_str(), "to": to.as_str(), "currency_id": currency });
+    change(&alice, &session, "upsell", json!({ "from": from.as_str(), "to": to.as_str() })).await.refused(400);
+    change(&alice, &session, "upsell", choice(token)).await.refused(400);
+    change(&alice, &session, "upsell", choice("pc_nobody")).await.refused(400);
+    let upsold = change(&alice, &session, "upsell", choice(dollar)).await.ok();
+    assert_eq!((&upsold["currency_id"], &upsold["due"]["now"]), (&dollar.into(), &"4990".into()));
+    let back = change(&alice, &session, "downsell", json!({ "from": to.as_str() })).await.ok();
+    assert_eq!((&back["currency_id"], &back["due"]["now"]), (&dollar.into(), &"499".into()));
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn an_order_that_was_changed_after_submit_is_not_paid_at_the_old_price() {
     let app = TestApp::open().await;
     let plans = Plans::put(&app).await;

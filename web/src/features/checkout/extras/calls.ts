@@ -10,8 +10,8 @@ export const fetchCrossSell = (id: string, currencyId?: string): Promise<Price |
     .then((offer) => ('id' in offer ? offer : null));
 
 /** Each change answers with the whole order as it is now. */
-export const upsell = (id: string, from: string, to: string) =>
-  api.put<CheckoutSession>(address(id, 'upsell'), { from, to });
+export const upsell = (id: string, from: string, to: string, currencyId: string) =>
+  api.put<CheckoutSession>(address(id, 'upsell'), { from, to, currency_id: currencyId });
 export const downsell = (id: string, from: string) => api.put<CheckoutSession>(address(id, 'downsell'), { from });
 export const addCrossSell = (id: string, to: string, currencyId: string) =>
   api.put<CheckoutSession>(address(id, 'cross-sell'), { to, currency_id: currencyId });

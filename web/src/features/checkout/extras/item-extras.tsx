@@ -81,7 +81,9 @@ function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
   const price = renewalText({ rhythm: target.recurring, amount, metered: false }, currency, locale);
   const toggle = async () =>
     setRefusal(
-      await order.amend(() => (on ? downsell(sessionId, target.id) : upsell(sessionId, item.price_id, target.id))),
+      await order.amend(() =>
+        on ? downsell(sessionId, target.id) : upsell(sessionId, item.price_id, target.id, currency.id),
+      ),
     );
   return (
     <>

@@ -25,7 +25,7 @@ const loadPostal = () =>
 
 export interface Form {
   values: FormValues;
-  /** Only what may be said already: after leaving a field, or after an attempt to pay. */
+  /** Only what may be said already: after leaving a field, or after an attempt to pay. Nothing under a name: it is right. */
   errors: FieldErrors;
   context: FieldContext;
   change: (name: keyof FormValues, value: string) => void;
@@ -77,9 +77,9 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
       setErrors((shown) => {
         const left = { ...shown };
         for (const field of checked) {
-          if (!left[field]) continue;
-          const error = fieldError(field, next, { session, card, locale, readPhone, isPostalCode });
-          if (error) left[field] = error;
+          if (left[field])
+            left[field] = fieldError(field, next, { session, card, locale, readPhone, isPostalCode }) ?? undefined;
+          // What is being typed is not looked at before the field is left.
           else delete left[field];
         }
         return left;

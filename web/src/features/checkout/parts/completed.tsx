@@ -9,7 +9,7 @@ import { t } from '../completed-text';
 import { localized } from '../rules/fields';
 import { payeeOf, pricedAs, productName, trialOf } from '../rules/price';
 import { mountPrefix, safeUrl } from '../rules/view';
-import type { Checkout, CheckoutSession } from '../wire';
+import type { Checkout, CheckoutSession, LineItem } from '../wire';
 import { Picture } from './picture';
 
 /** What was paid in all: base units of the session's currency, as the server settled it. */
@@ -27,6 +27,16 @@ export function paidAmount(
 function subscriptionsOf(session: CheckoutSession): { id: string; description?: string | null }[] {
   if (session.subscriptions?.length) return session.subscriptions;
   return session.subscription_id ? [{ id: session.subscription_id }] : [];
+}
+
+/** What was written down by its English name, "Atlas" or "Atlas + 2", by the name that the page's language has for it. */
+function named(written: string, items: LineItem[], locale: string): string {
+  for (const price of items.map(pricedAs)) {
+    const name = price.product?.name;
+    if (name && (written === name || written.startsWith(`${name} + `)))
+      return productName(price, locale) + written.slice(name.length);
+  }
+  return written;
 }
 
 /** How it is said that it is done. */
@@ -54,7 +64,9 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
   const locale = useLocale();
   const heading = useRef<HTMLHeadingElement>(null);
   const { checkoutSession: session, paymentLink, customer } = checkout;
-  const prefix = mountPrefix(window.location.pathname);
+  // A language that the address asked for is kept nowhere else.
+  const asked = new URLSearchParams(window.location.search).has('locale') ? `?locale=${locale}` : '';
+  const pageAt = (path: string) => mountPrefix(window.location.pathname) + path + asked;
   const amount = paidAmount(checkout, locale);
   const free = session.payment_status === 'no_payment_required';
   const words = wordsOf(checkout, now);
@@ -100,7 +112,7 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
           <li key={app_did}>
             <Picture src={logo} name={localized(title, locale)} />
             <div>
-              <a className="checkout-item-name" href={`${prefix}/apps/${app_did}`}>
+              <a className="checkout-item-name" href={pageAt(`/apps/${app_did}`)}>
                 {localized(title, locale)}
               </a>
               <p className="checkout-detail">{t('version', { version })}</p>
@@ -128,15 +140,17 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
       <div className="checkout-actions">
         {next && <ButtonLink href={next}>{t('continue')}</ButtonLink>}
         {subscriptions.map(({ id, description }) => (
-          <ButtonLink key={id} href={`${prefix}/customer/subscription/${id}`}>
-            {subscriptions.length > 1 && description ? t('subscriptionOf', { name: description }) : t('subscription')}
+          <ButtonLink key={id} href={pageAt(`/customer/subscription/${id}`)}>
+            {subscriptions.length > 1 && description
+              ? t('subscriptionOf', { name: named(description, session.line_items, locale) })
+              : t('subscription')}
           </ButtonLink>
         ))}
         {subscriptions.length === 0 && session.invoice_id && (
-          <ButtonLink href={`${prefix}/customer/invoice/${session.invoice_id}`}>{t('invoice')}</ButtonLink>
+          <ButtonLink href={pageAt(`/customer/invoice/${session.invoice_id}`)}>{t('invoice')}</ButtonLink>
         )}
         {!next && (
-          <ButtonLink look="quiet" href={`${prefix}/`}>
+          <ButtonLink look="quiet" href={pageAt('/')}>
             {t('next')}
           </ButtonLink>
         )}

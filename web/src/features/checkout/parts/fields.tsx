@@ -69,11 +69,13 @@ function OneField({ name, form, last }: { name: FieldName; form: Form; last: boo
     autoComplete: INPUTS[name].autoComplete,
     onBlur: () => form.leave(name),
   };
+  const valid = name in form.errors && !form.errors[name] && form.values[name] !== '';
   if (name === 'billing_address.country') return <CountryField {...shared} form={form} />;
   const input = {
     ...INPUTS[name],
     enterKeyHint: last ? ('go' as const) : ('next' as const),
     required: !isOptional(name),
+    valid,
     onChange: (event: { target: { value: string } }) => form.change(name, event.target.value),
   };
   if (name === 'customer_phone') return <PhoneField {...shared} {...input} form={form} />;
@@ -119,16 +121,17 @@ type PhoneProps = SharedProps & {
   inputMode?: 'email' | 'tel';
   enterKeyHint: 'go' | 'next';
   required: boolean;
+  valid: boolean;
   onChange: (event: { target: { value: string } }) => void;
 };
 
-function PhoneField({ form, id, label, error, ...input }: PhoneProps) {
+function PhoneField({ form, id, label, error, valid, ...input }: PhoneProps) {
   const list = useMemo(() => countries(form.context.locale), [form.context.locale]);
   const hint = t('form.hint.customer_phone');
   const country = form.values.phone_country;
   const dial = list.find((it) => it.code === country)?.dial;
   return (
-    <FieldFrame id={id} label={label} hint={hint} error={error}>
+    <FieldFrame {...{ id, label, hint, error, valid }}>
       <div className="checkout-phone">
         <span className="checkout-dial">
           <span className="checkout-dial-shown figures" aria-hidden="true">

@@ -1,0 +1,26 @@
+//! What the store attaches to a payment.
+
+use crate::context::Context;
+use crate::pricing::Metadata;
+use crate::shared::{InputError, Mode, PaymentIntentId, StorageError, check_metadata};
+
+#[derive(Debug, thiserror::Error)]
+pub enum LabelError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Replaces what is attached to a payment of this mode; nothing else of a payment can be changed from outside.
+pub async fn label_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, metadata: &Metadata) -> Result<(), LabelError> {
+    check_metadata(metadata)?;
+    let mut unit = ctx.store.begin().await?;
+    if !unit.intents().label(mode, id, metadata, ctx.now()).await? {
+        return Err(LabelError::NotFound);
+    }
+    unit.commit().await?;
+    Ok(())
+}

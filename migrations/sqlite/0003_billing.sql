@@ -139,3 +139,4 @@ CREATE TABLE refunds (
 CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
 CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
 CREATE INDEX refunds_of_intent ON refunds (intent_id) WHERE intent_id IS NOT NULL;
+CREATE INDEX refunds_as_credit ON refunds (invoice_id) WHERE kind = 'credit';

@@ -339,6 +339,13 @@ fn a_refund_says_how_much_and_where_it_went() {
 }
 
 #[test]
+fn a_refund_of_what_credit_paid_says_that_it_is_credit_again() {
+    let paid = Some(Box::new(invoice(7, InvoiceStatus::Paid)));
+    let given = Refund { reference: String::new(), ..refund(RefundType::Credit) };
+    insta::assert_snapshot!(both(&News::Refunded(Box::new(given), paid), MethodKind::Arcblock));
+}
+
+#[test]
 fn a_returned_stake_is_called_that() {
     insta::assert_snapshot!(both(&News::Refunded(Box::new(refund(RefundType::StakeReturn)), None), MethodKind::Arcblock));
 }

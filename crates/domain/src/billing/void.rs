@@ -1,12 +1,12 @@
 //! Taking back what an invoice asks for.
 
-use super::credit::{CreditFor, give_credit};
+use super::credit::{CreditFor, applied, give_credit};
 use super::debt::debt_paid;
 use super::pay_by_card::is_owed;
-use super::{BillingError, Calculation, Credit, Invoice, ManageError, time_of};
+use super::{BillingError, Credit, Invoice, ManageError, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::shared::{Amount, InvoiceId, StorageError, Timestamp};
+use crate::shared::{InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// Takes back what an invoice asks for; its number stays, and the credit that it had used is the customer's again. Not while
@@ -40,8 +40,7 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
 
 async fn give_applied_back(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<(), BillingError> {
     let lines = unit.invoices().items(&invoice.id).await?;
-    let applied = lines.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. }));
-    let amount = Amount::sum(applied.map(|line| line.amount))?;
+    let amount = applied(&lines)?;
     if amount.is_zero() {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod clocks;
+mod credit_refunds;
 mod credits;
 mod debts;
 mod delays;

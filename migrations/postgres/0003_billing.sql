@@ -65,7 +65,8 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NULL;
 CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
 CREATE INDEX subscriptions_staked ON subscriptions (stake_seen_at, id)
-    WHERE stake ->> 'status' IN ('held', 'revoked') AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL);
+    WHERE stake ->> 'status' IN ('held', 'revoked') AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL)
+       OR stake -> 'earlier' -> 0 ->> 'status' = 'waiting';
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
 

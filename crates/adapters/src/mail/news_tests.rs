@@ -326,6 +326,7 @@ fn an_end_for_debt_with_a_stake_says_that_it_pays() {
         status: StakeStatus::Slashing,
         reference: "s".to_owned(),
         return_at: None,
+        earlier: Vec::new(),
     };
     let ended =
         Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(at(45)), cancellation, stake: Some(stake), ..past_due() };

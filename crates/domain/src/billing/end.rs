@@ -6,7 +6,7 @@ use super::plan::flat;
 use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
-    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, announce, line,
+    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeFor, StakeStatus, Subscription, SubscriptionItem, announce, line,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -319,18 +319,19 @@ async fn ask_for_rest(
     Ok(())
 }
 
-/// A deposit that was left anew: so that a subscription may go on, or because it is charged by something else.
+/// A deposit that was left anew: so that a subscription may go on, or because it is charged by something else, or for more.
 pub(super) async fn restake_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
-    resumes: bool,
+    what: StakeFor,
     how: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let told = match resumes {
-        true => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
-        false => (BillingReason::Stake, line::STAKED_ELSEWHERE),
+    let told = match what {
+        StakeFor::Resuming => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
+        StakeFor::ChangedPayment => (BillingReason::Stake, line::STAKED_ELSEWHERE),
+        StakeFor::ChangedPlan => (BillingReason::Stake, line::STAKED_MORE),
     };
     deposit_invoice(ctx, unit, subscription, told, how, now).await
 }

@@ -68,7 +68,9 @@ pub use paper::*;
 pub use pause::*;
 pub use pay_by_card::{CardPayment, pay_by_card};
 pub use period::*;
-pub use plan::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanPreview, plans, preview_plan, switch_plan};
+pub use plan::{
+    PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanPreview, plans, preview_plan, switch_plan, switch_plan_permitted,
+};
 pub use plan_permission::{PlanOrder, PlanSwitch};
 pub use policy::{BillingPolicy, USAGE_CEILING};
 pub use proration::*;

@@ -11,7 +11,9 @@ use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Sta
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
-use crate::payment::{Attempt, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, RefundStatus, Refusal, Settlement};
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, RefundStatus, Refusal, Settlement,
+};
 use crate::shared::{EntryId, EventId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -55,7 +57,7 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
         Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
         Purpose::Mandate(mandate) => mandate_refused(ctx, unit, mandate).await,
         Purpose::Stake(_) => Ok(()),
-        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, subscription).await,
+        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, attempt, subscription).await,
         Purpose::Refund(refund) => {
             unit.refunds().finish(refund, RefundStatus::Failed, "", wall).await?;
             Ok(())
@@ -154,8 +156,8 @@ async fn stake_moved(
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Err(BillingError::Orphan) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     let has_ended = subscription.ended_at.is_some();
-    // Another one may have taken its place since.
-    let moving = |stake: &&mut Stake| matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
+    let moved_earlier = subscription.stake.as_mut().is_some_and(|stake| earlier_moved(stake, attempt, reason));
+    let moving = |stake: &&mut Stake| !moved_earlier && matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
     if let Some(stake) = subscription.stake.as_mut().filter(moving) {
         let rest = stake.amount.minus(attempt.amount).unwrap_or_default();
         match (reason, rest.is_zero()) {
@@ -187,6 +189,20 @@ async fn stake_moved(
     Ok(())
 }
 
+/// A stake in whose place another one was left since has moved. What was not taken of it goes back. False: it was none of those.
+fn earlier_moved(stake: &mut Stake, attempt: &Attempt, reason: Reason) -> bool {
+    let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return false };
+    let from = if reason == Reason::Slash { StakeStatus::Slashing } else { StakeStatus::Returning };
+    stake.change_earlier((payer, &attempt.currency_id), &[from], |earlier| {
+        let rest = earlier.amount.minus(attempt.amount).unwrap_or_default();
+        (earlier.status, earlier.amount) = match (reason, rest.is_zero()) {
+            (Reason::Slash, false) => (StakeStatus::Waiting, rest),
+            (Reason::Slash, true) => (StakeStatus::Slashed, earlier.amount),
+            _ => (StakeStatus::Returned, earlier.amount),
+        };
+    })
+}
+
 /// What a running subscription holds at a network that it has left goes back.
 pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &mut Subscription) -> Result<(), BillingError> {
     let left = |stake: &Stake| stake.status == StakeStatus::Held && stake.currency_id != subscription.currency_id;
@@ -201,11 +217,16 @@ pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subsc
 }
 
 /// It was taken back, or its network does not give it now: whoever follows stakes asks.
-async fn stake_lost(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(), BillingError> {
+async fn stake_lost(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &SubscriptionId) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     let has_ended = subscription.ended_at.is_some();
-    let moving = |stake: &&mut Stake| matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
+    let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
+    let statuses = [StakeStatus::Returning, StakeStatus::Slashing];
+    let waits = |earlier: &mut Stake| earlier.status = StakeStatus::Waiting;
+    let was_earlier =
+        subscription.stake.as_mut().is_some_and(|stake| stake.change_earlier((payer, &attempt.currency_id), &statuses, waits));
+    let moving = |stake: &&mut Stake| !was_earlier && statuses.contains(&stake.status);
     if let Some(stake) = subscription.stake.as_mut().filter(moving) {
         (stake.status, stake.return_at) = (StakeStatus::Revoked, has_ended.then(|| now.plus(PATIENCE)));
     }

@@ -3,6 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::carry::carried;
+use super::change_payment::outgrows_stake;
 use super::credit::applied_line;
 use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
@@ -197,8 +198,17 @@ async fn shown_for(
     }
 }
 
-/// Makes the change that was shown, if it still comes to the same, and the wallet permits what it can cost from now on.
+/// Makes the change that was shown, if it still comes to the same, the wallet permits what it can cost from now on, and has staked what
+/// it asks for.
 pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
+    if outgrows_stake(ctx, id, order).await? {
+        return Ok(PlanSwitch::NeedsPermission);
+    }
+    switch_plan_permitted(ctx, id, order).await
+}
+
+/// The same whatever is staked: by the store itself, whom the stake secures, or before the wallet is asked for a larger one.
+pub async fn switch_plan_permitted(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
     }

@@ -12,6 +12,7 @@ mod plans;
 mod races;
 mod renewals;
 mod slots;
+mod stake_growth;
 mod stakes;
 mod thresholds;
 mod usage;

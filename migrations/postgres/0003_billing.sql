@@ -118,6 +118,12 @@ CREATE TABLE credits (
     PRIMARY KEY (customer_id, currency_id)
 );
 
+-- Credit that is owed once an invoice is paid.
+CREATE TABLE promised_credits (
+    invoice_id TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES invoices (id),
+    amount     NUMERIC(78,0)    NOT NULL
+);
+
 -- Money that went back.
 CREATE TABLE refunds (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,

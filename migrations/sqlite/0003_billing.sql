@@ -118,6 +118,12 @@ CREATE TABLE credits (
     PRIMARY KEY (customer_id, currency_id)
 ) STRICT;
 
+-- Credit that is owed once an invoice is paid.
+CREATE TABLE promised_credits (
+    invoice_id TEXT NOT NULL PRIMARY KEY REFERENCES invoices (id),
+    amount     TEXT NOT NULL
+) STRICT;
+
 -- Money that went back.
 CREATE TABLE refunds (
     id              TEXT    NOT NULL PRIMARY KEY,

@@ -66,6 +66,16 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
+        title: "credit is promised for what stands unpaid",
+        of: "SELECT count(*) AS n FROM promised_credits",
+        broken: &[(
+            "SELECT p.invoice_id AS id FROM promised_credits p LEFT JOIN invoices i ON i.id = p.invoice_id
+             WHERE i.id IS NULL OR i.status NOT IN ('open', 'uncollectible')",
+            "is to give credit, and was paid or taken back already",
+        )],
+        noted: &[],
+    },
+    Rule {
         title: "one invoice for each subscription, start and reason",
         of: "SELECT count(*) AS n FROM invoices WHERE subscription_id IS NOT NULL",
         broken: &[(

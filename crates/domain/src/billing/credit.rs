@@ -26,6 +26,10 @@ pub trait Credits: Send {
     async fn hold(&mut self, customers: &[CustomerId]) -> Result<(), StorageError>;
     /// Adds to a customer's credit.
     async fn give(&mut self, credit: &Credit) -> Result<(), StorageError>;
+    /// Owes credit from when an unpaid invoice is paid, beside what it owes then already.
+    async fn promise(&mut self, invoice: &InvoiceId, amount: Amount) -> Result<(), StorageError>;
+    /// What was promised for an invoice, which is forgotten: whoever asks gives it, or has no reason to.
+    async fn redeem(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError>;
     /// Takes from it. False: it is not that much, and nothing changed.
     async fn take(&mut self, credit: &Credit) -> Result<bool, StorageError>;
 }

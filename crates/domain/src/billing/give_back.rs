@@ -351,7 +351,7 @@ async fn kept_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, paid: &
         for entry in unit.journal().of_subject(later.id.as_str()).await? {
             let amount = entry.postings().first().map_or(Amount::ZERO, |posting| posting.amount);
             match entry.reason {
-                Reason::CreditGiven | Reason::CreditReturned => given = given.plus(amount)?,
+                Reason::CreditGiven | Reason::CreditReleased | Reason::CreditReturned => given = given.plus(amount)?,
                 Reason::CreditUsed => used = used.plus(amount)?,
                 _ => {}
             }

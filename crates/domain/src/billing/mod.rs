@@ -32,6 +32,7 @@ mod period;
 mod plan;
 mod plan_permission;
 mod policy;
+mod promise;
 mod proration;
 mod renew;
 mod report_usage;

@@ -6,6 +6,7 @@ use super::debt::{debt_paid, refuse, time_of};
 use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
 use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
+use super::promise::keep_promise;
 use super::renew::publish_charges;
 use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
@@ -92,6 +93,7 @@ async fn paid(
         if before.is_none() {
             continue;
         }
+        keep_promise(ctx, unit, &invoice, None, now).await?;
         let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
         let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
         let told = match &invoice.subscription_id {
@@ -177,6 +179,10 @@ async fn stake_moved(
         return Err(BillingError::Contended);
     }
     book(ctx, unit, attempt, subscription.mode, reason, now).await?;
+    if reason == Reason::Slash {
+        // Before the series of numbers: what it pays may become credit.
+        unit.credits().hold(std::slice::from_ref(&subscription.customer_id)).await?;
+    }
     // It may be charged by another method since.
     let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
     stake_invoice(ctx, unit, &subscription, reason, Calculation::Flat { amount: attempt.amount }, now).await?;

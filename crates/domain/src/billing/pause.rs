@@ -3,6 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{lock, nonce, save};
+use super::promise::{Surplus, part, unpaid_usage};
 use super::renew::{Lines, lines, publish_charges, read_usage};
 use super::{BillingReason, Change, ManageError, Subscription, SubscriptionStatus, period, time_of};
 use crate::context::Context;
@@ -58,10 +59,11 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let next = period(&subscription.cycle, now, 0).map_err(|error| ManageError::Unbillable(error.to_string()))?;
         let id = InvoiceId::new(now, ctx.random.as_ref());
         let lines = lines(ctx, &book, &used, &subscription, &id, next, behind).map_err(ManageError::Unbillable)?;
-        let Lines { items, total, surplus } = lines;
+        let Lines { items, total, surpluses, .. } = lines;
+        let Surplus { paid: surplus, promised } = part(&surpluses, &unpaid_usage(unit.as_mut(), &book, &subscription).await?)?;
         subscription.anchor = now;
         has_new_items = subscription.enter(0, next);
-        let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines: items, total, surplus };
+        let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines: items, total, surplus, promised };
         attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;

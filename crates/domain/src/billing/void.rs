@@ -30,6 +30,8 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
         return Err(ManageError::Contended);
     }
     give_applied_back(ctx, unit.as_mut(), &invoice, now).await?;
+    // What was to become credit with its payment is asked for no more.
+    unit.credits().redeem(id).await?;
     if let Some(subscription) = &invoice.subscription_id
         && !debt_paid(unit.as_mut(), subscription, now).await?
     {

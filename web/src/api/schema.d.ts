@@ -4557,8 +4557,8 @@ export interface paths {
         };
         /**
          * Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
-         *     since. Where the wallet permits less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that
-         *     asks for more and makes the change.
+         *     since. Where the wallet permits less than the plan can cost at a time, or has staked less than it asks for, nothing changes yet:
+         *     `connect` is the wallet action that asks for more and makes the change. The store changes it whatever is staked.
          */
         put: {
             parameters: {

@@ -66,7 +66,8 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NULL;
 CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
 CREATE INDEX subscriptions_staked ON subscriptions (stake_seen_at, id)
-    WHERE stake ->> 'status' IN ('held', 'revoked') AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL);
+    WHERE stake ->> 'status' IN ('held', 'revoked') AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL)
+       OR stake -> 'earlier' -> 0 ->> 'status' = 'waiting';
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
 
@@ -118,6 +119,12 @@ CREATE TABLE credits (
     PRIMARY KEY (customer_id, currency_id)
 ) STRICT;
 
+-- Credit that is owed once an invoice is paid.
+CREATE TABLE promised_credits (
+    invoice_id TEXT NOT NULL PRIMARY KEY REFERENCES invoices (id),
+    amount     TEXT NOT NULL
+) STRICT;
+
 -- Money that went back.
 CREATE TABLE refunds (
     id              TEXT    NOT NULL PRIMARY KEY,
@@ -140,3 +147,4 @@ CREATE TABLE refunds (
 CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
 CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
 CREATE INDEX refunds_of_intent ON refunds (intent_id) WHERE intent_id IS NOT NULL;
+CREATE INDEX refunds_as_credit ON refunds (invoice_id) WHERE kind = 'credit';

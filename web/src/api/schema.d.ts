@@ -4771,8 +4771,8 @@ export interface paths {
         };
         /**
          * Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
-         *     since. Where the wallet permits less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that
-         *     asks for more and makes the change.
+         *     since. Where the wallet permits less than the plan can cost at a time, or has staked less than it asks for, nothing changes yet:
+         *     `connect` is the wallet action that asks for more and makes the change. The store changes it whatever is staked.
          */
         put: {
             parameters: {
@@ -4994,7 +4994,10 @@ export interface paths {
             };
         };
         put?: never;
-        /** Give money of a payment back, the way it came. It is on its way when this answers. */
+        /**
+         * Give money of a payment back, the way it came. It is on its way when this answers. What credit with the store had paid is credit
+         *     again, by a refund of its own, after what a network has moved.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -6707,7 +6710,7 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
-            /** @description refund or stake_return. */
+            /** @description refund, stake_return, or credit: what was paid by credit with the store is credit again. */
             type: string;
             /** @description pending, succeeded or failed. */
             status: string;
@@ -6728,7 +6731,7 @@ export interface components {
         };
         /** RefundInput */
         RefundInput: {
-            /** @description The payment, where the address does not name it. */
+            /** @description The payment, where the address does not name it. Absent: that of the invoice, which may have none where credit paid all of it. */
             payment_intent_id?: string;
             /** @description Which invoice it is for, where the payment paid for several. */
             invoice_id?: string;

@@ -419,7 +419,7 @@ export type Refund = Narrow<
     | 'created_at'
   >,
   {
-    type: 'refund' | 'stake_return';
+    type: 'refund' | 'stake_return' | 'credit';
     status: 'pending' | 'requires_action' | 'processing' | 'failed' | 'canceled' | 'succeeded';
     payment_intent_id?: string | null;
     reason: string | null;

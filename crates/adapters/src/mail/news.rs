@@ -389,6 +389,14 @@ impl Pen<'_> {
                 format!("{store} returned your stake: {amount} went back to you by {method}."),
                 format!("{store} 已退还您的质押：{amount} 已通过 {method} 返还。"),
             ),
+            (RefundType::Credit, Some(title)) => self.paragraph(
+                format!("{store} gave back {amount} of what you had paid for {title} by credit."),
+                format!("{store} 已退还您以余额为 {title} 支付的 {amount}。"),
+            ),
+            (RefundType::Credit, None) => self.paragraph(
+                format!("{store} gave back {amount} of what you had paid by credit."),
+                format!("{store} 已退还您以余额支付的 {amount}。"),
+            ),
             (RefundType::Refund, Some(title)) => self.paragraph(
                 format!("{store} gave back {amount} of your payment for {title}, by {method}."),
                 format!("{store} 已通过 {method} 退还您为 {title} 支付的 {amount}。"),
@@ -398,10 +406,14 @@ impl Pen<'_> {
                 format!("{store} 已通过 {method} 退还您支付的 {amount}。"),
             ),
         };
-        let arrival = match self.letter.method.kind.is_card() {
-            true => self
+        let arrival = match (refund.kind, self.letter.method.kind.is_card()) {
+            (RefundType::Credit, _) => self.paragraph(
+                "It is credit with the store again, and pays your next invoices and purchases.",
+                "该金额已重新计入您在商店的余额，可用于支付后续账单和购买。",
+            ),
+            (_, true) => self
                 .paragraph("Your bank may take a few days until it shows on your account.", "银行可能需要几天时间才会显示在您的账户中。"),
-            false => self.paragraph("It is in your wallet already.", "款项已到达您的钱包。"),
+            (_, false) => self.paragraph("It is in your wallet already.", "款项已到达您的钱包。"),
         };
         let mut rows = Vec::new();
         if let Some(number) = invoice.and_then(Invoice::number_text) {

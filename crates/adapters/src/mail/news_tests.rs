@@ -326,6 +326,7 @@ fn an_end_for_debt_with_a_stake_says_that_it_pays() {
         status: StakeStatus::Slashing,
         reference: "s".to_owned(),
         return_at: None,
+        earlier: Vec::new(),
     };
     let ended =
         Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(at(45)), cancellation, stake: Some(stake), ..past_due() };
@@ -336,6 +337,13 @@ fn an_end_for_debt_with_a_stake_says_that_it_pays() {
 fn a_refund_says_how_much_and_where_it_went() {
     let paid = Some(Box::new(invoice(7, InvoiceStatus::Paid)));
     insta::assert_snapshot!(both(&News::Refunded(Box::new(refund(RefundType::Refund)), paid), MethodKind::Stripe));
+}
+
+#[test]
+fn a_refund_of_what_credit_paid_says_that_it_is_credit_again() {
+    let paid = Some(Box::new(invoice(7, InvoiceStatus::Paid)));
+    let given = Refund { reference: String::new(), ..refund(RefundType::Credit) };
+    insta::assert_snapshot!(both(&News::Refunded(Box::new(given), paid), MethodKind::Arcblock));
 }
 
 #[test]

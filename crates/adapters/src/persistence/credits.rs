@@ -5,7 +5,7 @@ use super::listing::sql_each;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::billing::{Credit, Credits};
-use souk_domain::shared::{Amount, CustomerId, StorageError};
+use souk_domain::shared::{Amount, CustomerId, InvoiceId, StorageError};
 
 const OF_ALL: Sql = sql_each!("SELECT * FROM credits WHERE customer_id IN " (listed "$1") " ORDER BY customer_id, currency_id");
 const HOLD: Sql = sql_each!(
@@ -37,6 +37,18 @@ impl Credits for SqlCredits<'_> {
         let before = self.amount(credit).await?;
         let after = before.plus(credit.amount).map_err(|error| StorageError::Driver(Box::new(error)))?;
         self.set(credit, after).await
+    }
+
+    async fn promise(&mut self, invoice: &InvoiceId, amount: Amount) -> Result<(), StorageError> {
+        let sum = self.redeem(invoice).await?.plus(amount).map_err(|error| StorageError::Driver(Box::new(error)))?;
+        let insert = "INSERT INTO promised_credits (invoice_id, amount) VALUES ($1, $2)";
+        self.0.query(insert).bind(invoice).bind(sum).execute().await.map(drop)
+    }
+
+    async fn redeem(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError> {
+        let delete = "DELETE FROM promised_credits WHERE invoice_id = $1 RETURNING amount";
+        let row = self.0.query(delete).bind(invoice).optional().await?;
+        row.map_or(Ok(Amount::ZERO), |row| row.get("amount"))
     }
 
     async fn take(&mut self, credit: &Credit) -> Result<bool, StorageError> {

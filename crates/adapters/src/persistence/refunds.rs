@@ -3,7 +3,8 @@
 use super::listing::{Listing, list, listing};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::payment::{Refund, RefundFilter, RefundStatus, Refunds};
+use souk_domain::billing::Calculation;
+use souk_domain::payment::{Refund, RefundFilter, RefundStatus, RefundType, Refunds};
 use souk_domain::shared::{Amount, InvoiceId, Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp};
 
 /// As for invoices, a list for each index.
@@ -19,13 +20,21 @@ const LOCK_INTENT: Sql = Sql {
     sqlite: "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1",
     postgres: "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1 FOR UPDATE",
 };
+const LOCK_PAID: Sql = Sql {
+    sqlite: "SELECT id FROM invoices WHERE id = $1 AND status = 'paid'",
+    postgres: "SELECT id FROM invoices WHERE id = $1 AND status = 'paid' FOR UPDATE",
+};
 
 pub struct SqlRefunds<'s>(pub &'s mut Session);
 
 #[async_trait]
 impl Refunds for SqlRefunds<'_> {
     async fn reserve(&mut self, refund: &Refund) -> Result<bool, StorageError> {
-        if let Some(intent) = &refund.intent_id {
+        if refund.kind == RefundType::Credit {
+            if !self.is_within_credit(refund).await? {
+                return Ok(false);
+            }
+        } else if let Some(intent) = &refund.intent_id {
             let Some(row) = self.0.query_each(LOCK_INTENT).bind(intent).optional().await? else { return Ok(false) };
             let before = row.get("amount_refunded")?;
             let Ok(after) = refund.amount.plus(before) else { return Ok(false) };
@@ -71,6 +80,13 @@ impl Refunds for SqlRefunds<'_> {
         row.as_ref().map(refund).transpose()
     }
 
+    async fn credited(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError> {
+        let select = "SELECT amount FROM refunds WHERE invoice_id = $1 AND kind = 'credit' AND status <> 'failed'";
+        let rows = self.0.query(select).bind(invoice).all().await?;
+        let amounts = rows.iter().map(|row| row.get("amount")).collect::<Result<Vec<Amount>, _>>()?;
+        Amount::sum(amounts).map_err(|error| StorageError::Driver(Box::new(error)))
+    }
+
     async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<Refund>, StorageError> {
         let rows = self.0.query("SELECT * FROM refunds WHERE intent_id = $1 ORDER BY id").bind(intent).all().await?;
         rows.iter().map(refund).collect()
@@ -83,11 +99,29 @@ impl Refunds for SqlRefunds<'_> {
 }
 
 impl SqlRefunds<'_> {
+    /// Whether so much more of an invoice was paid by credit, and is not credit again.
+    async fn is_within_credit(&mut self, refund: &Refund) -> Result<bool, StorageError> {
+        let Some(invoice) = &refund.invoice_id else { return Ok(false) };
+        if self.0.query_each(LOCK_PAID).bind(invoice).optional().await?.is_none() {
+            return Ok(false);
+        }
+        let lines = self.0.query("SELECT amount, calculation FROM invoice_items WHERE invoice_id = $1").bind(invoice).all().await?;
+        let mut applied = Vec::new();
+        for line in &lines {
+            if matches!(line.get("calculation")?, Calculation::Applied { .. }) {
+                applied.push(line.get("amount")?);
+            }
+        }
+        let before = self.credited(invoice).await?;
+        let after = before.plus(refund.amount);
+        Ok(Amount::sum(applied).is_ok_and(|applied| after.is_ok_and(|after| after <= applied)))
+    }
+
     /// Whether so much more is beyond what an invoice asked for.
     async fn is_beyond(&mut self, intent: &PaymentIntentId, invoice: &InvoiceId, more: Amount) -> Result<bool, StorageError> {
         let Some(row) = self.0.query("SELECT total FROM invoices WHERE id = $1").bind(invoice).optional().await? else { return Ok(false) };
         let total: Amount = row.get("total")?;
-        let select = "SELECT amount FROM refunds WHERE intent_id = $1 AND invoice_id = $2 AND status <> 'failed'";
+        let select = "SELECT amount FROM refunds WHERE intent_id = $1 AND invoice_id = $2 AND kind <> 'credit' AND status <> 'failed'";
         let rows = self.0.query(select).bind(intent).bind(invoice).all().await?;
         let amounts = rows.iter().map(|row| row.get("amount")).collect::<Result<Vec<Amount>, _>>()?;
         Ok(Amount::sum(amounts.into_iter().chain([more])).map_or(true, |sum| sum > total))

@@ -31,13 +31,15 @@ const HOLD: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either 
 /// No change of the subscription: its version stays.
 const CLAIM_STAKED: Sql = Sql {
     sqlite: "UPDATE subscriptions SET stake_seen_at = $2 WHERE id IN
-                 (SELECT id FROM subscriptions WHERE stake ->> 'status' IN ('held', 'revoked')
-                      AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL) AND stake_seen_at <= $1
+                 (SELECT id FROM subscriptions WHERE (stake ->> 'status' IN ('held', 'revoked')
+                      AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL)
+                      OR stake -> 'earlier' -> 0 ->> 'status' = 'waiting') AND stake_seen_at <= $1
                   ORDER BY stake_seen_at, id LIMIT $3)
              RETURNING *",
     postgres: "WITH due AS MATERIALIZED
-                   (SELECT id FROM subscriptions WHERE stake ->> 'status' IN ('held', 'revoked')
-                      AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL) AND stake_seen_at <= $1
+                   (SELECT id FROM subscriptions WHERE (stake ->> 'status' IN ('held', 'revoked')
+                      AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL)
+                      OR stake -> 'earlier' -> 0 ->> 'status' = 'waiting') AND stake_seen_at <= $1
                     ORDER BY stake_seen_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
                UPDATE subscriptions SET stake_seen_at = $2 FROM due WHERE subscriptions.id = due.id RETURNING subscriptions.*",
 };

@@ -18,7 +18,7 @@ const RULES: &[Rule] = &[
             ),
             (
                 "SELECT e.id FROM journal_entries e LEFT JOIN attempts a ON a.id = e.subject AND a.purpose = e.reason
-                 WHERE e.reason NOT IN ('credit_given', 'credit_used', 'credit_returned') AND (a.id IS NULL OR a.status <> 'settled')",
+                 WHERE e.reason NOT IN ('credit_given', 'credit_released', 'credit_used', 'credit_returned') AND (a.id IS NULL OR a.status <> 'settled')",
                 "is in the journal without a settled attempt",
             ),
             (

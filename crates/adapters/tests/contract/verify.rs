@@ -166,6 +166,23 @@ on_both! {
                 "refunds do not exceed their payments",
             ),
             (
+                "INSERT INTO refunds SELECT 're_9', livemode, 'credit', 'succeeded', total, currency_id, method_id, customer_id, NULL, id,
+                     NULL, '', '', '', created_at, updated_at FROM invoices WHERE id = 'in_1'",
+                "DELETE FROM refunds",
+                "refunds as credit do not exceed what credit paid",
+            ),
+            (
+                "INSERT INTO refunds SELECT 're_9', livemode, 'credit', 'succeeded', amount_refunded, currency_id, method_id, customer_id,
+                     id, 'in_1', NULL, '', '', '', created_at, updated_at FROM payment_intents WHERE id = 'pi_1'",
+                "DELETE FROM refunds",
+                "refunds as credit are of paid invoices, and booked",
+            ),
+            (
+                "UPDATE journal_entries SET reason = 'credit_returned' WHERE id = 'je_1'",
+                "UPDATE journal_entries SET reason = 'payment'",
+                "refunds as credit are of paid invoices, and booked",
+            ),
+            (
                 "UPDATE invoices SET subscription_id = 'sub_9' WHERE id = 'in_1'",
                 "UPDATE invoices SET subscription_id = NULL",
                 "invoices refer to what is there, in their mode",

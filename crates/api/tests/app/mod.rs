@@ -259,7 +259,7 @@ impl TestApp {
         assert_eq!(self.count(left).await, 0, "rows are left in the outbox");
         let settled = "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose <> 'mandate'";
         let settled = self.count(settled).await;
-        let booked = "SELECT count(*) AS n FROM journal_entries WHERE reason NOT IN ('credit_given', 'credit_used', 'credit_returned')";
+        let booked = "SELECT count(*) AS n FROM journal_entries WHERE reason NOT IN ('credit_given', 'credit_released', 'credit_used', 'credit_returned')";
         let booked = self.count(booked).await;
         assert_eq!(settled, booked, "attempts settled, entries booked");
         let paid = self.count("SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose IN ('payment', 'refund')").await;

@@ -20,6 +20,8 @@ pub(super) struct Bill {
     pub total: Amount,
     /// What the store owes instead, and keeps as credit: part of it may pay this bill already.
     pub surplus: Amount,
+    /// What it will owe when these are paid.
+    pub promised: Vec<(InvoiceId, Amount)>,
 }
 
 /// Takes the customer's credit off a bill, numbers and writes the invoice, and the attempt that charges it. Where nothing permits a
@@ -39,6 +41,9 @@ pub(super) async fn issue(
 ) -> Result<Option<AttemptId>, BillingError> {
     let (subject, method) = (bill.id.to_string(), subscription.method_id.clone());
     let what = CreditFor { subject: &subject, mode: subscription.mode, method: &method, at: now };
+    for (unpaid, amount) in &bill.promised {
+        unit.credits().promise(unpaid, *amount).await?;
+    }
     if !bill.surplus.is_zero() {
         let surplus = book.add_credit(subscription, bill.surplus)?;
         give_credit(ctx, unit, &surplus, what, Reason::CreditGiven).await?;

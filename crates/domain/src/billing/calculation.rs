@@ -13,6 +13,13 @@ pub struct StakeTerms {
     pub recurring: Amount,
 }
 
+impl StakeTerms {
+    #[must_use]
+    pub fn amount(self) -> Amount {
+        stake(self.threshold, self.minimum, self.recurring)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Calculation {
     PerUnit {

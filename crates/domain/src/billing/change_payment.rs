@@ -9,19 +9,19 @@ use super::follow_stakes::at_network;
 use super::manage::load;
 use super::outcome::leave_behind;
 use super::pay_by_card::{CardPromise, save_card};
+use super::plan::{planned, switch_plan_permitted};
 use super::plan_permission::with_plan;
 use super::renew::publish_charges;
 use super::{
     BillingError, Calculation, Ceilings, Invoice, ManageError, PlanOrder, Requester, STAKE_WAITING, Stake, StakeStatus, StakeTerms,
-    Subscription, SubscriptionItem, SubscriptionStatus, ceiling, switch_plan, time_of,
+    Subscription, SubscriptionItem, SubscriptionStatus, ceiling, time_of,
 };
-use crate::access::Wallet;
+use crate::access::{Did, Wallet};
 use crate::checkout::{AskedMandate, AskedStake};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose, SignedTransfer, StakeAsk,
 };
-use crate::pricing::stake;
 use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
@@ -186,8 +186,8 @@ pub async fn take_change(
     let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await?;
     if let Some(order) = plan {
         // The permission stands in any case. Where the price has changed meanwhile, or the network takes its time, the page finds the
-        // plan unchanged and says so.
-        let _ = switch_plan(ctx, id, order).await;
+        // plan unchanged and says so. What the stake lacks then is asked for next.
+        let _ = switch_plan_permitted(ctx, id, order).await;
     }
     Ok(hash)
 }
@@ -262,9 +262,11 @@ pub enum StakeFor {
     Resuming,
     /// It is charged by another wallet, or in another currency, and what was staked before has gone back.
     ChangedPayment,
+    /// The same, or its plan costs more than the one before, and the stake is to grow with it.
+    ChangedPlan,
 }
 
-/// The stake that is missing.
+/// The stake that is missing, and the subscription that is to hold it.
 async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: StakeFor) -> Result<(Target, Amount), ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
@@ -272,8 +274,14 @@ async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: Stake
         subscription.check_recovery(Requester::Customer)?;
     }
     let target = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
-    if what == StakeFor::ChangedPayment {
+    let goes_back = |earlier: &Stake| earlier.payer == payer.did && matches!(earlier.status, StakeStatus::Waiting | StakeStatus::Returning);
+    if target.subscription.stake.iter().flat_map(|stake| &stake.earlier).any(goes_back) {
+        // What this wallet has left before goes back first: at the network both would be one.
+        return Err(ManageError::PaymentInFlight);
+    }
+    if what != StakeFor::Resuming {
         let asked = stake_by_terms(unit.as_mut(), &target).await?;
+        let more = if what == StakeFor::ChangedPlan { more_for_plan(unit.as_mut(), &target.subscription, payer).await? } else { None };
         drop(unit);
         let lacks =
             |stake: &&Stake| stake.status == StakeStatus::Revoked && stake.payer == payer.did && stake.currency_id == target.currency.id;
@@ -282,7 +290,7 @@ async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: Stake
             None => Amount::ZERO,
         };
         let amount = asked.minus(there).unwrap_or_default();
-        return if amount.is_zero() { Err(ManageError::NoStake) } else { Ok((target, amount)) };
+        return if amount.is_zero() { more.ok_or(ManageError::NoStake) } else { Ok((target, amount)) };
     }
     drop(unit);
     let stake = target.subscription.owed_stake().ok_or(ManageError::NotRecoverable)?;
@@ -299,36 +307,101 @@ async fn stake_by_terms(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Am
     if holds || method.kind.is_card() {
         return Ok(Amount::ZERO);
     }
-    let terms = stake_terms(unit, subscription, currency).await?;
-    Ok(terms.map_or(Amount::ZERO, |terms| stake(terms.threshold, terms.minimum, terms.recurring)))
-}
-
-/// What a subscription's stake is reckoned from; of several subscriptions of one checkout only the first has one.
-async fn stake_terms(
-    unit: &mut dyn UnitOfWork,
-    subscription: &Subscription,
-    currency: &Currency,
-) -> Result<Option<StakeTerms>, ManageError> {
-    let Some(session) = &subscription.session_id else { return Ok(None) };
-    let session = unit.sessions().find(session).await?;
-    let Some(session) = session.filter(|session| session.subscription_ids.first() == Some(&subscription.id) && !session.terms.no_stake)
-    else {
-        return Ok(None);
-    };
-    let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
-    let prices = unit.prices().find_all(&ids).await?;
-    let mut recurring = Amount::ZERO;
-    for item in &subscription.items {
-        let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
-        recurring = recurring.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
+    match secured(unit, subscription, currency).await? {
+        Some(secured) if secured.is_held_by(&subscription.id) => Ok(secured.asked(unit, currency).await?.amount()),
+        _ => Ok(Amount::ZERO),
     }
-    let (minimum, threshold) = session.terms.amounts(currency.decimals)?;
-    Ok(Some(StakeTerms { threshold, minimum, recurring }))
 }
 
-/// Whether a stake is to be left now that a wallet permits charges.
-pub async fn lacks_stake(ctx: &Context, id: &SubscriptionId, currency: &CurrencyId, payer: &Wallet) -> Result<bool, ManageError> {
-    match missing(ctx, id, payer, StakeFor::ChangedPayment).await {
+/// By how much the stake that a wallet has left is less than what it secures asks for by now. `None`: by nothing, or there is none that
+/// could grow.
+async fn more_for_plan(unit: &mut dyn UnitOfWork, changed: &Subscription, payer: &Wallet) -> Result<Option<(Target, Amount)>, ManageError> {
+    let currency = unit.methods().find_currency(&changed.currency_id).await?.ok_or(ManageError::NotFound)?;
+    let Some(secured) = secured(unit, changed, &currency).await? else { return Ok(None) };
+    let target = target(unit, &secured.holder, None, &changed.currency_id).await?;
+    let Some(held) = held_by(&target.subscription, &payer.did, &target.currency.id) else { return Ok(None) };
+    let more = secured.asked(unit, &target.currency).await?.amount().minus(held).unwrap_or_default();
+    Ok((!more.is_zero()).then_some((target, more)))
+}
+
+/// What a wallet has staked in a currency, as far as that secures.
+fn held_by(holder: &Subscription, payer: &Did, currency: &CurrencyId) -> Option<Amount> {
+    let is_own = |stake: &&Stake| stake.status == StakeStatus::Held && stake.payer == *payer && stake.currency_id == *currency;
+    holder.stake.as_ref().filter(is_own).map(|stake| stake.amount)
+}
+
+/// Whether another plan asks for more than the one before, and for more than the wallet that is charged has staked.
+pub(super) async fn outgrows_stake(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<bool, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let before = load(unit.as_mut(), id).await?;
+    let mandate = match &before.mandate_id {
+        Some(mandate) => unit.mandates().find(mandate).await?,
+        None => None,
+    };
+    let Some(Grant::Delegation { payer, .. }) = mandate.and_then(|mandate| mandate.grant) else { return Ok(false) };
+    let currency = unit.methods().find_currency(&before.currency_id).await?.ok_or(ManageError::NotFound)?;
+    let Some(now) = secured(unit.as_mut(), &before, &currency).await? else { return Ok(false) };
+    let holder = load(unit.as_mut(), &now.holder).await?;
+    let Some(held) = held_by(&holder, &payer, &currency.id) else { return Ok(false) };
+    let asked_now = now.asked(unit.as_mut(), &currency).await?.amount();
+    let (after, _) = planned(ctx, unit.as_mut(), before, order).await?;
+    let Some(then) = secured(unit.as_mut(), &after, &currency).await? else { return Ok(false) };
+    let asked_then = then.asked(unit.as_mut(), &currency).await?.amount();
+    Ok(holder.ended_at.is_none() && asked_then > asked_now && asked_then > held)
+}
+
+/// What one stake secures.
+struct Secured {
+    /// The first subscription of the checkout.
+    holder: SubscriptionId,
+    threshold: Amount,
+    minimum: Amount,
+    /// All subscriptions of the checkout that have not ended and are charged in one currency.
+    live: Vec<Subscription>,
+}
+
+impl Secured {
+    fn is_held_by(&self, id: &SubscriptionId) -> bool {
+        self.holder == *id
+    }
+
+    /// What its amount is reckoned from.
+    async fn asked(&self, unit: &mut dyn UnitOfWork, currency: &Currency) -> Result<StakeTerms, ManageError> {
+        let items: Vec<_> = self.live.iter().flat_map(|one| &one.items).collect();
+        let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
+        let prices = unit.prices().find_all(&ids).await?;
+        let mut recurring = Amount::ZERO;
+        for item in items {
+            let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
+            recurring = recurring.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
+        }
+        Ok(StakeTerms { threshold: self.threshold, minimum: self.minimum, recurring })
+    }
+}
+
+/// What the stake secures that a subscription, as it is given, has a part in: the first of its checkout holds it for all of those that
+/// are charged in its currency. `None`: no stake is asked for.
+async fn secured(unit: &mut dyn UnitOfWork, subscription: &Subscription, currency: &Currency) -> Result<Option<Secured>, ManageError> {
+    let Some(session) = &subscription.session_id else { return Ok(None) };
+    let session = unit.sessions().find(session).await?.filter(|session| !session.terms.no_stake);
+    let Some(session) = session else { return Ok(None) };
+    let Some(holder) = session.subscription_ids.first().cloned() else { return Ok(None) };
+    let mut live = unit.subscriptions().find_all(&session.subscription_ids).await?;
+    live.retain(|one| one.id != subscription.id && one.ended_at.is_none() && one.currency_id == currency.id);
+    live.push(subscription.clone());
+    let (minimum, threshold) = session.terms.amounts(currency.decimals)?;
+    Ok(Some(Secured { holder, threshold, minimum, live }))
+}
+
+/// Whether a stake is to be left, or to grow, now that a wallet permits charges.
+pub async fn lacks_stake(
+    ctx: &Context,
+    id: &SubscriptionId,
+    currency: &CurrencyId,
+    what: StakeFor,
+    payer: &Wallet,
+) -> Result<bool, ManageError> {
+    match missing(ctx, id, payer, what).await {
         // Not while the permission is still on its way.
         Ok((target, _)) => Ok(target.currency.id == *currency),
         Err(ManageError::NoStake) => Ok(false),
@@ -375,7 +448,8 @@ pub async fn take_restake(
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check_stake(&target.method, &target.currency, &stake_ask(&target, amount, payer, nonce), signed)?;
     let unit = ctx.store.begin().await?;
-    send(ctx, unit, &target, Purpose::Stake(id.clone()), amount, payer, signed).await
+    let purpose = Purpose::Stake(target.subscription.id.clone());
+    send(ctx, unit, &target, purpose, amount, payer, signed).await
 }
 
 /// A stake that no checkout waits for was left: the subscription that it secures goes on.
@@ -397,16 +471,25 @@ pub(super) async fn restaked(
     let return_at = subscription.ended_at.map(|_| now);
     let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
     let own = |before: &Stake| before.payer == *payer && before.currency_id == attempt.currency_id;
-    subscription.stake = Some(match subscription.stake.take().filter(own) {
+    let grows = subscription.stake.as_ref().is_some_and(|before| own(before) && before.status == StakeStatus::Held);
+    let what = match (resumes, grows) {
+        (true, _) => StakeFor::Resuming,
+        (false, true) => StakeFor::ChangedPlan,
+        (false, false) => StakeFor::ChangedPayment,
+    };
+    subscription.stake = Some(match subscription.stake.take() {
         // It is in question, and so is what was added.
-        Some(before) if before.status == StakeStatus::Slashing => Stake { amount: before.amount.plus(attempt.amount)?, ..before },
-        Some(before) if !before.status.is_gone() => {
+        Some(before) if own(&before) && before.status == StakeStatus::Slashing => {
+            Stake { amount: before.amount.plus(attempt.amount)?, ..before }
+        }
+        Some(before) if own(&before) && !before.status.is_gone() => {
             // What was asked for was what a revoked one lacked.
             let lacked = before.status == StakeStatus::Revoked;
             let amount = if lacked { before.amount.max(attempt.amount) } else { before.amount.plus(attempt.amount)? };
             Stake { amount, status, reference: reference.to_owned(), return_at, ..before }
         }
-        _ => Stake {
+        // What another wallet has left there, or this one elsewhere, is not forgotten.
+        before => Stake {
             amount: attempt.amount,
             payer: payer.clone(),
             method_id: attempt.method_id.clone(),
@@ -414,6 +497,7 @@ pub(super) async fn restaked(
             status,
             reference: reference.to_owned(),
             return_at,
+            earlier: before.map_or_else(Vec::new, Stake::set_aside),
         },
     });
     subscription.updated_at = now;
@@ -422,6 +506,9 @@ pub(super) async fn restaked(
     }
     let currency = unit.methods().find_currency(&attempt.currency_id).await?.ok_or(BillingError::Orphan)?;
     // It was left by the terms of then: where they ask for something else by now, the amount is told alone.
-    let terms = stake_terms(unit, &subscription, &currency).await.ok().flatten();
-    restake_invoice(ctx, unit, &subscription, resumes, Calculation::of_stake(terms, attempt.amount), now).await
+    let terms = match secured(unit, &subscription, &currency).await {
+        Ok(Some(secured)) => secured.asked(unit, &currency).await.ok(),
+        _ => None,
+    };
+    restake_invoice(ctx, unit, &subscription, what, Calculation::of_stake(terms, attempt.amount), now).await
 }

@@ -6,7 +6,7 @@ use super::plan::flat;
 use super::{BillingError, Calculation, InvoiceItem};
 use crate::context::Context;
 use crate::ledger::{Entry, Movement, Reason};
-use crate::shared::{Amount, CurrencyId, CustomerId, EntryId, InvoiceId, MethodId, Mode, StorageError, Timestamp};
+use crate::shared::{Amount, AmountError, CurrencyId, CustomerId, EntryId, InvoiceId, MethodId, Mode, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
@@ -26,11 +26,15 @@ pub trait Credits: Send {
     async fn hold(&mut self, customers: &[CustomerId]) -> Result<(), StorageError>;
     /// Adds to a customer's credit.
     async fn give(&mut self, credit: &Credit) -> Result<(), StorageError>;
+    /// Owes credit from when an unpaid invoice is paid, beside what it owes then already.
+    async fn promise(&mut self, invoice: &InvoiceId, amount: Amount) -> Result<(), StorageError>;
+    /// What was promised for an invoice, which is forgotten: whoever asks gives it, or has no reason to.
+    async fn redeem(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError>;
     /// Takes from it. False: it is not that much, and nothing changed.
     async fn take(&mut self, credit: &Credit) -> Result<bool, StorageError>;
 }
 
-/// For what credit moves: an invoice or a payment intent, each once.
+/// For what credit moves: an invoice, a payment intent or a refund, each once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CreditFor<'a> {
     pub subject: &'a str,
@@ -39,7 +43,8 @@ pub(crate) struct CreditFor<'a> {
     pub at: Timestamp,
 }
 
-/// Gives and books it: credit that is new, or what [`take_credit`] took for the same subject ([`Reason::CreditReturned`]).
+/// Gives and books it: credit that is new, or what [`take_credit`] took before ([`Reason::CreditReturned`]): for the same subject, or
+/// for what a refund is of.
 pub(crate) async fn give_credit(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -76,4 +81,9 @@ async fn book(ctx: &Context, unit: &mut dyn UnitOfWork, credit: &Credit, what: C
 /// The line that takes credit off an invoice.
 pub(crate) fn applied_line(ctx: &Context, invoice: &InvoiceId, amount: Amount, at: Timestamp) -> InvoiceItem {
     flat(ctx, invoice, APPLIED_CREDIT, Calculation::Applied { amount }, at)
+}
+
+/// How much of what lines ask for was paid by credit.
+pub(super) fn applied(lines: &[InvoiceItem]) -> Result<Amount, AmountError> {
+    Amount::sum(lines.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. })).map(|line| line.amount))
 }

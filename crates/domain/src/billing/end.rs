@@ -3,10 +3,11 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::plan::flat;
+use super::promise::{Surplus, keep_promise, part, unpaid_usage};
 use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
-    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, announce, line,
+    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeFor, StakeStatus, Subscription, SubscriptionItem, announce, line,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -186,11 +187,14 @@ async fn bill_usage(
     let metered = Subscription { items: subscription.items.iter().filter(counts).cloned().collect(), ..subscription.clone() };
     let period = Period { start: subscription.period.start, end: now.min(subscription.period.end) };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Ok(Lines { items, total, surplus }) = lines(ctx, book, used, &metered, &id, period, Some(period)) else { return Ok(None) };
+    let Ok(Lines { items, total, surplus, surpluses }) = lines(ctx, book, used, &metered, &id, period, Some(period)) else {
+        return Ok(None);
+    };
     if total.is_zero() && surplus.is_zero() {
         return Ok(None);
     }
-    let bill = Bill { id, reason: BillingReason::SubscriptionCancel, period, lines: items, total, surplus };
+    let Surplus { paid: surplus, promised } = part(&surpluses, &unpaid_usage(unit, book, subscription).await?)?;
+    let bill = Bill { id, reason: BillingReason::SubscriptionCancel, period, lines: items, total, surplus, promised };
     issue(ctx, unit, book, subscription, bill, nonce.wrapping_add(1_000_000), now).await
 }
 
@@ -282,9 +286,8 @@ pub(super) async fn settle_by_stake(
         if left.is_zero() || !unit.invoices().void(&owed.id, now).await? {
             continue;
         }
-        if left < owed.total {
-            ask_for_rest(ctx, unit, &owed, left, now).await?;
-        }
+        let rest = if left < owed.total { Some(ask_for_rest(ctx, unit, &owed, left, now).await?) } else { None };
+        keep_promise(ctx, unit, &owed, rest.as_ref().map(|rest| (&rest.id, rest.total)), now).await?;
         left = left.minus(owed.total).unwrap_or_default();
     }
     Ok(())
@@ -297,7 +300,7 @@ async fn ask_for_rest(
     settled: &Invoice,
     taken: Amount,
     now: Timestamp,
-) -> Result<(), BillingError> {
+) -> Result<Invoice, BillingError> {
     // Both times: it is the newest of its subscription, whatever clock the others were written by.
     let id = InvoiceId::new(now.max(ctx.now()), ctx.random.as_ref());
     let rest = Invoice {
@@ -316,21 +319,22 @@ async fn ask_for_rest(
     let described = format!("{}{}", line::TAKEN, settled.number_text().unwrap_or_default());
     lines.push(flat(ctx, &id, &described, Calculation::Taken { amount: taken }, now));
     unit.invoices().insert_final(&rest, &lines).await?;
-    Ok(())
+    Ok(rest)
 }
 
-/// A deposit that was left anew: so that a subscription may go on, or because it is charged by something else.
+/// A deposit that was left anew: so that a subscription may go on, or because it is charged by something else, or for more.
 pub(super) async fn restake_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
-    resumes: bool,
+    what: StakeFor,
     how: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let told = match resumes {
-        true => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
-        false => (BillingReason::Stake, line::STAKED_ELSEWHERE),
+    let told = match what {
+        StakeFor::Resuming => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
+        StakeFor::ChangedPayment => (BillingReason::Stake, line::STAKED_ELSEWHERE),
+        StakeFor::ChangedPlan => (BillingReason::Stake, line::STAKED_MORE),
     };
     deposit_invoice(ctx, unit, subscription, told, how, now).await
 }

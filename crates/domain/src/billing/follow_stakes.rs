@@ -25,7 +25,9 @@ const SETTLING: Duration = Duration::from_secs(3_600);
 const AT_ONCE: usize = 16;
 
 /// Looks at most at `limit` stakes. Where one was revoked, its subscription ends with the period, unless a new one is left until
-/// then; where one that was taken for lost is there, it secures again. After the end, what is owed is taken from a revoked one. A network that does not answer does not keep the others; the first failure is told in the end. Answers how many there were.
+/// then; where one that was taken for lost is there, it secures again. After the end, what is owed is taken from a revoked one. What is
+/// there of one that another has replaced goes back. A network that does not answer does not keep the others; the first failure is told
+/// in the end. Answers how many there were.
 pub async fn follow_stakes(ctx: &Context, limit: u32) -> Result<usize, BillingError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -34,7 +36,11 @@ pub async fn follow_stakes(ctx: &Context, limit: u32) -> Result<usize, BillingEr
     let mut unit = ctx.store.read().await?;
     let book = Book::read(unit.as_mut(), &held).await?;
     drop(unit);
-    let asked: Vec<_> = held.iter().map(|one| look(ctx, &book, one).boxed()).collect();
+    let looks = async |one: &Subscription| {
+        look(ctx, &book, one).await?;
+        look_back(ctx, &book, one).await
+    };
+    let asked: Vec<_> = held.iter().map(|one| looks(one).boxed()).collect();
     let done: Vec<_> = stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
     match done.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
@@ -54,8 +60,45 @@ pub(super) async fn at_network(ctx: &Context, stake: &Stake, subject: &Subscript
     }
 }
 
+/// Asks for the first of the earlier stakes that wait to go back. What the network holds of it does; where that is nothing, no trace of
+/// it is left but here.
+async fn look_back(ctx: &Context, book: &Book, seen: &Subscription) -> Result<(), BillingError> {
+    let waits = |earlier: &&Stake| earlier.status == StakeStatus::Waiting;
+    let Some(earlier) = seen.stake.as_ref().and_then(|stake| stake.earlier.first()).filter(waits) else { return Ok(()) };
+    let (Some(method), Some(currency)) = (book.methods.get(&earlier.method_id), book.currencies.get(&earlier.currency_id)) else {
+        return Ok(());
+    };
+    let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(()) };
+    let held = rail.staked(method, currency, &earlier.payer, seen.id.as_str()).await?.held;
+    let mut unit = ctx.store.begin().await?;
+    let Some(mut subscription) = unit.subscriptions().lock(&seen.id).await?.filter(|one| one.version == seen.version) else {
+        return Ok(());
+    };
+    let holder = Subscription { stake: Some(earlier.clone()), ..subscription.clone() };
+    let moved = match move_stake(ctx, unit.as_mut(), book, &holder, StakeMove::back(held), nonce(ctx)).await {
+        // One stake of a subscription goes back at a time.
+        Err(BillingError::Contended) => return Ok(()),
+        moved => moved?,
+    };
+    publish_charges(ctx, unit.as_mut(), moved.as_slice()).await?;
+    let status = if moved.is_some() { StakeStatus::Returning } else { StakeStatus::Revoked };
+    let whose = (&earlier.payer, &earlier.currency_id);
+    if let Some(stake) = &mut subscription.stake {
+        stake.change_earlier(whose, &[StakeStatus::Waiting], |one| {
+            one.status = status;
+            one.amount = if held.is_zero() { one.amount } else { held };
+        });
+    }
+    subscription.updated_at = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    if unit.subscriptions().update(&subscription).await? {
+        unit.commit().await?;
+    }
+    Ok(())
+}
+
 async fn look(ctx: &Context, book: &Book, seen: &Subscription) -> Result<(), BillingError> {
-    let Some(stake) = &seen.stake else { return Ok(()) };
+    let looked_at = |stake: &&Stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Revoked);
+    let Some(stake) = seen.stake.as_ref().filter(looked_at) else { return Ok(()) };
     let (Some(method), Some(currency)) = (book.methods.get(&stake.method_id), book.currencies.get(&stake.currency_id)) else {
         return Ok(());
     };
@@ -211,6 +254,7 @@ mod tests {
             status,
             reference: String::new(),
             return_at: None,
+            earlier: Vec::new(),
         };
         let one = super::super::cancel::tests::subscription(SubscriptionStatus::Active);
         (Subscription { stake: Some(stake.clone()), cancel_at_period_end: ends, updated_at: at(0), ..one }, stake)

@@ -1,14 +1,16 @@
-//! Refunds: money that goes back the way it came.
+//! Refunds: money goes back the way it came, and what credit had paid is credit again. Of a payment that was made in both ways, what
+//! the network has moved goes back first.
 
 use super::book::Book;
+use super::credit::{applied, give_credit};
 use super::end::owed_for;
 use super::manage::nonce;
 use super::paid::given_back;
 use super::plan::paid_lines;
 use super::renew::publish_charges;
 use super::{
-    BillingReason, COMMENT_MAX, Credit, CreditFor, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription, credits,
-    take_credit,
+    BillingReason, COMMENT_MAX, Credit, CreditFor, Invoice, InvoiceFilter, InvoiceStatus, ManageError, Notice, RefundChoice, Subscription,
+    announce, credits, take_credit,
 };
 use crate::access::Did;
 use crate::context::Context;
@@ -18,6 +20,7 @@ use crate::payment::{
 };
 use crate::shared::{Amount, AttemptId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
 
 /// What is to be given back of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,45 +33,180 @@ pub struct RefundOrder {
     pub description: String,
 }
 
-/// Gives money of a payment back, never more than was paid.
-pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, order: &RefundOrder) -> Result<Refund, ManageError> {
-    let order = RefundOrder {
-        amount: order.amount,
-        invoice: order.invoice.clone(),
-        reason: check_text("reason", &order.reason, COMMENT_MAX)?,
-        description: check_text("description", &order.description, COMMENT_MAX)?,
-    };
+/// What is told of a refund.
+#[derive(Debug, Clone)]
+struct Told {
+    reason: String,
+    description: String,
+}
+
+impl RefundOrder {
+    fn told(&self) -> Result<Told, ManageError> {
+        Ok(Told {
+            reason: check_text("reason", &self.reason, COMMENT_MAX)?,
+            description: check_text("description", &self.description, COMMENT_MAX)?,
+        })
+    }
+}
+
+/// Gives a payment back, never more than was paid: first what its network has moved, then what credit had paid, which has succeeded
+/// when this answers. Answers at least one refund: that of the network, then one for each invoice that credit had paid of.
+pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, order: &RefundOrder) -> Result<Vec<Refund>, ManageError> {
+    let told = order.told()?;
     let mut unit = ctx.store.begin().await?;
     let intent = unit.intents().find(id).await?.filter(|intent| intent.mode == mode).ok_or(ManageError::NotFound)?;
-    let invoice = match &order.invoice {
+    let named = match &order.invoice {
         Some(id) => Some(unit.invoices().find(id).await?.filter(|_| intent.invoices.contains(id)).ok_or(ManageError::NotFound)?),
         None => None,
     };
-    let (refund, attempt) = write(ctx, unit.as_mut(), &intent, invoice.as_ref(), &order).await?;
-    publish_charges(ctx, unit.as_mut(), &[attempt]).await?;
+    let invoices = match &named {
+        Some(invoice) => vec![invoice.clone()],
+        None => unit.invoices().find_all(&intent.invoices).await?,
+    };
+    hold_subscriptions(unit.as_mut(), &invoices).await?;
+    let mut at_network = at_network(&intent)?;
+    if let Some(invoice) = &named {
+        at_network = at_network.min(invoice.total.minus(given_back(unit.as_mut(), invoice).await?).unwrap_or_default());
+    }
+    let by_credit = by_credit(unit.as_mut(), &invoices).await?;
+    let all = at_network.plus(Amount::sum(by_credit.iter().map(|(_, left)| *left))?)?;
+    let amount = wanted(order, all)?;
+    let from_network = amount.min(at_network);
+    let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
+    if !from_network.is_zero() {
+        let (refund, attempt) = write(ctx, unit.as_mut(), &intent, named.as_ref(), from_network, &told).await?;
+        refunds.push(refund);
+        attempts.push(attempt);
+    }
+    refunds.extend(as_credit(ctx, unit.as_mut(), by_credit, amount.minus(from_network)?, &told).await?);
+    publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
+    Ok(refunds)
+}
+
+/// The same for what an invoice was paid: one that credit paid all of has no payment that could be named.
+pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &RefundOrder) -> Result<Vec<Refund>, ManageError> {
+    let told = order.told()?;
+    let mut unit = ctx.store.begin().await?;
+    let invoice = unit.invoices().find(id).await?.filter(|invoice| invoice.mode == mode).ok_or(ManageError::NotFound)?;
+    if let Some(intent) = &invoice.intent_id {
+        drop(unit);
+        return refund_payment(ctx, mode, intent, &RefundOrder { invoice: Some(id.clone()), ..order.clone() }).await;
+    }
+    let invoices = [invoice];
+    hold_subscriptions(unit.as_mut(), &invoices).await?;
+    let by_credit = by_credit(unit.as_mut(), &invoices).await?;
+    let amount = wanted(order, Amount::sum(by_credit.iter().map(|(_, left)| *left))?)?;
+    let refunds = as_credit(ctx, unit.as_mut(), by_credit, amount, &told).await?;
+    unit.commit().await?;
+    Ok(refunds)
+}
+
+/// A change of plan reads what was given back, and waits until that is written.
+async fn hold_subscriptions(unit: &mut dyn UnitOfWork, invoices: &[Invoice]) -> Result<(), ManageError> {
+    let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    for subscription in &subscriptions {
+        unit.subscriptions().lock(subscription).await?;
+    }
+    Ok(())
+}
+
+/// How much of a payment is left that its network has moved.
+fn at_network(intent: &Intent) -> Result<Amount, ManageError> {
+    match intent.status {
+        IntentStatus::Succeeded => Ok(intent.amount_received.minus(intent.amount_refunded).unwrap_or_default()),
+        _ => Err(ManageError::NothingPaid),
+    }
+}
+
+/// How much of each invoice is left that credit has paid, where it has.
+async fn by_credit(unit: &mut dyn UnitOfWork, invoices: &[Invoice]) -> Result<Vec<(Invoice, Amount)>, ManageError> {
+    let mut by_credit = Vec::new();
+    for invoice in invoices.iter().filter(|invoice| invoice.status == InvoiceStatus::Paid) {
+        let paid = applied(&unit.invoices().items(&invoice.id).await?)?;
+        if !paid.is_zero() {
+            let left = paid.minus(unit.refunds().credited(&invoice.id).await?).unwrap_or_default();
+            by_credit.push((invoice.clone(), left));
+        }
+    }
+    Ok(by_credit)
+}
+
+/// What of `all` that is left is asked for.
+fn wanted(order: &RefundOrder, all: Amount) -> Result<Amount, ManageError> {
+    match order.amount.unwrap_or(all) {
+        amount if amount.is_zero() => Err(ManageError::NothingPaid),
+        amount if amount > all => Err(ManageError::OverRefund),
+        amount => Ok(amount),
+    }
+}
+
+/// Gives an amount of what credit has paid back, of one invoice after the other.
+async fn as_credit(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    by_credit: Vec<(Invoice, Amount)>,
+    mut amount: Amount,
+    told: &Told,
+) -> Result<Vec<Refund>, ManageError> {
+    let mut refunds = Vec::new();
+    for (invoice, left) in by_credit {
+        let part = left.min(amount);
+        if !part.is_zero() {
+            refunds.push(write_credit(ctx, unit, &invoice, part, told).await?);
+            amount = amount.minus(part)?;
+        }
+    }
+    Ok(refunds)
+}
+
+/// Writes a refund that gives credit back, and gives it: nothing is left to be carried out.
+async fn write_credit(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    invoice: &Invoice,
+    amount: Amount,
+    told: &Told,
+) -> Result<Refund, ManageError> {
+    let now = ctx.now();
+    let refund = Refund {
+        id: RefundId::new(now, ctx.random.as_ref()),
+        mode: invoice.mode,
+        kind: RefundType::Credit,
+        status: RefundStatus::Succeeded,
+        amount,
+        currency_id: invoice.currency_id.clone(),
+        method_id: invoice.method_id.clone(),
+        customer_id: invoice.customer_id.clone(),
+        intent_id: invoice.intent_id.clone(),
+        invoice_id: Some(invoice.id.clone()),
+        subscription_id: invoice.subscription_id.clone(),
+        reason: told.reason.clone(),
+        description: told.description.clone(),
+        reference: String::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    if !unit.refunds().reserve(&refund).await? {
+        return Err(ManageError::OverRefund);
+    }
+    let credit = Credit { customer_id: refund.customer_id.clone(), currency_id: refund.currency_id.clone(), amount };
+    let what = CreditFor { subject: refund.id.as_str(), mode: refund.mode, method: &refund.method_id, at: now };
+    give_credit(ctx, unit, &credit, what, Reason::CreditReturned).await?;
+    announce(ctx, unit, &Notice::Refunded(refund.id.clone()), now).await?;
     Ok(refund)
 }
 
-/// Reserves a refund and writes down the attempt that carries it out. `invoice`: what it is for, when that is one of several.
+/// Reserves a refund of what a network has moved, and writes down the attempt that carries it out. `invoice`: what it is for, when that
+/// is one of several.
 async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     intent: &Intent,
     invoice: Option<&Invoice>,
-    order: &RefundOrder,
+    amount: Amount,
+    told: &Told,
 ) -> Result<(Refund, AttemptId), ManageError> {
-    if intent.status != IntentStatus::Succeeded {
-        return Err(ManageError::NothingPaid);
-    }
-    let mut left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
-    if let Some(invoice) = invoice {
-        left = left.min(invoice.total.minus(given_back(unit, invoice).await?).unwrap_or_default());
-    }
-    let amount = order.amount.unwrap_or(left);
-    if amount.is_zero() {
-        return Err(ManageError::NothingPaid);
-    }
     let method = unit.methods().find(&intent.method_id).await?.ok_or(ManageError::NotFound)?;
     let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(ManageError::NotFound)?;
     let now = ctx.now();
@@ -94,8 +232,8 @@ async fn write(
         intent_id: Some(intent.id.clone()),
         invoice_id: invoice.map(|invoice| invoice.id.clone()).or_else(|| only_one(&intent.invoices)),
         subscription_id: invoice.and_then(|invoice| invoice.subscription_id.clone()).or_else(|| intent.subscription_id.clone()),
-        reason: order.reason.clone(),
-        description: order.description.clone(),
+        reason: told.reason.clone(),
+        description: told.description.clone(),
         reference: String::new(),
         created_at: now,
         updated_at: now,
@@ -115,7 +253,7 @@ fn only_one(invoices: &[InvoiceId]) -> Option<InvoiceId> {
 }
 
 /// How many invoices are looked through for what was paid.
-const LOOK_BACK: u32 = 20;
+const LOOK_BACK: u32 = 100;
 
 /// What is given back when a subscription ends now. Nothing where nothing was paid for the time that is left.
 ///
@@ -141,32 +279,45 @@ pub(super) async fn at_the_end(
         RefundChoice::Proration => Some(unused(unit, &Subscription { currency_id: paid_in.clone(), ..subscription.clone() }, now).await?),
         _ => None,
     };
-    let filter = InvoiceFilter { statuses: vec![InvoiceStatus::Paid], ignore_zero: true, ..filter };
+    // Credit may have paid all of one that asks for nothing.
+    let filter = InvoiceFilter { statuses: vec![InvoiceStatus::Paid], ..filter };
     let paid = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
-    let mut refunds = Vec::new();
+    let mut attempts = Vec::new();
     let counts = |invoice: &&Invoice| is_for_time(invoice.reason) && (choice == RefundChoice::Last || invoice.currency_id == paid_in);
     for invoice in paid.iter().filter(counts) {
-        let Some(intent) = &invoice.intent_id else { continue };
-        let Some(intent) = unit.intents().find(intent).await? else { continue };
-        let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
-        let left = left.min(invoice.amount_paid.minus(given_back(unit, invoice).await?).unwrap_or_default());
+        let intent = match &invoice.intent_id {
+            Some(intent) => unit.intents().find(intent).await?,
+            None => None,
+        };
+        let by_credit = by_credit(unit, std::slice::from_ref(invoice)).await?;
+        if invoice.amount_paid.is_zero() && by_credit.is_empty() {
+            continue;
+        }
+        let at_network = match &intent {
+            Some(intent) => at_network(intent)?.min(invoice.amount_paid.minus(given_back(unit, invoice).await?).unwrap_or_default()),
+            None => Amount::ZERO,
+        };
+        let left = at_network.plus(Amount::sum(by_credit.iter().map(|(_, left)| *left))?)?;
         let kept = match wanted {
             Some(_) => Kept::default(),
             None => kept_of(unit, subscription, invoice).await?,
         };
         let amount = wanted.map_or(left.minus(kept.spent).unwrap_or_default(), |wanted| wanted.min(left));
-        if !amount.is_zero() {
-            let order = RefundOrder {
-                invoice: None,
-                amount: Some(amount),
-                reason: "requested_by_admin".to_owned(),
-                description: format!("Refund of {}", invoice.number_text().unwrap_or_default()),
-            };
-            let (refund, attempt) = write(ctx, unit, &intent, Some(invoice), &order).await?;
-            refunds.push(attempt);
-            let credit = Credit { amount: kept.held, customer_id: refund.customer_id, currency_id: refund.currency_id };
+        let told = Told {
+            reason: "requested_by_admin".to_owned(),
+            description: format!("Refund of {}", invoice.number_text().unwrap_or_default()),
+        };
+        let (mut refunds, from_network) = (Vec::new(), amount.min(at_network));
+        if let Some(intent) = intent.filter(|_| !from_network.is_zero()) {
+            let (refund, attempt) = write(ctx, unit, &intent, Some(invoice), from_network, &told).await?;
+            refunds.push(refund);
+            attempts.push(attempt);
+        }
+        refunds.extend(as_credit(ctx, unit, by_credit, amount.minus(from_network)?, &told).await?);
+        if let Some(refund) = refunds.first().filter(|_| !kept.held.is_zero()) {
+            let credit = Credit { amount: kept.held, customer_id: refund.customer_id.clone(), currency_id: refund.currency_id.clone() };
             let what = CreditFor { subject: refund.id.as_str(), mode: refund.mode, method: &refund.method_id, at: now };
-            if !credit.amount.is_zero() && !take_credit(ctx, unit, &credit, what).await? {
+            if !take_credit(ctx, unit, &credit, what).await? {
                 return Err(ManageError::Contended);
             }
         }
@@ -176,7 +327,7 @@ pub(super) async fn at_the_end(
             break;
         }
     }
-    Ok(refunds)
+    Ok(attempts)
 }
 
 /// What a payment has become credit of, by changes of plan since.
@@ -200,7 +351,7 @@ async fn kept_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, paid: &
         for entry in unit.journal().of_subject(later.id.as_str()).await? {
             let amount = entry.postings().first().map_or(Amount::ZERO, |posting| posting.amount);
             match entry.reason {
-                Reason::CreditGiven | Reason::CreditReturned => given = given.plus(amount)?,
+                Reason::CreditGiven | Reason::CreditReleased | Reason::CreditReturned => given = given.plus(amount)?,
                 Reason::CreditUsed => used = used.plus(amount)?,
                 _ => {}
             }

@@ -12,6 +12,7 @@ pub(super) const KEPT_CREDIT: &str = "Kept as credit for the next invoices";
 pub(super) const STAKE: &str = "Stake for subscription";
 pub(super) const STAKED_AGAIN: &str = "Re-stake to resume subscription";
 pub(super) const STAKED_ELSEWHERE: &str = "Stake for subscription payment change";
+pub(super) const STAKED_MORE: &str = "Stake for subscription plan change";
 pub(super) const SLASHED_STAKE: &str = "Slash stake";
 pub(super) const RETURNED_STAKE: &str = "Return Subscription staking";
 
@@ -40,6 +41,7 @@ impl InvoiceItem {
                 KEPT_CREDIT => "留作后续账单的抵扣余额",
                 STAKE => "订阅质押",
                 STAKED_ELSEWHERE => "更换付款方式的质押",
+                STAKED_MORE => "更换方案的质押",
                 STAKED_AGAIN => "恢复订阅的质押",
                 SLASHED_STAKE => "罚没质押",
                 RETURNED_STAKE => "质押退还",
@@ -96,6 +98,7 @@ mod tests {
             (line(STAKE, flat()), "订阅质押"),
             (line(STAKE, asked), "订阅质押"),
             (line(STAKED_ELSEWHERE, flat()), "更换付款方式的质押"),
+            (line(STAKED_MORE, flat()), "更换方案的质押"),
             (line(STAKED_AGAIN, flat()), "恢复订阅的质押"),
             (line(SLASHED_STAKE, flat()), "罚没质押"),
             (line(RETURNED_STAKE, flat()), "质押退还"),

@@ -32,6 +32,7 @@ mod period;
 mod plan;
 mod plan_permission;
 mod policy;
+mod promise;
 mod proration;
 mod renew;
 mod report_usage;
@@ -57,7 +58,7 @@ pub use debt::{retry_due, time_of};
 pub(crate) use end::stake_invoice;
 pub use errors::*;
 pub use follow_stakes::*;
-pub use give_back::{RefundOrder, refund_payment};
+pub use give_back::{RefundOrder, refund_invoice, refund_payment};
 pub use invoice::*;
 pub use letter::*;
 pub use manage::{ManageError, Requester, SubscriptionFields, amend_subscription, find_subscription, unpark};
@@ -68,7 +69,9 @@ pub use paper::*;
 pub use pause::*;
 pub use pay_by_card::{CardPayment, pay_by_card};
 pub use period::*;
-pub use plan::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanPreview, plans, preview_plan, switch_plan};
+pub use plan::{
+    PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanPreview, plans, preview_plan, switch_plan, switch_plan_permitted,
+};
 pub use plan_permission::{PlanOrder, PlanSwitch};
 pub use policy::{BillingPolicy, USAGE_CEILING};
 pub use proration::*;

@@ -6,6 +6,7 @@ use super::debt::{debt_paid, refuse, time_of};
 use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
 use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
+use super::promise::keep_promise;
 use super::renew::publish_charges;
 use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
@@ -57,7 +58,7 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
         Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
         Purpose::Mandate(mandate) => mandate_refused(ctx, unit, mandate).await,
         Purpose::Stake(_) => Ok(()),
-        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, subscription).await,
+        Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, attempt, subscription).await,
         Purpose::Refund(refund) => {
             unit.refunds().finish(refund, RefundStatus::Failed, "", wall).await?;
             Ok(())
@@ -97,6 +98,7 @@ async fn paid(
         if before.is_none() {
             continue;
         }
+        keep_promise(ctx, unit, &invoice, None, now).await?;
         let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
         let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
         let told = match &invoice.subscription_id {
@@ -172,8 +174,8 @@ async fn stake_moved(
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Err(BillingError::Orphan) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     let has_ended = subscription.ended_at.is_some();
-    // Another one may have taken its place since.
-    let moving = |stake: &&mut Stake| matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
+    let moved_earlier = subscription.stake.as_mut().is_some_and(|stake| earlier_moved(stake, attempt, reason));
+    let moving = |stake: &&mut Stake| !moved_earlier && matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
     if let Some(stake) = subscription.stake.as_mut().filter(moving) {
         let rest = stake.amount.minus(attempt.amount).unwrap_or_default();
         match (reason, rest.is_zero()) {
@@ -193,6 +195,10 @@ async fn stake_moved(
         return Err(BillingError::Contended);
     }
     book(ctx, unit, attempt, subscription.mode, reason, now).await?;
+    if reason == Reason::Slash {
+        // Before the series of numbers: what it pays may become credit.
+        unit.credits().hold(std::slice::from_ref(&subscription.customer_id)).await?;
+    }
     // It may be charged by another method since.
     let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
     stake_invoice(ctx, unit, &subscription, reason, Calculation::Flat { amount: attempt.amount }, now).await?;
@@ -203,6 +209,20 @@ async fn stake_moved(
         return Err(BillingError::Contended);
     }
     Ok(())
+}
+
+/// A stake in whose place another one was left since has moved. What was not taken of it goes back. False: it was none of those.
+fn earlier_moved(stake: &mut Stake, attempt: &Attempt, reason: Reason) -> bool {
+    let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return false };
+    let from = if reason == Reason::Slash { StakeStatus::Slashing } else { StakeStatus::Returning };
+    stake.change_earlier((payer, &attempt.currency_id), &[from], |earlier| {
+        let rest = earlier.amount.minus(attempt.amount).unwrap_or_default();
+        (earlier.status, earlier.amount) = match (reason, rest.is_zero()) {
+            (Reason::Slash, false) => (StakeStatus::Waiting, rest),
+            (Reason::Slash, true) => (StakeStatus::Slashed, earlier.amount),
+            _ => (StakeStatus::Returned, earlier.amount),
+        };
+    })
 }
 
 /// What a running subscription holds at a network that it has left goes back.
@@ -219,11 +239,16 @@ pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subsc
 }
 
 /// It was taken back, or its network does not give it now: whoever follows stakes asks.
-async fn stake_lost(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(), BillingError> {
+async fn stake_lost(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &SubscriptionId) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     let has_ended = subscription.ended_at.is_some();
-    let moving = |stake: &&mut Stake| matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
+    let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
+    let statuses = [StakeStatus::Returning, StakeStatus::Slashing];
+    let waits = |earlier: &mut Stake| earlier.status = StakeStatus::Waiting;
+    let was_earlier =
+        subscription.stake.as_mut().is_some_and(|stake| stake.change_earlier((payer, &attempt.currency_id), &statuses, waits));
+    let moving = |stake: &&mut Stake| !was_earlier && statuses.contains(&stake.status);
     if let Some(stake) = subscription.stake.as_mut().filter(moving) {
         (stake.status, stake.return_at) = (StakeStatus::Revoked, has_ended.then(|| now.plus(PATIENCE)));
     }

@@ -1,7 +1,7 @@
 //! What was paid for the time that a subscription lives in, and not given back.
 
 use super::{Invoice, InvoiceItem, ManageError, Subscription};
-use crate::payment::{Refund, RefundStatus};
+use crate::payment::{Refund, RefundStatus, RefundType};
 use crate::shared::{Amount, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -19,15 +19,17 @@ pub(super) async fn kept_lines(
         return Err(ManageError::PaidOtherwise);
     }
     let lines = unit.invoices().items(&invoice.id).await?;
-    Ok(less(lines, given_back(unit, invoice).await?))
+    let back = given_back(unit, invoice).await?.plus(unit.refunds().credited(&invoice.id).await?)?;
+    Ok(less(lines, back))
 }
 
-/// What was given back of what an invoice was paid, or is on its way back. Where several were paid together and a refund names none
-/// of them, each is reckoned as if it was that one.
+/// What was given back of what an invoice was paid at a network, or is on its way back. Where several were paid together and a refund
+/// names none of them, each is reckoned as if it was that one.
 pub(super) async fn given_back(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Amount, ManageError> {
     let Some(intent) = &invoice.intent_id else { return Ok(Amount::ZERO) };
     let refunds = unit.refunds().of_intent(intent).await?;
-    let of_it = |refund: &&Refund| refund.status != RefundStatus::Failed && refund.invoice_id.as_ref().is_none_or(|id| *id == invoice.id);
+    let counts = |refund: &&Refund| refund.kind == RefundType::Refund && refund.status != RefundStatus::Failed;
+    let of_it = |refund: &&Refund| counts(refund) && refund.invoice_id.as_ref().is_none_or(|id| *id == invoice.id);
     Ok(Amount::sum(refunds.iter().filter(of_it).map(|refund| refund.amount))?)
 }
 

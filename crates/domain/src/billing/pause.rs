@@ -3,6 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{lock, nonce, save};
+use super::promise::{Surplus, part, unpaid_usage};
 use super::renew::{Lines, lines, publish_charges, read_usage};
 use super::{BillingReason, Change, ManageError, Subscription, SubscriptionStatus, Unbillable, period, time_of};
 use crate::context::Context;
@@ -57,11 +58,11 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let behind = subscription.index.map(|_| subscription.period);
         let next = period(&subscription.cycle, now, 0).map_err(Unbillable::from)?;
         let id = InvoiceId::new(now, ctx.random.as_ref());
-        let lines = lines(ctx, &book, &used, &subscription, &id, next, behind)?;
-        let Lines { items, total, surplus } = lines;
+        let Lines { items, total, surpluses, .. } = lines(ctx, &book, &used, &subscription, &id, next, behind)?;
+        let Surplus { paid: surplus, promised } = part(&surpluses, &unpaid_usage(unit.as_mut(), &book, &subscription).await?)?;
         subscription.anchor = now;
         has_new_items = subscription.enter(0, next);
-        let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines: items, total, surplus };
+        let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines: items, total, surplus, promised };
         attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;

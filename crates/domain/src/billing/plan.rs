@@ -3,11 +3,13 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::carry::carried;
+use super::change_payment::outgrows_stake;
 use super::credit::applied_line;
 use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
 use super::paid::kept_lines;
 use super::plan_permission::permits;
+use super::promise::unpaid_usage;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::{
     BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine, PlanOrder,
@@ -197,8 +199,17 @@ async fn shown_for(
     }
 }
 
-/// Makes the change that was shown, if it still comes to the same, and the wallet permits what it can cost from now on.
+/// Makes the change that was shown, if it still comes to the same, the wallet permits what it can cost from now on, and has staked what
+/// it asks for.
 pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
+    if outgrows_stake(ctx, id, order).await? {
+        return Ok(PlanSwitch::NeedsPermission);
+    }
+    switch_plan_permitted(ctx, id, order).await
+}
+
+/// The same whatever is staked: by the store itself, whom the stake secures, or before the wallet is asked for a larger one.
+pub async fn switch_plan_permitted(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
     }
@@ -229,7 +240,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) 
         let span = Period { start, end: preview.period.end };
         let lines = preview.lines.into_iter().filter(|line| !matches!(line.calculation, Calculation::Applied { .. })).collect();
         let reason = BillingReason::SubscriptionUpdate;
-        let bill = Bill { id: invoice, reason, period: span, lines, total, surplus: preview.credited };
+        let bill = Bill { id: invoice, reason, period: span, lines, total, surplus: preview.credited, promised: Vec::new() };
         attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;
@@ -333,7 +344,12 @@ async fn usage_until(
     let one = Subscription { items: vec![item.clone()], period: so_far, ..before.clone() };
     let book = Book::read(unit, std::slice::from_ref(&one)).await?;
     let used = read_usage(unit, &book, std::slice::from_ref(&one)).await?;
-    Ok(lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far))?)
+    let lines = lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far))?;
+    if !lines.surplus.is_zero() && !unpaid_usage(unit, &book, &one).await?.is_empty() {
+        // What would be given back is being collected still.
+        return Err(ManageError::PaymentInFlight);
+    }
+    Ok(lines)
 }
 
 fn changed(before: &Subscription, (place, price, quantity): (usize, &Price, u64), cycle: Cycle, change: &PlanChange) -> Subscription {

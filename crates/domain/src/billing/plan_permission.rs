@@ -31,7 +31,8 @@ impl PlanOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanSwitch {
     Switched,
-    /// The wallet permits less than the plan can cost at a time: it is to be asked for more, and nothing has changed.
+    /// The wallet permits less than the plan can cost at a time, or has staked less than it asks for: it is to be asked for more, and
+    /// nothing has changed.
     NeedsPermission,
 }
 

@@ -3,6 +3,7 @@
 use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::end::PATIENCE;
+use super::promise::{Asked, Surplus, Surpluses, part, unpaid_usage};
 use super::{
     BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Parked,
     Period, Scope, Subscription, Unbillable, end, period,
@@ -44,6 +45,8 @@ struct Renewal {
     charge: Option<Charge>,
     /// What earlier invoices of the period that ends asked for too much, and becomes credit.
     surplus: Option<Credit>,
+    /// The same of those that stand unpaid.
+    promised: Vec<(InvoiceId, Amount)>,
     /// What it takes of the customer's credit.
     credit: Credit,
     has_new_items: bool,
@@ -136,13 +139,16 @@ async fn write_due(
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
         let (subscription, due) = what_is_due(unit, subscription, now).await?;
         match due {
-            Due::Renew => match renewal(ctx, &mut book, &used, subscription.clone(), nonce, now) {
-                Ok((renewal, trouble)) => {
-                    renewals.push(renewal);
-                    round.trouble = round.trouble.take().or(trouble);
+            Due::Renew => {
+                let unpaid = unpaid_usage(unit, &book, &subscription).await?;
+                match renewal(ctx, &mut book, &used, (subscription.clone(), &unpaid), nonce, now) {
+                    Ok((renewal, trouble)) => {
+                        renewals.push(renewal);
+                        round.trouble = round.trouble.take().or(trouble);
+                    }
+                    Err(parked) => park(unit, subscription, parked, now).await?,
                 }
-                Err(parked) => park(unit, subscription, parked, now).await?,
-            },
+            }
             due => others.push((nonce, due, subscription)),
         }
     }
@@ -252,7 +258,7 @@ fn renewal(
     ctx: &Context,
     book: &mut Book,
     used: &HashMap<SubscriptionItemId, u64>,
-    before: Subscription,
+    (before, unpaid): (Subscription, &[Asked]),
     nonce: u64,
     now: Timestamp,
 ) -> Result<(Renewal, Option<RailError>), Parked> {
@@ -262,7 +268,8 @@ fn renewal(
     let begun = next.start;
     let ended = before.index.map(|_| before.period);
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Lines { mut items, total, surplus } = lines(ctx, book, used, &before, &id, next, ended)?;
+    let Lines { mut items, total, surpluses, .. } = lines(ctx, book, used, &before, &id, next, ended)?;
+    let Surplus { paid: surplus, promised } = part(&surpluses, unpaid).map_err(Unbillable::from)?;
     let surplus = (!surplus.is_zero()).then(|| book.add_credit(&before, surplus)).transpose().map_err(Unbillable::from)?;
     let status = before.status.after(Change::PeriodBegins).map_err(Unbillable::from)?;
     let credit = book.use_credit(&before, total);
@@ -287,7 +294,7 @@ fn renewal(
             Err(error) => return Err(error.into()),
         },
     };
-    Ok((Renewal { subscription, invoice, items, refusal, charge, surplus, credit, has_new_items }, trouble))
+    Ok((Renewal { subscription, invoice, items, refusal, charge, surplus, promised, credit, has_new_items }, trouble))
 }
 
 /// What is billed.
@@ -297,6 +304,8 @@ pub(super) struct Lines {
     pub total: Amount,
     /// What earlier invoices asked for the same usage, and it does not cost after all.
     pub surplus: Amount,
+    /// The same by price, where there is any.
+    pub surpluses: Surpluses,
 }
 
 /// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`, less what of it was billed before.
@@ -330,6 +339,7 @@ pub(super) fn lines(
         let amount = calculation.amount()?;
         lines.total = lines.total.plus(amount)?;
         lines.surplus = lines.surplus.plus(surplus)?;
+        lines.surpluses.extend((!surplus.is_zero()).then(|| (price.id.clone(), surplus)));
         lines.items.push(InvoiceItem {
             id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
             invoice_id: invoice.clone(),
@@ -399,6 +409,9 @@ async fn move_credits(ctx: &Context, unit: &mut dyn UnitOfWork, renewals: &[Rene
     let moves = |renewal: &&Renewal| renewal.surplus.is_some() || !renewal.credit.amount.is_zero();
     let mut moving: Vec<_> = renewals.iter().filter(moves).collect();
     moving.sort_by(|a, b| (&a.credit.customer_id, &a.credit.currency_id).cmp(&(&b.credit.customer_id, &b.credit.currency_id)));
+    for (promised_for, amount) in renewals.iter().flat_map(|renewal| &renewal.promised) {
+        unit.credits().promise(promised_for, *amount).await?;
+    }
     for Renewal { invoice, surplus, credit, .. } in moving {
         let what = CreditFor { subject: invoice.id.as_str(), mode: invoice.mode, method: &invoice.method_id, at: invoice.created_at };
         if let Some(surplus) = surplus {

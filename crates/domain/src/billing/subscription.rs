@@ -237,6 +237,37 @@ pub struct Stake {
     pub reference: String,
     /// When it goes back, once it is waiting; of a revoked one that is still looked for after the end, when it is tried next.
     pub return_at: Option<Timestamp>,
+    /// Those in whose place it was left, by another wallet or in another currency, that which is waiting before the others: what its
+    /// network still holds of that goes back.
+    pub earlier: Vec<Stake>,
+}
+
+impl Stake {
+    /// What is known of a stake when another one takes its place, and of those before it.
+    #[must_use]
+    pub(super) fn set_aside(mut self) -> Vec<Self> {
+        let mut all = std::mem::take(&mut self.earlier);
+        if matches!(self.status, StakeStatus::Held | StakeStatus::Revoked) {
+            self.status = StakeStatus::Waiting;
+        }
+        all.push(Self { return_at: None, ..self });
+        in_order(&mut all);
+        all
+    }
+
+    /// Changes one of the earlier ones, that of this wallet and currency in this state. False: there is none.
+    pub(super) fn change_earlier(&mut self, of: (&Did, &CurrencyId), from: &[StakeStatus], change: impl FnOnce(&mut Self)) -> bool {
+        let is_it = |one: &&mut Self| one.payer == *of.0 && one.currency_id == *of.1 && from.contains(&one.status);
+        let Some(one) = self.earlier.iter_mut().find(is_it) else { return false };
+        change(one);
+        in_order(&mut self.earlier);
+        true
+    }
+}
+
+/// The waiting ones come first: who looks for them reads the first one only.
+fn in_order(stakes: &mut [Stake]) {
+    stakes.sort_by_key(|stake| stake.status != StakeStatus::Waiting);
 }
 
 /// What of a metered item's usage is on invoices before its period is over.
@@ -432,8 +463,8 @@ pub trait Subscriptions: Send {
     /// Those that are due, earliest first, locked for this unit of work; another one skips them. A row that cannot be read is
     /// parked and left out.
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
-    /// Those with a stake that is held, or was revoked and may be there still, and that nobody has looked at since `before`: it is
-    /// looked at now.
+    /// Those with a stake that is held, or was revoked and may be there still, or with an earlier one that waits to go back, and that
+    /// nobody has looked at since `before`: it is looked at now.
     async fn claim_staked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
     /// It comes up at `until`, or earlier where it is changed before. No change: its version stays.
     async fn postpone(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError>;

@@ -1,6 +1,7 @@
 //! A subscription with everything that it refers to.
 
 use super::book::Book;
+use super::promise::{Asked, part, unpaid_usage};
 use super::renew::{Lines, lines, read_usage};
 use super::{BillingError, ManageError, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
 use crate::context::Context;
@@ -53,7 +54,8 @@ pub async fn expand_subscriptions(
             Some(clock) => unit.clocks().find(clock).await?,
             None => None,
         };
-        let next_invoice = next_invoice(ctx, &book, &used, &subscription);
+        let unpaid = unpaid_usage(unit, &book, &subscription).await?;
+        let next_invoice = next_invoice(ctx, &book, &used, (&subscription, &unpaid));
         let item = |item: &SubscriptionItem| {
             let price = book.prices.get(&item.price_id)?;
             let product = book.products.get(&price.product_id)?;
@@ -82,7 +84,12 @@ pub async fn expand_subscriptions(
     Ok(expanded)
 }
 
-fn next_invoice(ctx: &Context, book: &Book, used: &HashMap<SubscriptionItemId, u64>, subscription: &Subscription) -> Option<NextInvoice> {
+fn next_invoice(
+    ctx: &Context,
+    book: &Book,
+    used: &HashMap<SubscriptionItemId, u64>,
+    (subscription, unpaid): (&Subscription, &[Asked]),
+) -> Option<NextInvoice> {
     let runs = matches!(subscription.status, SubscriptionStatus::Trialing | SubscriptionStatus::Active | SubscriptionStatus::PastDue);
     let at = subscription.period.end;
     if !runs || subscription.ends_at().is_some_and(|end| end <= at) {
@@ -92,7 +99,8 @@ fn next_invoice(ctx: &Context, book: &Book, used: &HashMap<SubscriptionItemId, u
     let next = period(&subscription.cycle, subscription.anchor, index).ok()?;
     let behind = subscription.index.map(|_| subscription.period);
     let unwritten = InvoiceId::new(at, ctx.random.as_ref());
-    let Lines { total, surplus, .. } = lines(ctx, book, used, subscription, &unwritten, next, behind).ok()?;
+    let Lines { total, surpluses, .. } = lines(ctx, book, used, subscription, &unwritten, next, behind).ok()?;
+    let surplus = part(&surpluses, unpaid).ok()?.paid;
     let credit = book.credit_of(subscription).plus(surplus).ok()?.min(total);
     Some(NextInvoice { amount: total.minus(credit).ok()?, at })
 }

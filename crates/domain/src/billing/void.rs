@@ -1,12 +1,12 @@
 //! Taking back what an invoice asks for.
 
-use super::credit::{CreditFor, give_credit};
+use super::credit::{CreditFor, applied, give_credit};
 use super::debt::debt_paid;
 use super::pay_by_card::is_owed;
-use super::{BillingError, Calculation, Credit, Invoice, ManageError, time_of};
+use super::{BillingError, Credit, Invoice, ManageError, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::shared::{Amount, InvoiceId, StorageError, Timestamp};
+use crate::shared::{InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// Takes back what an invoice asks for; its number stays, and the credit that it had used is the customer's again. Not while
@@ -30,6 +30,8 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
         return Err(ManageError::Contended);
     }
     give_applied_back(ctx, unit.as_mut(), &invoice, now).await?;
+    // What was to become credit with its payment is asked for no more.
+    unit.credits().redeem(id).await?;
     if let Some(subscription) = &invoice.subscription_id
         && !debt_paid(unit.as_mut(), subscription, now).await?
     {
@@ -40,8 +42,7 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
 
 async fn give_applied_back(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<(), BillingError> {
     let lines = unit.invoices().items(&invoice.id).await?;
-    let applied = lines.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. }));
-    let amount = Amount::sum(applied.map(|line| line.amount))?;
+    let amount = applied(&lines)?;
     if amount.is_zero() {
         return Ok(());
     }

@@ -80,19 +80,22 @@ pub enum Reason {
     ReturnStake,
     Slash,
     CreditGiven,
+    /// The same, once the invoice is paid that had asked for too much.
+    CreditReleased,
     CreditUsed,
     /// What had used it is taken back.
     CreditReturned,
 }
 
 impl Reason {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Payment,
         Self::Refund,
         Self::Stake,
         Self::ReturnStake,
         Self::Slash,
         Self::CreditGiven,
+        Self::CreditReleased,
         Self::CreditUsed,
         Self::CreditReturned,
     ];
@@ -106,6 +109,7 @@ impl Reason {
             Self::ReturnStake => "return_stake",
             Self::Slash => "slash",
             Self::CreditGiven => "credit_given",
+            Self::CreditReleased => "credit_released",
             Self::CreditUsed => "credit_used",
             Self::CreditReturned => "credit_returned",
         }
@@ -127,7 +131,7 @@ impl Reason {
             Self::ReturnStake => (Account::Stakes, staked),
             // What was a deposit is the store's now, and pays what was owed.
             Self::Slash => (network, Account::Sales),
-            Self::CreditGiven | Self::CreditReturned => (Account::Sales, Account::Credits),
+            Self::CreditGiven | Self::CreditReleased | Self::CreditReturned => (Account::Sales, Account::Credits),
             Self::CreditUsed => (Account::Credits, Account::Sales),
         }
     }

@@ -11,6 +11,8 @@ use async_trait::async_trait;
 pub enum RefundType {
     Refund,
     StakeReturn,
+    /// What was paid by credit with the store is credit again: no network takes part.
+    Credit,
 }
 
 impl RefundType {
@@ -19,12 +21,13 @@ impl RefundType {
         match self {
             Self::Refund => "refund",
             Self::StakeReturn => "stake_return",
+            Self::Credit => "credit",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Refund, Self::StakeReturn].into_iter().find(|kind| kind.name() == name)
+        [Self::Refund, Self::StakeReturn, Self::Credit].into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -61,7 +64,7 @@ pub struct Refund {
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
     pub customer_id: CustomerId,
-    /// The payment that is given back; a returned stake has none.
+    /// The payment that is given back; a returned stake has none, nor has an invoice that credit paid all of.
     pub intent_id: Option<PaymentIntentId>,
     pub invoice_id: Option<InvoiceId>,
     pub subscription_id: Option<SubscriptionId>,
@@ -84,10 +87,14 @@ pub struct RefundFilter {
 pub trait Refunds: Send {
     /// Writes a pending refund and takes its amount out of what the payment can still give back, by one conditional update
     /// (invariant 8). False: the payment has not that much left, or the invoice that it names, and nothing is written.
+    /// One of [`RefundType::Credit`] is of one invoice, and bounded by what credit has paid of that alone: whoever reserves waits for
+    /// the invoice's row.
     async fn reserve(&mut self, refund: &Refund) -> Result<bool, StorageError>;
     /// From pending to `status`; a failed one gives its amount back to the payment. True for exactly one caller.
     async fn finish(&mut self, id: &RefundId, status: RefundStatus, reference: &str, now: Timestamp) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
+    /// How much of what credit had paid of an invoice is credit again.
+    async fn credited(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError>;
     async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<Refund>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;
 }

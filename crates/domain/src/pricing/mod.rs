@@ -89,7 +89,8 @@ pub struct Price {
     pub upsells_to: Option<PriceId>,
     /// 0: without limit.
     pub quantity_available: u64,
-    /// Sold, or held by a checkout that is being paid.
+    /// Sold, or held by a checkout that is being paid. It counts sales: a refund does not lessen it, nor does the end of a subscription;
+    /// only a change of plan exchanges what was sold of one price for another.
     pub quantity_sold: u64,
     /// 0: without limit.
     pub quantity_limit_per_checkout: u64,

@@ -359,6 +359,7 @@ impl Plan {
             status: StakeStatus::Held,
             reference: self.id.to_string(),
             return_at: None,
+            earlier: Vec::new(),
         });
         Ok(Subscription {
             id: self.id.clone(),

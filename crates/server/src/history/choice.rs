@@ -57,8 +57,9 @@ async fn permit(teller: &Teller, cast: &Cast, id: &SubscriptionId, currency: &Cu
     if taken.is_err() {
         return allowed(taken);
     }
-    match billing::lacks_stake(ctx, id, currency, &payer).await {
-        Ok(true) => stake_again(teller, cast, id, StakeFor::ChangedPayment).await,
+    let what = if plan.is_some() { StakeFor::ChangedPlan } else { StakeFor::ChangedPayment };
+    match billing::lacks_stake(ctx, id, currency, what, &payer).await {
+        Ok(true) => stake_again(teller, cast, id, what).await,
         done => allowed(done),
     }
 }

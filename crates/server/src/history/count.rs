@@ -13,10 +13,11 @@ const ATTEMPTS: &str = "SELECT id, kind, purpose, subject, hash, amount, status 
 const HELD: &str = "SELECT side, amount FROM journal_postings WHERE account = $1";
 
 /// What happened in the histories, so that nobody takes what never came to pass for what holds.
-const REACHED: [&str; 3] = [
+const REACHED: [&str; 4] = [
     "SELECT 'settled ' || purpose || ' (' || kind || ')' AS what, count(*) AS n FROM attempts WHERE status = 'settled' GROUP BY purpose, kind",
     "SELECT 'invoices for ' || reason AS what, count(*) AS n FROM invoices WHERE status <> 'draft' GROUP BY reason",
-    "SELECT 'entries for ' || reason AS what, count(*) AS n FROM journal_entries WHERE reason IN ('credit_given', 'credit_used') GROUP BY reason",
+    "SELECT 'entries for ' || reason AS what, count(*) AS n FROM journal_entries WHERE reason LIKE 'credit_%' GROUP BY reason",
+    "SELECT 'refunds as ' || kind AS what, count(*) AS n FROM refunds WHERE status = 'succeeded' GROUP BY kind",
 ];
 
 /// What a network moved for an attempt.

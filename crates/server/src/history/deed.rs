@@ -275,23 +275,22 @@ async fn collect(teller: &Teller, cast: &Cast) -> Result<(), Failure> {
 }
 
 async fn refund(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(), Failure> {
-    let filter = InvoiceFilter {
-        statuses: vec![InvoiceStatus::Paid],
-        subscription_id: Some(id.clone()),
-        ignore_zero: true,
-        ..InvoiceFilter::default()
-    };
+    let filter = InvoiceFilter { statuses: vec![InvoiceStatus::Paid], subscription_id: Some(id.clone()), ..InvoiceFilter::default() };
     let mut paid = ctx.store.read().await?.invoices().list(Mode::Test, &filter, &Page::new(None, Some(50))).await?.list;
-    paid.retain(|invoice| invoice.intent_id.is_some());
+    // What asks for nothing was paid by credit perhaps.
+    paid.retain(|invoice| invoice.intent_id.is_some() || invoice.total.is_zero());
     if paid.is_empty() {
         return Ok(());
     }
     let invoice = dice.choose(&paid);
-    let Some(intent) = &invoice.intent_id else { return Ok(()) };
     let share = Amount::new(invoice.total.base_units() / u128::from(1 + dice.below(3)));
-    let amount = (!share.is_zero()).then_some(share);
+    let amount = Some(share).filter(|share| !share.is_zero() && !dice.one_in(3));
     let order = RefundOrder { amount, invoice: None, reason: "requested_by_customer".to_owned(), description: String::new() };
-    allowed(billing::refund_payment(ctx, Mode::Test, intent, &order).await)
+    let refunded = match &invoice.intent_id {
+        Some(intent) => billing::refund_payment(ctx, Mode::Test, intent, &order).await,
+        None => billing::refund_invoice(ctx, Mode::Test, &invoice.id, &order).await,
+    };
+    allowed(refunded)
 }
 
 /// Takes a stake, or half of it.

@@ -25,6 +25,16 @@ it('what was given back of an invoice is not offered again, though its payment p
   expect(refundable(one, [given('failed'), given('canceled')])).toBe(500n);
 });
 
+it('what credit paid is offered beside what the payment moved, and once', () => {
+  const given = (type: Refund['type'], amount: string) => ({ type, status: 'succeeded', amount }) as Refund;
+  const byCredit = invoice({ total: '0', amount_paid: '0', applied_credit: '300' });
+  expect(refundable(byCredit, [])).toBe(300n);
+  expect(refundable(byCredit, [given('credit', '120')])).toBe(180n);
+  expect(refundable({ ...byCredit, status: 'void' }, [])).toBe(0n);
+  const both = invoice({ applied_credit: '300', ...payment('500', '200') });
+  expect(refundable(both, [given('refund', '200'), given('credit', '100')])).toBe(500n);
+});
+
 it.each([
   ['', 'refund.amountWrong'],
   ['0', 'refund.amountWrong'],

@@ -5,19 +5,27 @@ import { formatAmount, parseDecimal, toUnits } from '@/lib/amount';
 export const REFUND_REASONS = ['requested_by_customer', 'duplicate', 'fraudulent', 'requested_by_admin'] as const;
 export type RefundReason = (typeof REFUND_REASONS)[number];
 
-/** Given back already, or on its way back. */
-const isGivenBack = ({ type, status }: Refund) => type === 'refund' && status !== 'failed' && status !== 'canceled';
+/** What was given back already, or is on its way back, by a network or as credit with the store. */
+const givenBack = (refunds: Refund[], kind: Refund['type']) =>
+  refunds
+    .filter(({ type, status }) => type === kind && status !== 'failed' && status !== 'canceled')
+    .reduce((sum, { amount }) => sum + toUnits(amount), 0n);
 
 /**
  * What of an invoice can still be given back, in base units: never more than is left of the payment it was paid with, which
- * may have paid others too, nor than is left of the invoice itself.
+ * may have paid others too, nor than is left of the invoice itself; and what credit with the store paid of it, which is credit again.
  */
 export function refundable(invoice: InvoiceDetail, refunds: Refund[]): bigint {
+  if (invoice.status !== 'paid') return 0n;
+  const credit = toUnits(invoice.applied_credit ?? '0') - givenBack(refunds, 'credit');
+  return atNetwork(invoice, refunds) + (credit > 0n ? credit : 0n);
+}
+
+function atNetwork(invoice: InvoiceDetail, refunds: Refund[]): bigint {
   const { paymentIntent: payment } = invoice;
-  if (invoice.status !== 'paid' || !payment) return 0n;
+  if (!payment) return 0n;
   const left = toUnits(payment.amount_received) - toUnits(payment.amount_refunded);
-  const given = refunds.filter(isGivenBack).reduce((sum, { amount }) => sum + toUnits(amount), 0n);
-  const own = toUnits(invoice.amount_paid ?? invoice.total) - given;
+  const own = toUnits(invoice.amount_paid ?? invoice.total) - givenBack(refunds, 'refund');
   return left < own ? left : own;
 }
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod clocks;
+mod credit_refunds;
 mod credits;
 mod debts;
 mod delays;
@@ -11,6 +12,7 @@ mod plans;
 mod races;
 mod renewals;
 mod slots;
+mod stake_growth;
 mod stakes;
 mod thresholds;
 mod usage;

@@ -12,7 +12,7 @@ use souk_domain::billing::{
     self, BillingReason, Calculation, CancelAt, CancelTerms, Debt, Invoice, InvoiceItem, InvoiceStatus, ManageError, RefundChoice,
     Requester, STAKE_WAITING, Stake, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
 };
-use souk_domain::checkout::check_due;
+use souk_domain::checkout::{Session, SubscriptionTerms, check_due};
 use souk_domain::ledger::{Entry, Movement, Reason};
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, Method, Purpose};
 use souk_domain::shared::{Amount, Mode, StorageError, SubscriptionId};
@@ -56,12 +56,23 @@ async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, taken_
     billing
 }
 
+/// Another wallet leaves a deposit, so that the subscription goes on. Answers what is known of the deposits then.
+async fn restaked_by(billing: &Billing, wallet: &TestWallet, tokens: u128) -> Stake {
+    billing.networks.faucet_for(wallet).await;
+    let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
+    let asked = billing::ask_to_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
+    assert_eq!(asked.amount, Amount::new(tokens * UNIT));
+    let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+    billing::take_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
+    billing.find("sub_1").await.stake.expect("a deposit")
+}
+
 /// Two subscriptions of one checkout; the first holds the deposit of both.
-async fn two_of_one_order(db: &souk_adapters::testing::TestDatabase) -> Billing {
+pub async fn two_of_one_order(db: &souk_adapters::testing::TestDatabase) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
     let mut unit = billing.ctx.store.begin().await.expect("begins");
-    unit.sessions().insert(&session("cs_1")).await.expect("inserts");
+    unit.sessions().insert(&Session { terms: SubscriptionTerms::default(), ..session("cs_1") }).await.expect("inserts");
     unit.commit().await.expect("commits");
     let of_order = |name| Subscription { session_id: Some(id("cs_1")), ..billing.subscription(name, &price, DAY) };
     let mut first = of_order("sub_1");
@@ -445,6 +456,58 @@ on_both! {
             billing.insert(&one).await;
             assert_eq!(billing::recovery(&billing.ctx, Requester::Customer, &one.id).await.expect("may go on").needs_stake, needs_stake, "{status:?}");
         }
+    }
+
+    async fn a_deposit_that_another_wallets_takes_the_place_of_is_remembered_and_goes_back(db: &TestDatabase) {
+        let billing = revoked(db, 50, 20).await;
+        let other = TestWallet::from_seed(&[77; 32]);
+        let left = restaked_by(&billing, &other, 50).await;
+        assert_eq!((&left.payer, left.amount, left.status), (other.did(), Amount::new(50 * UNIT), StakeStatus::Held));
+        let before = &left.earlier[0];
+        assert_eq!((&before.payer, before.amount, before.status), (billing.networks.wallet.did(), Amount::new(50 * UNIT), StakeStatus::Waiting));
+        assert!(!billing.find("sub_1").await.cancel_at_period_end, "it goes on");
+        let own = Wallet { did: billing.networks.wallet.did().clone(), public_key: billing.networks.wallet.public_key_base58() };
+        let both = billing::ask_to_restake(&billing.ctx, &sub(), StakeFor::ChangedPayment, &own, 9).await;
+        assert!(matches!(both, Err(ManageError::PaymentInFlight)), "at the network both would be one: {}", both.is_ok());
+        billing.wait(billing::STAKE_LOOK);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        // The network refuses once: it is looked for again.
+        billing.networks.fault("refuse").await;
+        billing.send(&Purpose::ReturnStake(sub())).await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").earlier[0].status, StakeStatus::Waiting);
+        billing.wait(billing::STAKE_LOOK);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        billing.send(&Purpose::ReturnStake(sub())).await;
+        let stake = billing.find("sub_1").await.stake.expect("a deposit");
+        assert_eq!((stake.status, stake.amount), (StakeStatus::Held, Amount::new(50 * UNIT)));
+        assert_eq!((stake.earlier[0].status, stake.earlier[0].amount), (StakeStatus::Returned, Amount::new(30 * UNIT)));
+        assert_eq!(billing.networks.staked("sub_1").await, (0, 20));
+        is_sound(&billing).await;
+    }
+
+    async fn an_earlier_deposit_goes_back_though_the_subscription_has_ended_and_its_deposit_waits(db: &TestDatabase) {
+        let billing = revoked(db, 50, 20).await;
+        restaked_by(&billing, &TestWallet::from_seed(&[77; 32]), 50).await;
+        billing::cancel(&billing.ctx, Requester::Store, &sub(), &at_once(StakeChoice::None)).await.expect("ends");
+        billing.wait(billing::STAKE_LOOK);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        billing.send(&Purpose::ReturnStake(sub())).await;
+        let stake = billing.find("sub_1").await.stake.expect("a deposit");
+        assert_eq!((stake.status, stake.earlier[0].status), (StakeStatus::Waiting, StakeStatus::Returned));
+        billing.wait(billing::STAKE_LOOK);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 0, "nothing is left to look for");
+        billing.wait(STAKE_WAITING);
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
+        is_sound(&billing).await;
+    }
+
+    async fn an_earlier_deposit_of_which_nothing_is_left_is_looked_for_once(db: &TestDatabase) {
+        let billing = revoked(db, 50, 50).await;
+        restaked_by(&billing, &TestWallet::from_seed(&[77; 32]), 50).await;
+        billing.wait(billing::STAKE_LOOK);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").earlier[0].status, StakeStatus::Revoked);
     }
 
     async fn what_was_settled_meanwhile_is_not_paid_again(db: &TestDatabase) {

@@ -1,6 +1,7 @@
 //! Usage that is billed before its period ends: nothing of it twice, neither asked for nor given back.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use super::stakes::is_sound;
 use crate::catalogue::price;
 use crate::ledger::bench::UNIT;
 use crate::till::id;
@@ -45,16 +46,32 @@ impl Billing {
         self.send_all().await;
     }
 
+    async fn kept(&self) -> u128 {
+        let customers: [CustomerId; 1] = [id("cus_1")];
+        let mut unit = self.ctx.store.read().await.expect("reads");
+        unit.credits().of_all(&customers).await.expect("reads").iter().map(|credit| credit.amount.base_units()).sum()
+    }
+
     /// What was paid and is not credit, in whole tokens.
     async fn spent(&self) -> u128 {
         let invoices = self.invoices().await;
         assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid));
         let paid: u128 = invoices.iter().map(|invoice| invoice.amount_paid.base_units()).sum();
-        let customers: [CustomerId; 1] = [id("cus_1")];
-        let mut unit = self.ctx.store.read().await.expect("reads");
-        let kept: u128 = unit.credits().of_all(&customers).await.expect("reads").iter().map(|credit| credit.amount.base_units()).sum();
-        (paid - kept) / UNIT
+        (paid - self.kept().await) / UNIT
     }
+}
+
+/// 1,100 seats were billed, which the wallet cannot pay, and in the end there were 20: the period is over.
+async fn asked_too_much(db: &souk_adapters::testing::TestDatabase) -> Billing {
+    let billing = subscribed(db).await;
+    billing.write("UPDATE subscriptions SET days_until_cancel = 60").await;
+    billing.networks.permit(5_000, 8).await;
+    billing.used("si_1", 1_100).await;
+    assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+    billing.used("si_1", 20).await;
+    billing.wait(DAY * 30);
+    billing.round().await;
+    billing
 }
 
 on_both! {
@@ -75,6 +92,38 @@ on_both! {
         assert_eq!((last.total, billing.spent().await), (Amount::ZERO, 200), "nothing is left to bill, and nothing to give back");
         let kept: Subscription = billing.find("sub_1").await;
         assert!(kept.items.iter().all(|item| item.billed.is_none()));
+    }
+
+    async fn what_an_unpaid_bill_asked_too_much_is_credit_once_it_is_paid(db: &TestDatabase) {
+        let billing = asked_too_much(db).await;
+        assert_eq!(billing.kept().await, 0, "nobody has paid it");
+        billing.networks.faucet().await;
+        billing.wait(DAY);
+        assert!(billing.retry().await > 0, "the first bill is collected");
+        assert_eq!(billing.kept().await, 1_080 * UNIT);
+        assert_eq!(billing.spent().await, 20, "20 seats, and what the next period begins with");
+        is_sound(&billing).await;
+    }
+
+    async fn what_an_unpaid_bill_asked_too_much_is_nobodys_credit_when_it_is_taken_back(db: &TestDatabase) {
+        let billing = asked_too_much(db).await;
+        let first = billing.invoices().await.remove(0);
+        billing::void_invoice(&billing.ctx, &first.id).await.expect("is taken back");
+        assert_eq!(billing.kept().await, 0);
+        is_sound(&billing).await;
+    }
+
+    async fn a_bill_that_would_give_back_what_is_not_paid_waits(db: &TestDatabase) {
+        let billing = subscribed(db).await;
+        let report = |item: &'static str, quantity| UsageReport { item: id(item), quantity, action: UsageAction::Increment, at: None, identifier: None };
+        for (item, quantity) in [("si_1", 100), ("si_1", 20), ("si_2", 60)] {
+            billing.wait(std::time::Duration::from_secs(60));
+            billing::report_usage(&billing.ctx, Mode::Test, &report(item, quantity)).await.expect("is taken");
+        }
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "the first is on its way");
+        billing.send_all().await;
+        billing.used("si_2", 1).await;
+        assert_eq!(billing.spent().await, 81, "20 seats and 61 calls");
     }
 
     async fn a_change_of_plan_does_not_begin_a_free_tier_anew(db: &TestDatabase) {

@@ -215,7 +215,11 @@ impl Bench {
     }
 
     pub async fn faucet(&self) -> u16 {
-        self.post("/faucet", &json!({"address": format!("did:abt:{}", self.wallet.did())})).await.0
+        self.faucet_for(&self.wallet).await
+    }
+
+    pub async fn faucet_for(&self, wallet: &TestWallet) -> u16 {
+        self.post("/faucet", &json!({"address": format!("did:abt:{}", wallet.did())})).await.0
     }
 
     /// Orders a fault for the next transaction.

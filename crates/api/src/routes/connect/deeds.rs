@@ -117,8 +117,8 @@ fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
 pub async fn ask(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet) -> Result<(Value, Value), ManageError> {
     let (ctx, language) = (&app.ctx, claims::language_of(session));
     Ok(match deed {
-        Deed::Change(id, ..) if session.step == ConnectStep::Stake => {
-            let asked = billing::ask_to_restake(ctx, id, StakeFor::ChangedPayment, wallet, stake_nonce(session)).await?;
+        Deed::Change(id, _, plan) if session.step == ConnectStep::Stake => {
+            let asked = billing::ask_to_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
         Deed::Pay(debt) => {
@@ -141,12 +141,16 @@ const fn stake_nonce(session: &ConnectSession) -> u64 {
     session.nonce.wrapping_add(1)
 }
 
+const fn stake_for(plan: Option<&PlanOrder>) -> StakeFor {
+    if plan.is_some() { StakeFor::ChangedPlan } else { StakeFor::ChangedPayment }
+}
+
 /// Whether the wallet is to leave a stake too, after it has permitted charges.
 pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet) -> bool {
     match deed {
-        Deed::Change(id, currency, _) if session.step == ConnectStep::Transfer => {
+        Deed::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
             // What was permitted stands in any case.
-            billing::lacks_stake(&app.ctx, id, currency, wallet).await.unwrap_or(false)
+            billing::lacks_stake(&app.ctx, id, currency, stake_for(plan.as_ref()), wallet).await.unwrap_or(false)
         }
         _ => false,
     }
@@ -156,8 +160,8 @@ pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &Deed, walle
 pub async fn take(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet, signed: &str) -> Result<String, ManageError> {
     let ctx = &app.ctx;
     match deed {
-        Deed::Change(id, ..) if session.step == ConnectStep::Stake => {
-            billing::take_restake(ctx, id, StakeFor::ChangedPayment, wallet, (stake_nonce(session), signed)).await
+        Deed::Change(id, _, plan) if session.step == ConnectStep::Stake => {
+            billing::take_restake(ctx, id, stake_for(plan.as_ref()), wallet, (stake_nonce(session), signed)).await
         }
         Deed::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
         Deed::Change(id, currency, plan) => billing::take_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await,

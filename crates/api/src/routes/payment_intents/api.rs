@@ -147,7 +147,7 @@ impl PaymentIntentsApi {
         id: Path<String>,
         input: ExactJson<RefundInputModel>,
     ) -> Result<Json<RefundModel>, Problem> {
-        Ok(Json(refund(&app, writes.mode, &id, input.0).await?))
+        Ok(Json(refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
     }
 }
 

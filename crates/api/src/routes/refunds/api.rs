@@ -24,7 +24,8 @@ pub struct RefundsApi;
 
 #[OpenApi(prefix_path = "/api/refunds")]
 impl RefundsApi {
-    /// Give money of a payment back, the way it came. It is on its way when this answers.
+    /// Give money of a payment back, the way it came. It is on its way when this answers. What credit with the store had paid is credit
+    /// again, by a refund of its own, after what a network has moved.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -32,8 +33,8 @@ impl RefundsApi {
         writes: Writes<resources::Refunds>,
         input: ExactJson<RefundInputModel>,
     ) -> Result<Json<RefundModel>, Problem> {
-        let intent = input.0.payment_intent_id.clone().unwrap_or_default();
-        Ok(Json(refund(&app, writes.mode, &intent, input.0).await?))
+        let intent = input.0.payment_intent_id.clone();
+        Ok(Json(refund(&app, writes.mode, intent.as_deref(), input.0).await?))
     }
 
     /// Refunds, newest first: a customer's own, or those of the store; of one invoice.

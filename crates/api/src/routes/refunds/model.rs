@@ -14,7 +14,7 @@ pub struct RefundModel {
     pub id: String,
     pub object: String,
     pub livemode: bool,
-    /// refund or stake_return.
+    /// refund, stake_return, or credit: what was paid by credit with the store is credit again.
     #[oai(rename = "type")]
     pub kind: String,
     /// pending, succeeded or failed.
@@ -62,7 +62,7 @@ impl From<&Refund> for RefundModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "RefundInput")]
 pub struct RefundInputModel {
-    /// The payment, where the address does not name it.
+    /// The payment, where the address does not name it. Absent: that of the invoice, which may have none where credit paid all of it.
     pub payment_intent_id: Option<String>,
     /// Which invoice it is for, where the payment paid for several.
     pub invoice_id: Option<String>,
@@ -72,19 +72,31 @@ pub struct RefundInputModel {
     pub description: Option<String>,
 }
 
-/// Gives money of a payment of this mode back.
-pub async fn refund(app: &App, mode: Mode, intent: &str, input: RefundInputModel) -> Result<RefundModel, Problem> {
-    let id = PaymentIntentId::parse(intent)?;
+/// Gives what was paid in this mode back: by a payment, or for an invoice. Where both a network and credit have paid of it, the network's
+/// part goes first, and credit's part is a refund of its own beside the one that is answered.
+pub async fn refund(app: &App, mode: Mode, intent: Option<&str>, input: RefundInputModel) -> Result<RefundModel, Problem> {
+    let intent = intent.map(PaymentIntentId::parse).transpose()?;
+    let invoice = input.invoice_id.map(|id| InvoiceId::parse(&id)).transpose()?;
     let mut unit = app.ctx.store.read().await?;
-    let found = unit.intents().find(&id).await?.filter(|intent| intent.mode == mode).ok_or_else(Problem::not_found)?;
-    let currency = unit.methods().find_currency(&found.currency_id).await?.ok_or_else(Problem::not_found)?;
+    let currency = match (&intent, &invoice) {
+        (Some(id), _) => unit.intents().find(id).await?.filter(|intent| intent.mode == mode).map(|intent| intent.currency_id),
+        (None, Some(id)) => unit.invoices().find(id).await?.filter(|invoice| invoice.mode == mode).map(|invoice| invoice.currency_id),
+        (None, None) => None,
+    };
+    let currency = unit.methods().find_currency(&currency.ok_or_else(Problem::not_found)?).await?.ok_or_else(Problem::not_found)?;
     drop(unit);
     let amount = input.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose();
     let order = RefundOrder {
-        invoice: input.invoice_id.map(|id| InvoiceId::parse(&id)).transpose()?,
+        invoice: invoice.clone(),
         amount: amount.map_err(|error| Problem::bad(error.to_string()))?,
         reason: input.reason.unwrap_or_else(|| "requested_by_admin".to_owned()),
         description: input.description.unwrap_or_default(),
     };
-    Ok(RefundModel::from(&billing::refund_payment(&app.ctx, mode, &id, &order).await.map_err(Problem::of_store)?))
+    let refunds = match (&intent, &invoice) {
+        (Some(intent), _) => billing::refund_payment(&app.ctx, mode, intent, &order).await,
+        (None, Some(invoice)) => billing::refund_invoice(&app.ctx, mode, invoice, &order).await,
+        (None, None) => return Err(Problem::not_found()),
+    };
+    let refunds = refunds.map_err(Problem::of_store)?;
+    refunds.first().map(RefundModel::from).ok_or_else(Problem::not_found)
 }

@@ -163,8 +163,8 @@ impl PlansApi {
     }
 
     /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
-    /// since. Where the wallet permits less than the plan can cost at a time, nothing changes yet: `connect` is the wallet action that
-    /// asks for more and makes the change.
+    /// since. Where the wallet permits less than the plan can cost at a time, or has staked less than it asks for, nothing changes yet:
+    /// `connect` is the wallet action that asks for more and makes the change. The store changes it whatever is staked.
     #[oai(path = "/:id/change-plan", method = "put")]
     async fn change(
         &self,
@@ -179,7 +179,11 @@ impl PlansApi {
         let credited = change.expected_credited.as_ref().map(amount).transpose()?;
         let at = Timestamp::from_seconds(change.proration_date);
         let order = PlanOrder { choice, at, expected: amount(&change.expected_total)?, credited };
-        match (billing::switch_plan(&app.ctx, &subscription.id, &order).await?, requester) {
+        let done = match requester {
+            Requester::Customer => billing::switch_plan(&app.ctx, &subscription.id, &order).await?,
+            Requester::Store => billing::switch_plan_permitted(&app.ctx, &subscription.id, &order).await?,
+        };
+        match (done, requester) {
             (PlanSwitch::Switched, _) => Ok(Json(PlanSwitchModel::Subscription(Box::new(show(&app, &subscription.id).await?.0)))),
             (PlanSwitch::NeedsPermission, Requester::Store) => Err(ManageError::NeedsPermission.into()),
             (PlanSwitch::NeedsPermission, Requester::Customer) => {

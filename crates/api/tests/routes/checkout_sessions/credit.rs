@@ -93,4 +93,57 @@ on_both! {
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
     }
+
+    async fn a_purchase_that_credit_paid_is_given_back_as_credit(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = with_credit(&app).await;
+        let owner = app.owner().await;
+        let session = alice.buyer.start(&app.shop.atlas).await;
+        alice.buyer.submit_for_wallet(&app, &session).await;
+        assert_eq!(confirm(&alice, &session).await, true);
+        app.drain().await;
+        let found = alice.buyer.retrieve(&session).await;
+        let (intent, invoice) = (found["paymentIntent"]["id"].clone(), found["checkoutSession"]["invoice_id"].clone());
+        let path = format!("/api/payment-intents/{}/refund", intent.as_str().expect("an id"));
+        let refund = owner.browser.put(&path, &json!({ "amount": "4", "reason": "duplicate" })).await.ok();
+        assert_eq!((&refund["type"], &refund["status"], &refund["amount"]), (&json!("credit"), &json!("succeeded"), &json!((4 * TOKEN).to_string())));
+        assert_eq!((&refund["payment_intent_id"], &refund["invoice_id"]), (&intent, &invoice));
+        assert_eq!(left(&app, &alice).await, 9 * TOKEN);
+        let (one, two) = (json!({ "amount": "6" }), json!({ "amount": "6" }));
+        let twice = join_all([owner.browser.put(&path, &one), owner.browser.put(&path, &two)]).await;
+        let mut statuses: Vec<_> = twice.iter().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        assert_eq!((statuses, left(&app, &alice).await), (vec![200, 400], 15 * TOKEN));
+        owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice })).await.refused(400);
+        app.drain().await;
+        let listed = alice.buyer.browser.get(&format!("/api/refunds?invoice_id={}", invoice.as_str().expect("an id"))).await.ok();
+        assert_eq!(listed["count"], 2);
+        assert_eq!(app.breaches().await, [""; 0]);
+        app.finish().await;
+    }
+
+    async fn a_renewal_that_credit_paid_in_part_goes_back_to_the_wallet_first(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = with_credit(&app).await;
+        let owner = app.owner().await;
+        app.live_on(WEEK).await;
+        app.live_on(WEEK).await;
+        assert_eq!(left(&app, &alice).await, 0);
+        let invoices = alice.buyer.browser.get("/api/invoices").await.ok()["list"].clone();
+        let all = |place: usize| json!({ "invoice_id": invoices[place]["id"] });
+        let moved = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await.len();
+        let part = json!({ "invoice_id": invoices[0]["id"], "amount": "7" });
+        let refund = owner.browser.post("/api/refunds", &part).await.ok();
+        assert_eq!((&refund["type"], &refund["amount"]), (&json!("refund"), &json!((5 * TOKEN).to_string())));
+        app.drain().await;
+        let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await.len();
+        assert_eq!((back - moved, left(&app, &alice).await), (1, 2 * TOKEN));
+        assert_eq!(owner.browser.post("/api/refunds", &all(0)).await.ok()["amount"], (3 * TOKEN).to_string());
+        let whole = owner.browser.post("/api/refunds", &all(1)).await.ok();
+        assert_eq!((&whole["type"], &whole["amount"]), (&json!("credit"), &json!((10 * TOKEN).to_string())));
+        app.drain().await;
+        assert_eq!(left(&app, &alice).await, 15 * TOKEN);
+        assert_eq!(app.breaches().await, [""; 0]);
+        app.finish().await;
+    }
 }

@@ -196,6 +196,7 @@ on_both! {
             status: StakeStatus::Held,
             reference: "z2stake".to_owned(),
             return_at: None,
+            earlier: Vec::new(),
         };
         assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));
         unit.commit().await.expect("commits");

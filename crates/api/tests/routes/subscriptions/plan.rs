@@ -2,6 +2,7 @@ use crate::app::plans::SKT;
 use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, pdf_text, signed_claim};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
+use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::pricing::Interval;
 use souk_domain::shared::PriceId;
 use std::time::Duration;
@@ -244,6 +245,44 @@ on_both! {
         let invoice = alice.browser.get(&invoice).await.ok();
         assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &shown["total"]));
         assert!(amount(&shown["total"]) > 10 * SKT, "more than was permitted before");
+        app.finish().await;
+    }
+
+    async fn a_plan_that_asks_for_a_larger_stake_begins_and_the_wallet_leaves_the_difference(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.subscribe(&app, &link).await;
+        let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/subscriptions/{id}");
+        assert_eq!(alice.browser.get(&path).await.ok()["staking"]["amount"], (10 * SKT).to_string());
+        app.advance(WEEK);
+        let shown = alice.browser.post(&format!("{path}/change-plan/preview"), &json!({ "price_id": plans.yearly.as_str() })).await.ok();
+        let order = json!({
+            "price_id": plans.yearly.as_str(), "proration_date": shown["proration_date"],
+            "expected_total": shown["total"], "expected_credited": shown["credited"],
+        });
+        let asked = alice.browser.put(&format!("{path}/change-plan"), &order).await.ok();
+        let params = asked["connect"]["extraParams"].as_object().expect("parameters");
+        let query: String = params.iter().map(|(name, value)| format!("&{name}={}", value.as_str().expect("text"))).collect();
+        app.advance(Duration::from_secs(5));
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let mut request = connect.scan().await;
+        let mut kinds = Vec::new();
+        while request["action"] == "responseAuth" {
+            kinds.push(request["requestedClaims"][0]["type"].as_str().expect("a type").to_owned());
+            request = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
+        }
+        assert_eq!((&request["status"], kinds), (&json!("ok"), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{request}");
+        app.drain().await;
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["items"][0]["price_id"], &seen["staking"]["status"]), (&json!(plans.yearly.as_str()), &json!("held")), "{seen}");
+        assert_eq!(seen["staking"]["amount"], (100 * SKT).to_string());
+        let told = alice.browser.get(&format!("/api/invoices?subscription_id={id}&include_staking=true")).await.ok()["list"].clone();
+        let of_plan = |invoice: &&Value| invoice["description"] == "Stake for subscription plan change";
+        let told = told.as_array().and_then(|list| list.iter().find(of_plan)).expect("an invoice of its own");
+        assert_eq!((&told["billing_reason"], &told["total"]), (&json!("stake"), &json!((90 * SKT).to_string())));
         app.finish().await;
     }
 

@@ -332,7 +332,7 @@ pub(super) async fn restake_invoice(
         true => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
         false => (BillingReason::Stake, line::STAKED_ELSEWHERE),
     };
-    deposit_invoice(ctx, unit, subscription, told, how, now).await
+    told_by_invoice(ctx, unit, subscription, told, how, now).await.map(drop)
 }
 
 /// A deposit that moved is told by an invoice of its own.
@@ -349,17 +349,18 @@ pub(crate) async fn stake_invoice(
         Reason::Stake => (BillingReason::Stake, line::STAKE),
         _ => (BillingReason::ReturnStake, line::RETURNED_STAKE),
     };
-    deposit_invoice(ctx, unit, subscription, told, how, now).await
+    told_by_invoice(ctx, unit, subscription, told, how, now).await.map(drop)
 }
 
-async fn deposit_invoice(
+/// Money that moved, and is no price of anything: an invoice that is paid from the beginning.
+pub(super) async fn told_by_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     (billing_reason, description): (BillingReason, &str),
     calculation: Calculation,
     now: Timestamp,
-) -> Result<(), BillingError> {
+) -> Result<Invoice, BillingError> {
     let amount = calculation.amount()?;
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
@@ -400,7 +401,7 @@ async fn deposit_invoice(
         calculation,
     };
     unit.invoices().insert_final(&invoice, &[item]).await?;
-    Ok(())
+    Ok(invoice)
 }
 
 /// Ends a subscription at once, outside of a round.

@@ -33,6 +33,7 @@ mod plan;
 mod plan_permission;
 mod policy;
 mod proration;
+mod recharge;
 mod renew;
 mod report_usage;
 mod stake_back;
@@ -72,6 +73,7 @@ pub use plan::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, Plan
 pub use plan_permission::{PlanOrder, PlanSwitch};
 pub use policy::{BillingPolicy, USAGE_CEILING};
 pub use proration::*;
+pub use recharge::{AskedRecharge, Funds, RECHARGE_CHARGES, ask_to_recharge, check_recharge, funds_of, take_recharge};
 pub use renew::{Round, renew_due};
 pub use report_usage::*;
 pub use stake_back::{return_stake, slash_stake};

@@ -6,8 +6,9 @@ use super::debt::{debt_paid, refuse, time_of};
 use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
 use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
+use super::recharge::recharged;
 use super::renew::publish_charges;
-use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
+use super::{BillingError, Calculation, Invoice, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
@@ -42,6 +43,7 @@ pub(super) async fn settled(
         Purpose::ReturnStake(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::ReturnStake).await,
         Purpose::Slash(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::Slash).await,
         Purpose::Refund(refund) => refunded(ctx, unit, attempt, refund, settlement).await,
+        Purpose::Recharge(subscription) => recharged(ctx, unit, attempt, subscription).await,
     }
 }
 
@@ -54,7 +56,8 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
     match &attempt.purpose {
         Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
         Purpose::Mandate(mandate) => mandate_refused(ctx, unit, mandate).await,
-        Purpose::Stake(_) => Ok(()),
+        // Nothing waited for it but whoever signed it, who is told.
+        Purpose::Stake(_) | Purpose::Recharge(_) => Ok(()),
         Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, subscription).await,
         Purpose::Refund(refund) => {
             unit.refunds().finish(refund, RefundStatus::Failed, "", wall).await?;
@@ -90,18 +93,23 @@ async fn paid(
         if before.is_none() {
             continue;
         }
-        let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
-        let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
-        let told = match &invoice.subscription_id {
-            Some(subscription) => told.with("subscription_id", subscription),
-            None => told,
-        };
+        let told = paid_news(&invoice, wall);
         let receipt = Message::new(Topic::ReceiptMail, wall).with("invoice", &invoice.id);
         for message in [told, receipt] {
             unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
         }
     }
     Ok(())
+}
+
+/// What pages that are open hear of a paid invoice.
+pub(super) fn paid_news(invoice: &Invoice, wall: Timestamp) -> Message {
+    let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
+    let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
+    match &invoice.subscription_id {
+        Some(subscription) => told.with("subscription_id", subscription),
+        None => told,
+    }
 }
 
 async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentIntentId, refusal: &Refusal) -> Result<(), BillingError> {

@@ -9,6 +9,7 @@ mod endings;
 mod pauses;
 mod plans;
 mod races;
+mod recharges;
 mod renewals;
 mod slots;
 mod stakes;

@@ -1,11 +1,15 @@
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Subscription } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { dayText } from '@/lib/format';
+import { FundsText } from './funds-text';
 import { methodText } from './invoice-text';
 import { priceText, productName } from './price-text';
+import { fundsQuery } from './queries';
 import styles from './subscription-facts.module.css';
+import { isPaidByAccount } from './subscription-rules';
 import { type Texts, useTexts } from './texts';
 
 interface FactsProps {
@@ -46,6 +50,7 @@ export function SubscriptionFacts({ subscription, forStore = false }: FactsProps
           <span className={styles.quiet}>{t('facts.limit', { amount: money(subscription.mandate.limit) })}</span>
         ) : null}
       </Fact>
+      <Account subscription={subscription} />
       {staking ? (
         <Fact name={t('facts.stake')}>
           {money(staking.amount)}
@@ -54,6 +59,17 @@ export function SubscriptionFacts({ subscription, forStore = false }: FactsProps
       ) : null}
     </dl>
   );
+}
+
+/** The account that pays, where one does; nothing while it is not known, for all else is. */
+function Account({ subscription }: { subscription: Subscription }) {
+  const { t } = useTexts();
+  const { data } = useQuery({ ...fundsQuery(subscription.id), enabled: isPaidByAccount(subscription) });
+  return data ? (
+    <Fact name={t('facts.account')}>
+      <FundsText subscription={subscription} funds={data} />
+    </Fact>
+  ) : null;
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {

@@ -14,6 +14,7 @@ import { momentText } from '@/lib/format';
 import { usePhone } from '@/lib/use-phone';
 import { CancelDialog } from './cancel-dialog';
 import { ExpiredLink } from './expired-link';
+import { FundsDialog } from './funds-dialog';
 import { InvoiceFeed } from './invoice-feed';
 import { InvoiceTable } from './invoice-table';
 import { nextText } from './next-text';
@@ -159,6 +160,7 @@ const DONE: Record<SubscriptionAction, Key> = {
   resume: 'resume.done',
   changePlan: 'plan.done',
   changePayment: 'payment.done',
+  addFunds: 'funds.done',
 };
 
 function Actions({ subscription, onDone }: { subscription: Subscription; onDone: (text: Key | null) => void }) {
@@ -195,6 +197,7 @@ function Actions({ subscription, onDone }: { subscription: Subscription; onDone:
       {open === 'resume' ? <ResumeDialog {...dialog} /> : null}
       {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}
       {open === 'changePayment' ? <PaymentDialog {...dialog} /> : null}
+      {open === 'addFunds' ? <FundsDialog {...dialog} /> : null}
       {open === 'pay' ? (
         <OverdueDialog
           debtor={{ subscriptionId: subscription.id }}

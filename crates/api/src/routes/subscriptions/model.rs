@@ -285,14 +285,14 @@ pub struct SubscriptionListModel {
 
 /// The account that pays for a subscription. Amounts are base units of the subscription's currency.
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "SubscriptionFunds", skip_serializing_if_is_none)]
+#[oai(rename = "SubscriptionFunds")]
 pub struct FundsModel {
     /// Its address.
     pub payer: String,
     pub currency_id: String,
-    /// What it holds; absent where its network does not say.
+    /// What it holds; null where its network does not say.
     pub balance: Option<String>,
-    /// What a period costs; absent where that depends on usage.
+    /// What a period costs; null where that depends on usage.
     pub period_amount: Option<String>,
     /// The most that can be added at once.
     pub maximum: String,

@@ -61,15 +61,17 @@ export function SubscriptionFacts({ subscription, forStore = false }: FactsProps
   );
 }
 
-/** The account that pays, where one does; nothing while it is not known, for all else is. */
+/** The account that pays, where one does. Its room is kept until its network has answered. */
 function Account({ subscription }: { subscription: Subscription }) {
   const { t } = useTexts();
-  const { data } = useQuery({ ...fundsQuery(subscription.id), enabled: isPaidByAccount(subscription) });
-  return data ? (
+  const asked = isPaidByAccount(subscription);
+  const { data, isPending } = useQuery({ ...fundsQuery(subscription.id), enabled: asked });
+  if (!asked || (!data && !isPending)) return null;
+  return (
     <Fact name={t('facts.account')}>
-      <FundsText subscription={subscription} funds={data} />
+      {data ? <FundsText subscription={subscription} funds={data} /> : <span className={styles.room} />}
     </Fact>
-  ) : null;
+  );
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {

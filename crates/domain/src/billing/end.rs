@@ -332,7 +332,7 @@ pub(super) async fn restake_invoice(
         true => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
         false => (BillingReason::Stake, line::STAKED_ELSEWHERE),
     };
-    told_by_invoice(ctx, unit, subscription, told, how, now).await.map(drop)
+    told_by_invoice(ctx, unit, subscription, told, how, now).await
 }
 
 /// A deposit that moved is told by an invoice of its own.
@@ -349,7 +349,7 @@ pub(crate) async fn stake_invoice(
         Reason::Stake => (BillingReason::Stake, line::STAKE),
         _ => (BillingReason::ReturnStake, line::RETURNED_STAKE),
     };
-    told_by_invoice(ctx, unit, subscription, told, how, now).await.map(drop)
+    told_by_invoice(ctx, unit, subscription, told, how, now).await
 }
 
 /// Money that moved, and is no price of anything: an invoice that is paid from the beginning.
@@ -360,7 +360,7 @@ pub(super) async fn told_by_invoice(
     (billing_reason, description): (BillingReason, &str),
     calculation: Calculation,
     now: Timestamp,
-) -> Result<Invoice, BillingError> {
+) -> Result<(), BillingError> {
     let amount = calculation.amount()?;
     let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
@@ -401,7 +401,7 @@ pub(super) async fn told_by_invoice(
         calculation,
     };
     unit.invoices().insert_final(&invoice, &[item]).await?;
-    Ok(invoice)
+    Ok(())
 }
 
 /// Ends a subscription at once, outside of a round.

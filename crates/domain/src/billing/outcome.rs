@@ -8,7 +8,7 @@ use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
 use super::recharge::recharged;
 use super::renew::publish_charges;
-use super::{BillingError, Calculation, Invoice, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
+use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
@@ -93,23 +93,18 @@ async fn paid(
         if before.is_none() {
             continue;
         }
-        let told = paid_news(&invoice, wall);
+        let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
+        let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
+        let told = match &invoice.subscription_id {
+            Some(subscription) => told.with("subscription_id", subscription),
+            None => told,
+        };
         let receipt = Message::new(Topic::ReceiptMail, wall).with("invoice", &invoice.id);
         for message in [told, receipt] {
             unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
         }
     }
     Ok(())
-}
-
-/// What pages that are open hear of a paid invoice.
-pub(super) fn paid_news(invoice: &Invoice, wall: Timestamp) -> Message {
-    let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
-    let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
-    match &invoice.subscription_id {
-        Some(subscription) => told.with("subscription_id", subscription),
-        None => told,
-    }
 }
 
 async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentIntentId, refusal: &Refusal) -> Result<(), BillingError> {

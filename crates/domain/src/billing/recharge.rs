@@ -7,11 +7,11 @@
 use super::debt::{collect_now, time_of};
 use super::end::told_by_invoice;
 use super::manage::load;
-use super::outcome::paid_news;
 use super::renew::publish_charges;
 use super::{BillingError, BillingReason, Calculation, ManageError, Subscription, SubscriptionStatus, ceiling, line};
 use crate::access::{Did, Wallet};
 use crate::context::Context;
+use crate::events::{Message, Topic};
 use crate::payment::{Attempt, AttemptKind, Currency, Grant, Mandate, MandateStatus, Method, PreparedTransfer, Purpose, TransferAsk};
 use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
@@ -180,9 +180,12 @@ pub(super) async fn recharged(
     // It may be charged in another way since.
     let then = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription.clone() };
     let told = (BillingReason::Recharge, line::ADDED_FUNDS);
-    let invoice = told_by_invoice(ctx, unit, &then, told, Calculation::Flat { amount: attempt.amount }, now).await?;
+    told_by_invoice(ctx, unit, &then, told, Calculation::Flat { amount: attempt.amount }, now).await?;
     let wall = ctx.now();
-    unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &paid_news(&invoice, wall), wall).await?;
+    // Nobody is thanked for a payment: the store got none.
+    let news = Message::new(Topic::Realtime, wall).with("event", "subscription.recharged").with("id", id);
+    let news = news.with("customer_id", &subscription.customer_id).with("currency_id", &attempt.currency_id);
+    unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &news, wall).await?;
     if subscription.ended_at.is_none() {
         let collected = collect_now(ctx, unit, &subscription).await?;
         publish_charges(ctx, unit, &collected).await?;

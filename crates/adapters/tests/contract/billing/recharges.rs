@@ -9,6 +9,7 @@ use serde_json::json;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
+use souk_adapters::verify::verify;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{self, BillingReason, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
 use souk_domain::checkout::check_due;
@@ -193,6 +194,27 @@ on_both! {
         unit.subscriptions().update(&ended).await.expect("writes");
         unit.commit().await.expect("commits");
         assert!(matches!(ask(tokens(1)).await, Err(ManageError::Ended)));
+    }
+
+    async fn funds_that_no_invoice_tells_of_and_invoices_of_no_funds_are_found(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        add(&billing, 60, 7).await.expect("adds");
+        for (sql, breach) in [
+            ("UPDATE attempts SET status = 'refused' WHERE purpose = 'recharge'", "tells of funds that nobody added"),
+            ("UPDATE attempts SET status = 'settled' WHERE purpose = 'recharge'", ""),
+            ("UPDATE invoices SET reason = 'stake' WHERE reason = 'recharge'", "was given funds more or less often than its invoices say"),
+        ] {
+            billing.write(sql).await;
+            let mut found = Vec::new();
+            verify(billing.database(), &mut |check| {
+                if check.title == "funds that were added are told by an invoice each" {
+                    found.extend(check.breaches);
+                }
+            })
+            .await
+            .expect("reads");
+            assert!(found.is_empty() == breach.is_empty() && found.iter().all(|told| told.contains(breach)), "{sql}: {found:?}");
+        }
     }
 
     async fn an_open_transfer_of_funds_keeps_no_other_payment_waiting(db: &TestDatabase) {

@@ -366,6 +366,78 @@ test.describe('a card that is not good for as long as it is needed', () => {
   });
 });
 
+test.describe('adding funds', () => {
+  const open = (page: Page) => page.getByRole('button', { name: 'Add funds', exact: true }).click();
+
+  test('is by so many periods, and asks the wallet for exactly what they cost', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    const facts = page.getByRole('region', { name: 'Plan and payment' });
+    await expect(facts).toContainText(/Paying account12 SKT, enough for 2 periodsz1/);
+    await open(page);
+    await expect(dialog(page)).toContainText('12 SKT, enough for 2 periods');
+    await expect(page.getByRole('radio', { name: '1 period 5 SKT' })).toBeChecked();
+    await page.getByRole('radio', { name: '12 periods 60 SKT' }).check();
+    await dialog(page).getByRole('button', { name: 'Add 60 SKT' }).click();
+    await expect(page.getByText(/The funds are on their way/)).toBeVisible({ timeout: 8000 });
+    await expect(facts).toContainText('72 SKT, enough for 14 periods');
+    const query = last(seen, /did\/recharge\/token/)?.query;
+    expect([query?.get('subscriptionId'), query?.get('amount')]).toEqual(['sub_active', '60000000000000000000']);
+  });
+
+  test('may be of another amount, which is checked first, by keyboard', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    await page.getByRole('button', { name: 'Add funds', exact: true }).press('Enter');
+    await page.getByRole('radio', { name: 'Another amount' }).check();
+    const amount = dialog(page).getByLabel('Amount in SKT');
+    await dialog(page).getByRole('button', { name: 'Add funds' }).press('Enter');
+    await expect(amount).toHaveAccessibleDescription(/Enter an amount such as 4.5/);
+    await expect(amount).toBeFocused();
+    await amount.fill('1000.5');
+    await expect(amount).toHaveAccessibleDescription(/At most 1,000 SKT can be added at once/);
+    await amount.fill('7.25');
+    await amount.press('Enter');
+    await expect.poll(() => last(seen, /did\/recharge\/token/)?.query.get('amount')).toBe('7250000000000000000');
+  });
+
+  test('that the wallet refuses says why and keeps the dialog', async ({ page }) => {
+    await begin(page, detail('sub_active'), { wallet: 'declines' });
+    await open(page);
+    await dialog(page).getByRole('button', { name: 'Add 5 SKT' }).click();
+    await expect(dialog(page).last()).toContainText('No funds were added', { timeout: 8000 });
+    await page.keyboard.press('Escape');
+    await expect(dialog(page).getByRole('button', { name: 'Add 5 SKT' })).toBeEnabled();
+  });
+
+  test('where usage decides what a period costs is by amount alone', async ({ page }) => {
+    const funds = { payer: 'z1payer', currency_id: 'pc_skt', balance: null, period_amount: null, maximum: '9' };
+    await begin(page, detail('sub_due'), { funds });
+    await open(page);
+    await expect(dialog(page)).toContainText('What is past due is charged as soon as the funds have arrived.');
+    await expect(dialog(page).getByRole('radio')).toHaveCount(0);
+    await expect(dialog(page).getByLabel('Amount in SKT')).toBeVisible();
+  });
+
+  test('is not offered where a card pays, or nothing is charged any more', async ({ page }) => {
+    for (const id of ['sub_card', 'sub_ended', 'sub_ending']) {
+      await begin(page, detail(id));
+      await expect(page.getByRole('region', { name: 'Time line' })).toBeVisible();
+      await expect(page.getByRole('button', { name: 'Add funds' })).toHaveCount(0);
+    }
+  });
+
+  for (const look of looks)
+    test(`looks right and can be used by everybody, ${look.locale} ${look.scheme}`, async ({ page }, info) => {
+      await wear(page, look);
+      await begin(page, detail('sub_active'));
+      await page.getByRole('button', { name: look.locale === 'zh' ? '充值' : 'Add funds', exact: true }).click();
+      await dialog(page).getByRole('radio').last().check();
+      await dialog(page).locator('button[type=submit]').click();
+      await expect(page.locator('#funds-amount')).toHaveAttribute('aria-invalid', 'true');
+      await expectAccessible(page);
+      await page.screenshot({ path: info.outputPath(`funds-${look.locale}-${look.scheme}.png`) });
+    });
+});
+
 test.describe('what is past due', () => {
   const page_ = '/customer/invoice/past-due?referer=%2Fcheckout%2Fpay%2Fcs_1';
 

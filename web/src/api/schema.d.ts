@@ -4219,6 +4219,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/subscriptions/{id}/funds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The account that pays for a subscription: what it holds, and what a period costs. Funds are added by the wallet action `recharge`. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SubscriptionFunds"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/subscriptions/{id}/overdue/invoices": {
         parameters: {
             query?: never;
@@ -7012,6 +7067,21 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+        };
+        /**
+         * SubscriptionFunds
+         * @description The account that pays for a subscription. Amounts are base units of the subscription's currency.
+         */
+        SubscriptionFunds: {
+            /** @description Its address. */
+            payer: string;
+            currency_id: string;
+            /** @description What it holds; null where its network does not say. */
+            balance?: string;
+            /** @description What a period costs; null where that depends on usage. */
+            period_amount?: string;
+            /** @description The most that can be added at once. */
+            maximum: string;
         };
         /** SubscriptionItem */
         SubscriptionItem: {

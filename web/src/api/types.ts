@@ -370,6 +370,9 @@ export type ProrationLine = Narrow<
   { kind: 'credit' | 'charge'; text: Text }
 >;
 
+/** The account that pays for a subscription; amounts in base units of its currency. */
+export type SubscriptionFunds = Told<'SubscriptionFunds'>;
+
 /** What a change of plan comes to; `proration_date` and `total` are sent back with the consent. */
 export type PlanPreview = Narrow<Told<'PlanPreview'>, { lines: ProrationLine[] }>;
 

@@ -68,6 +68,7 @@ fn answer(from: &str, itx: &Value, receipts: &[(&str, &str)]) -> Value {
 #[test]
 fn what_was_moved_is_read_from_the_receipts_without_the_gas() {
     let (store, payer, stake) = (app().did().to_string(), wallet().did().to_string(), "zrj1");
+    let given_to = |owner: &str| json!({"inputs": [{"owner": payer}], "outputs": [{"owner": owner}]});
     for (case, amount, answer) in [
         ("a pull", 5, answer(&payer, &json!({"to": store}), &[(&payer, "-5"), (&store, "5")])),
         ("a refund", 4, answer(&store, &json!({"to": payer}), &[(&store, "-4"), (&payer, "4")])),
@@ -76,6 +77,9 @@ fn what_was_moved_is_read_from_the_receipts_without_the_gas() {
         ("a stake", 1, answer(&payer, &json!({"address": stake, "receiver": store}), &[(stake, "1"), (&payer, "-1")])),
         ("a mandate", 0, answer(&payer, &json!({"address": "z2b1", "to": store}), &[])),
         ("a payment to somebody else", 0, answer(&payer, &json!({"to": "z1x"}), &[(&payer, "-5"), ("z1x", "5")])),
+        ("a transfer to the store", 7, answer(&payer, &given_to(&store), &[(&payer, "-7"), (&store, "7")])),
+        ("funds for somebody else", 6, answer(&payer, &given_to("z1x"), &[(&payer, "-6"), ("z1x", "6")])),
+        ("funds that did not arrive", 0, answer(&payer, &given_to("z1x"), &[(&payer, "-6"), ("z1y", "6")])),
         ("no amount", u128::MAX, answer(&payer, &json!({"to": store}), &[(&store, "five")])),
     ] {
         let outcome = outcome::read(&answer, app().did(), &currency(), "AB");

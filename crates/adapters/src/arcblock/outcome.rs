@@ -38,9 +38,13 @@ pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outco
     Outcome::Settled(Settlement { reference: hash.to_owned(), payer: payer.to_owned(), amount, card: None })
 }
 
-/// Inner transactions with an address are about what is kept there: a stake holds money, a delegation none. Others are about this store.
+/// Inner transactions with an address are about what is kept there: a stake holds money, a delegation none. What a wallet transfers is
+/// about whom it pays, which was compared before it was sent. Others are about this store.
 fn moved(info: &Value, by_app: bool, app: &Did, currency: &Currency) -> Option<Amount> {
-    let place = info["tx"]["itxJson"]["address"].as_str().filter(|address| !address.is_empty()).unwrap_or(app.as_str());
+    let itx = &info["tx"]["itxJson"];
+    let kept_at = itx["address"].as_str().filter(|address| !address.is_empty());
+    let paid_to = itx["outputs"][0]["owner"].as_str().filter(|owner| !by_app && !owner.is_empty());
+    let place = kept_at.or(paid_to).unwrap_or(app.as_str());
     let (gained, lost) = changes_of(place, &info["receipts"], currency)?;
     let net = if by_app { lost.minus(gained) } else { gained.minus(lost) };
     Some(net.unwrap_or(Amount::ZERO))

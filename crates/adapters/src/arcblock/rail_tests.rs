@@ -70,6 +70,7 @@ fn ask() -> TransferAsk {
     TransferAsk {
         payer: wallet().did().clone(),
         payer_key: wallet().public_key_base58(),
+        to: None,
         amount: Amount::new(10_000_000_000_000_000_000),
         reference: "cs_1".to_owned(),
         nonce: 1_700_000_000_000,

@@ -10,7 +10,7 @@ use souk_domain::payment::{CheckError, Currency, RailError, SignedTransfer, Tran
 pub fn prepare(app: &Did, chain_id: &str, currency: &Currency, ask: &TransferAsk) -> Result<Transaction, RailError> {
     let transfer = TransferV3Tx {
         inputs: Vec::new(),
-        outputs: vec![share(app, currency, ask.amount)],
+        outputs: vec![share(ask.to.as_ref().unwrap_or(app), currency, ask.amount)],
         data: Some(Payload::new(&json!({"reference": ask.reference}))),
     };
     Parties { app, chain_id, payer: &ask.payer, payer_key: &ask.payer_key }.frame(ask.nonce, transfer.into())

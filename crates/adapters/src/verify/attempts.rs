@@ -12,7 +12,7 @@ const RULES: &[Rule] = &[
         of: "SELECT count(*) AS n FROM attempts WHERE status = 'settled'",
         broken: &[
             (
-                "SELECT a.id FROM attempts a WHERE a.status = 'settled' AND a.purpose <> 'mandate' AND NOT EXISTS
+                "SELECT a.id FROM attempts a WHERE a.status = 'settled' AND a.purpose NOT IN ('mandate', 'recharge') AND NOT EXISTS
                      (SELECT 1 FROM journal_entries e WHERE e.subject = a.id AND e.reason = a.purpose)",
                 "is settled and not in the journal",
             ),
@@ -73,6 +73,24 @@ const RULES: &[Rule] = &[
                 "SELECT c.invoice_id AS id FROM attempt_invoices c JOIN attempts a ON a.id = c.attempt_id
                      JOIN invoices i ON i.id = c.invoice_id WHERE a.status = 'settled' AND a.purpose = 'slash' AND i.status <> 'void'",
                 "was taken from a stake and is still asked for",
+            ),
+        ],
+        noted: &[],
+    },
+    Rule {
+        title: "funds that were added are told by an invoice each",
+        of: "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose = 'recharge'",
+        broken: &[
+            (
+                "SELECT a.subject AS id FROM attempts a WHERE a.status = 'settled' AND a.purpose = 'recharge' GROUP BY a.subject
+                 HAVING count(*) <> (SELECT count(*) FROM invoices i WHERE i.subscription_id = a.subject AND i.reason = 'recharge')",
+                "was given funds more or less often than its invoices say",
+            ),
+            (
+                "SELECT i.id FROM invoices i WHERE i.reason = 'recharge' AND NOT EXISTS
+                     (SELECT 1 FROM attempts a WHERE a.subject = i.subscription_id AND a.purpose = 'recharge' AND a.status = 'settled'
+                          AND a.amount = i.total AND a.currency_id = i.currency_id)",
+                "tells of funds that nobody added",
             ),
         ],
         noted: &[],

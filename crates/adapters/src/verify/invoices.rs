@@ -18,7 +18,8 @@ const RULES: &[Rule] = &[
             ),
             (
                 "SELECT i.id FROM invoices i LEFT JOIN payment_intents p ON p.id = i.intent_id
-                 WHERE i.status = 'paid' AND LTRIM(CAST(i.total AS TEXT), '0') <> '' AND i.reason NOT IN ('stake', 'slash_stake', 'return_stake', 'subscription_recover')
+                 WHERE i.status = 'paid' AND LTRIM(CAST(i.total AS TEXT), '0') <> '' AND i.reason NOT IN
+                         ('stake', 'slash_stake', 'return_stake', 'subscription_recover', 'recharge')
                      AND (p.id IS NULL OR p.status <> 'succeeded')",
                 "is paid by no payment that succeeded",
             ),

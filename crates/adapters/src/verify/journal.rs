@@ -12,9 +12,11 @@ const POSTINGS: &str = "SELECT e.id, p.account, p.side, p.amount, p.currency_id
     ORDER BY e.id, p.position";
 const SETTLED: &str = "SELECT id, purpose, method_id, currency_id, amount FROM attempts
     WHERE id > $1 AND status = 'settled' ORDER BY id LIMIT $2";
-// A taken deposit is income, and told by an invoice of its own; a deposit given or returned is not.
+// A taken deposit is income, and told by an invoice of its own; a deposit given or returned is not, nor are funds that were added to
+// a customer's own account.
 const PAID: &str = "SELECT id, currency_id, amount_paid FROM invoices
-    WHERE id > $1 AND status = 'paid' AND reason NOT IN ('stake', 'return_stake', 'subscription_recover') ORDER BY id LIMIT $2";
+    WHERE id > $1 AND status = 'paid' AND reason NOT IN ('stake', 'return_stake', 'subscription_recover', 'recharge')
+    ORDER BY id LIMIT $2";
 const CREDITS: &str = "SELECT customer_id || ' ' || currency_id AS id, currency_id, amount FROM credits
     WHERE customer_id || ' ' || currency_id > $1 ORDER BY customer_id || ' ' || currency_id LIMIT $2";
 const REFUNDS: &str = "SELECT id, kind, status, currency_id, amount FROM refunds WHERE id > $1 ORDER BY id LIMIT $2";

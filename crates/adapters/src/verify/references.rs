@@ -83,6 +83,7 @@ const RULES: &[Rule] = &[
                 "of attempts is for no subscription of its mode, begun or asked for",
             ),
             attempts!("'refund'", "refunds"),
+            attempts!("'recharge'", "subscriptions"),
             (
                 "SELECT c.attempt_id AS id FROM attempt_invoices c LEFT JOIN attempts a ON a.id = c.attempt_id
                      LEFT JOIN invoices i ON i.id = c.invoice_id WHERE a.id IS NULL OR i.id IS NULL",

@@ -26,6 +26,8 @@ pub enum ConnectAction {
     ChangePayment,
     /// Leaves a stake anew, so that a subscription goes on.
     Restake,
+    /// Adds funds to the account that a subscription is charged by.
+    Recharge,
 }
 
 impl ConnectAction {
@@ -40,6 +42,7 @@ impl ConnectAction {
             Self::CollectBatch => "collect-batch",
             Self::ChangePayment => "change-payment",
             Self::Restake => "re-stake",
+            Self::Recharge => "recharge",
         }
     }
 
@@ -55,6 +58,7 @@ impl ConnectAction {
             "collect-batch" => Some(Self::CollectBatch),
             "change-payment" => Some(Self::ChangePayment),
             "re-stake" => Some(Self::Restake),
+            "recharge" => Some(Self::Recharge),
             _ => None,
         }
     }

@@ -133,6 +133,7 @@ fn ask_of(debt: &Debt, bundle: &Bundle, payer: &Wallet, nonce: u64) -> TransferA
     TransferAsk {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
+        to: None,
         amount: bundle.amount,
         reference: debt.subject().to_owned(),
         nonce,

@@ -336,7 +336,7 @@ pub(super) async fn restake_invoice(
         StakeFor::ChangedPayment => (BillingReason::Stake, line::STAKED_ELSEWHERE),
         StakeFor::ChangedPlan => (BillingReason::Stake, line::STAKED_MORE),
     };
-    deposit_invoice(ctx, unit, subscription, told, how, now).await
+    told_by_invoice(ctx, unit, subscription, told, how, now).await
 }
 
 /// A deposit that moved is told by an invoice of its own.
@@ -353,10 +353,11 @@ pub(crate) async fn stake_invoice(
         Reason::Stake => (BillingReason::Stake, line::STAKE),
         _ => (BillingReason::ReturnStake, line::RETURNED_STAKE),
     };
-    deposit_invoice(ctx, unit, subscription, told, how, now).await
+    told_by_invoice(ctx, unit, subscription, told, how, now).await
 }
 
-async fn deposit_invoice(
+/// Money that moved, and is no price of anything: an invoice that is paid from the beginning.
+pub(super) async fn told_by_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,

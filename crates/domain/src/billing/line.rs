@@ -15,6 +15,7 @@ pub(super) const STAKED_ELSEWHERE: &str = "Stake for subscription payment change
 pub(super) const STAKED_MORE: &str = "Stake for subscription plan change";
 pub(super) const SLASHED_STAKE: &str = "Slash stake";
 pub(super) const RETURNED_STAKE: &str = "Return Subscription staking";
+pub(super) const ADDED_FUNDS: &str = "Add funds for subscription";
 
 /// What a prorated line says of the product.
 pub(super) fn prorated(what: Prorated, name: &str) -> String {
@@ -45,6 +46,7 @@ impl InvoiceItem {
                 STAKED_AGAIN => "恢复订阅的质押",
                 SLASHED_STAKE => "罚没质押",
                 RETURNED_STAKE => "质押退还",
+                ADDED_FUNDS => "为订阅充值",
                 other => other,
             }
             .to_owned(),
@@ -102,6 +104,7 @@ mod tests {
             (line(STAKED_AGAIN, flat()), "恢复订阅的质押"),
             (line(SLASHED_STAKE, flat()), "罚没质押"),
             (line(RETURNED_STAKE, flat()), "质押退还"),
+            (line(ADDED_FUNDS, flat()), "为订阅充值"),
             (line("Stake for subscription", Calculation::PerUnit { unit: Amount::ZERO, quantity: 1 }), "Stake for subscription"),
         ] {
             assert_eq!(line.title(Language::English), line.description);

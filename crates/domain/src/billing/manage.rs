@@ -64,6 +64,19 @@ pub enum ManageError {
     /// A stake does not leave before what it secures is paid.
     #[error("Please pay your overdue invoices first")]
     OweFirst,
+    /// No account of a wallet pays it.
+    #[error("A card pays for this subscription. Funds can be added only where a wallet pays.")]
+    CardFunds,
+    #[error("No wallet permits the payments of this subscription")]
+    NoPayer,
+    /// A transfer to oneself moves nothing, and networks refuse it.
+    #[error("This account is the one that pays for the subscription. Please add funds from another account.")]
+    OwnFunds,
+    #[error("Please enter an amount above zero.")]
+    NoFunds,
+    /// `most` with its currency, as people write it.
+    #[error("Please enter an amount of at most {most}.")]
+    TooManyFunds { most: String },
     #[error("Card-based currency is not supported for overdue payment")]
     CardCurrency,
     #[error("A payment is on its way. Please wait for it.")]

@@ -34,6 +34,7 @@ mod plan_permission;
 mod policy;
 mod promise;
 mod proration;
+mod recharge;
 mod renew;
 mod report_usage;
 mod stake_back;
@@ -75,6 +76,7 @@ pub use plan::{
 pub use plan_permission::{PlanOrder, PlanSwitch};
 pub use policy::{BillingPolicy, USAGE_CEILING};
 pub use proration::*;
+pub use recharge::{AskedRecharge, Funds, RECHARGE_CHARGES, ask_to_recharge, check_recharge, funds_of, take_recharge};
 pub use renew::{Round, renew_due};
 pub use report_usage::*;
 pub use stake_back::{return_stake, slash_stake};

@@ -7,6 +7,7 @@ use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice
 use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
 use super::promise::keep_promise;
+use super::recharge::recharged;
 use super::renew::publish_charges;
 use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
@@ -45,6 +46,7 @@ pub(super) async fn settled(
         Purpose::ReturnStake(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::ReturnStake).await,
         Purpose::Slash(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::Slash).await,
         Purpose::Refund(refund) => refunded(ctx, unit, attempt, refund, settlement).await,
+        Purpose::Recharge(subscription) => recharged(ctx, unit, attempt, subscription).await,
     }
 }
 
@@ -57,7 +59,8 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
     match &attempt.purpose {
         Purpose::Payment(intent) => not_paid(ctx, unit, intent, refusal).await,
         Purpose::Mandate(mandate) => mandate_refused(ctx, unit, mandate).await,
-        Purpose::Stake(_) => Ok(()),
+        // Nothing waited for it but whoever signed it, who is told.
+        Purpose::Stake(_) | Purpose::Recharge(_) => Ok(()),
         Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, attempt, subscription).await,
         Purpose::Refund(refund) => {
             unit.refunds().finish(refund, RefundStatus::Failed, "", wall).await?;

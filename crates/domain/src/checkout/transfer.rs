@@ -131,6 +131,7 @@ fn ask_of(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferAsk {
     TransferAsk {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
+        to: None,
         amount: payable.intent.amount,
         reference: payable.session.id.to_string(),
         nonce,

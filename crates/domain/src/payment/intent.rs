@@ -115,6 +115,8 @@ pub enum Purpose {
     ReturnStake(SubscriptionId),
     Slash(SubscriptionId),
     Refund(RefundId),
+    /// Funds for the account that a subscription is charged by. They pass by the store: its journal has no entry for them.
+    Recharge(SubscriptionId),
 }
 
 impl Purpose {
@@ -127,6 +129,7 @@ impl Purpose {
             Self::ReturnStake(_) => "return_stake",
             Self::Slash(_) => "slash",
             Self::Refund(_) => "refund",
+            Self::Recharge(_) => "recharge",
         }
     }
 
@@ -136,7 +139,7 @@ impl Purpose {
         match self {
             Self::Payment(id) => id.as_str(),
             Self::Mandate(id) => id.as_str(),
-            Self::Stake(id) | Self::ReturnStake(id) | Self::Slash(id) => id.as_str(),
+            Self::Stake(id) | Self::ReturnStake(id) | Self::Slash(id) | Self::Recharge(id) => id.as_str(),
             Self::Refund(id) => id.as_str(),
         }
     }
@@ -150,6 +153,7 @@ impl Purpose {
             "return_stake" => Self::ReturnStake(SubscriptionId::parse(subject).ok()?),
             "slash" => Self::Slash(SubscriptionId::parse(subject).ok()?),
             "refund" => Self::Refund(RefundId::parse(subject).ok()?),
+            "recharge" => Self::Recharge(SubscriptionId::parse(subject).ok()?),
             _ => return None,
         })
     }

@@ -27,8 +27,8 @@ pub struct Settlement {
     pub reference: String,
     /// Who paid, as the network knows them; empty for cards.
     pub payer: String,
-    /// What the network says it moved, in base units: to this store; from it where it paid out; into a stake, or back out of it
-    /// to who staked; zero for a mandate.
+    /// What the network says it moved, in base units: to this store, or to whom the payer was asked to pay; from the store where it
+    /// paid out; into a stake, or back out of it to who staked; zero for a mandate.
     pub amount: Amount,
     /// The card that is kept at the provider since, or was kept before. None for wallets and for cards that are not kept.
     pub card: Option<SavedCard>,
@@ -58,6 +58,8 @@ pub struct TransferAsk {
     pub payer: Did,
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
+    /// Who is paid. `None`: this store.
+    pub to: Option<Did>,
     pub amount: Amount,
     /// What the payment is for; carried in the transaction's data.
     pub reference: String,
@@ -181,7 +183,7 @@ pub trait WalletRail: Send + Sync {
     /// Asks the network whether these settings and currencies are real. Must fail with [`RailError::Misconfigured`] when they are not.
     async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
 
-    /// Builds the transfer to this store that the wallet must sign. Makes no network call.
+    /// Builds the transfer, to this store or to whom the ask names, that the wallet must sign. Makes no network call.
     fn prepare(&self, method: &Method, currency: &Currency, ask: &TransferAsk) -> Result<PreparedTransfer, RailError>;
 
     /// Compares a signed transaction with `ask`, field by field, and verifies its signatures. Makes no network call.

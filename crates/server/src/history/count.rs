@@ -25,6 +25,8 @@ const REACHED: [&str; 4] = [
 struct Moved {
     times: usize,
     amount: Amount,
+    /// The store paid or was paid: else customers gave it to one another, of their own accord or because it was asked for.
+    ours: bool,
 }
 
 pub struct Counted {
@@ -48,22 +50,20 @@ pub async fn count(parts: &Parts, networks: &str) -> Result<Counted, Failure> {
     let app = parts.app_key.did().as_str();
     let mut transfers: HashMap<String, Moved> = HashMap::new();
     for transfer in listed("arcblock/debug/transfers").await?.as_array().into_iter().flatten() {
-        // What customers give to one another is none of ours.
-        if transfer["to"] != app && transfer["from"] != app && transfer["type"] != "fg:t:stake" {
-            continue;
-        }
-        add(&mut transfers, &transfer["hash"], &transfer["amount"])?;
+        let ours = transfer["to"] == app || transfer["from"] == app || transfer["type"] == "fg:t:stake";
+        add(&mut transfers, &transfer["hash"], &transfer["amount"], ours)?;
     }
     let mut charges: HashMap<String, Moved> = HashMap::new();
     for charge in listed("stripe/debug/charges").await?.as_array().into_iter().flatten() {
-        add(&mut charges, &charge["attempt"], &charge["amount"])?;
+        add(&mut charges, &charge["attempt"], &charge["amount"], true)?;
     }
     let mut refunds: HashMap<String, Moved> = HashMap::new();
     for refund in listed("stripe/debug/refunds").await?.as_array().into_iter().flatten() {
-        add(&mut refunds, &refund["refund"], &refund["amount"])?;
+        add(&mut refunds, &refund["refund"], &refund["amount"], true)?;
     }
     let seen = Seen { transfers, charges, refunds };
-    let (transfers, charges, card_refunds) = (seen.transfers.len(), seen.charges.len(), seen.refunds.len());
+    let transfers = seen.transfers.values().filter(|moved| moved.ours).count();
+    let (charges, card_refunds) = (seen.charges.len(), seen.refunds.len());
     let doubled = seen.all().filter(|moved| moved.times > 1).count();
     let mut session = parts.database.snapshot().await?;
     let checks = vec![attempts(&mut session, seen).await?, holdings(parts, &mut session).await?];
@@ -90,11 +90,11 @@ impl Seen {
     }
 }
 
-fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: &Value) -> Result<(), Failure> {
+fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: &Value, ours: bool) -> Result<(), Failure> {
     let text = amount.as_str().map_or_else(|| amount.to_string(), ToOwned::to_owned);
     let amount = Amount::parse_base_units(&text)?;
     let entry = moved.entry(key.as_str().unwrap_or_default().to_uppercase()).or_default();
-    *entry = Moved { times: entry.times + 1, amount: entry.amount.plus(amount)? };
+    *entry = Moved { times: entry.times + 1, amount: entry.amount.plus(amount)?, ours };
     Ok(())
 }
 
@@ -118,7 +118,7 @@ async fn attempts(session: &mut Session, mut seen: Seen) -> Result<Check, Failur
             check.of += u64::from(settled);
             let amount: Amount = row.get("amount")?;
             // What a wallet gets out of a deposit is not told as an amount of its own.
-            let told = matches!(purpose.as_str(), "payment" | "refund");
+            let told = matches!(purpose.as_str(), "payment" | "refund" | "recharge");
             match moved {
                 None if settled && !amount.is_zero() => check.breaches.push(format!("{id} is settled, and its network moved nothing")),
                 Some(moved) if !settled => check.breaches.push(format!("{id} is not settled, and its network moved {}", moved.amount)),
@@ -132,6 +132,7 @@ async fn attempts(session: &mut Session, mut seen: Seen) -> Result<Check, Failur
         after = last.get("id")?;
     }
     let strangers = seen.transfers.into_iter().chain(seen.charges).chain(seen.refunds);
+    let strangers = strangers.filter(|(_, moved)| moved.ours);
     check.breaches.extend(strangers.map(|(key, moved)| format!("{key} moved {} and belongs to no attempt", moved.amount)));
     Ok(check)
 }

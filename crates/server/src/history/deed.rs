@@ -5,8 +5,10 @@ use super::choice::{change_payment, change_plan, pay_by_card, stake_again};
 use super::dice::Dice;
 use super::purchase::{buy, close};
 use super::rules::allowed;
-use super::teller::Teller;
+use super::teller::{Teller, UNIT};
 use crate::compose::Failure;
+use souk_adapters::arcblock::TestWallet;
+use souk_domain::access::Wallet;
 use souk_domain::billing::{
     self, AdvanceError, CancelAt, CancelTerms, Debt, InvoiceFilter, InvoiceStatus, RefundChoice, RefundOrder, Requester, StakeChoice,
     StakeFor, Subscription, UsageAction, UsageReport,
@@ -55,9 +57,10 @@ enum Deed {
     ReturnStake,
     Void,
     Buy,
+    Recharge,
 }
 
-const DEEDS: [Deed; 56] = {
+const DEEDS: [Deed; 59] = {
     use Deed::*;
     [
         Pass,
@@ -116,6 +119,9 @@ const DEEDS: [Deed; 56] = {
         Buy,
         Buy,
         Refund,
+        Recharge,
+        Recharge,
+        Recharge,
     ]
 };
 
@@ -149,6 +155,7 @@ pub async fn act(teller: &Teller, cast: &Cast, step: u32) -> Result<(), Failure>
         Deed::ReturnStake => allowed(billing::return_stake(ctx, &id).await),
         Deed::Void => void(ctx, cast, &mut dice).await,
         Deed::Buy => buy(teller, cast, &mut dice).await,
+        Deed::Recharge => recharge(teller, cast, &id, &mut dice).await,
         Deed::Permit => Ok(()),
     }
 }
@@ -272,6 +279,28 @@ async fn collect(teller: &Teller, cast: &Cast) -> Result<(), Failure> {
         return Err("the transfer cannot be signed".into());
     };
     allowed(billing::take_collection(ctx, &debt, &payer, nonce, &signed).await)
+}
+
+/// Somebody adds funds to the account that pays; not always do they have any.
+async fn recharge(teller: &Teller, cast: &Cast, id: &SubscriptionId, dice: &mut Dice) -> Result<(), Failure> {
+    let ctx = &teller.parts.ctx;
+    let mut seed = [201; 32];
+    seed[..4].copy_from_slice(&cast.number.to_le_bytes());
+    let friend = TestWallet::from_seed(&seed);
+    if !dice.one_in(4) {
+        teller.pour(friend.did()).await?;
+    }
+    let from = Wallet { did: friend.did().clone(), public_key: friend.public_key_base58() };
+    let amount = Amount::new(u128::from(1 + dice.below(50)) * UNIT);
+    let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
+    let asked = match billing::ask_to_recharge(ctx, id, amount, &from, nonce).await {
+        Ok(asked) => asked,
+        refused => return allowed(refused),
+    };
+    let Some(signed) = friend.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, amount) else {
+        return Err("the transfer of funds cannot be signed".into());
+    };
+    allowed(billing::take_recharge(ctx, id, amount, &from, (nonce, &signed)).await)
 }
 
 async fn refund(ctx: &Context, id: &SubscriptionId, dice: &mut Dice) -> Result<(), Failure> {

@@ -14,6 +14,7 @@ import type {
   Refund,
   Settings,
   Subscription,
+  SubscriptionFunds,
 } from '@/api/types';
 
 /** SPEC.md 9: what a table of invoices can show at once, and what it begins with. */
@@ -119,6 +120,14 @@ export const recoverQuery = (id: string) =>
     queryFn: () =>
       api.get<{ subscription: Subscription; needStake: boolean }>(`/api/subscriptions/${segment(id)}/recover-info`),
     staleTime: 0,
+  });
+
+/** The account that pays, as its network tells now. */
+export const fundsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'funds', id],
+    queryFn: () => api.get<SubscriptionFunds>(`/api/subscriptions/${segment(id)}/funds`),
+    retry: false,
   });
 
 export const plansQuery = (id: string) =>

@@ -1,11 +1,15 @@
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Subscription } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { dayText, monthText } from '@/lib/format';
+import { FundsText } from './funds-text';
 import { methodText } from './invoice-text';
 import { priceText, productName } from './price-text';
+import { fundsQuery } from './queries';
 import styles from './subscription-facts.module.css';
+import { isPaidByAccount } from './subscription-rules';
 import { type Texts, useTexts } from './texts';
 
 interface FactsProps {
@@ -51,6 +55,7 @@ export function SubscriptionFacts({ subscription, forStore = false }: FactsProps
           <span className={styles.quiet}>{t('facts.limit', { amount: money(mandate.limit) })}</span>
         ) : null}
       </Fact>
+      <Account subscription={subscription} />
       {staking ? (
         <Fact name={t('facts.stake')}>
           {money(staking.amount)}
@@ -58,6 +63,19 @@ export function SubscriptionFacts({ subscription, forStore = false }: FactsProps
         </Fact>
       ) : null}
     </dl>
+  );
+}
+
+/** The account that pays, where one does. Its room is kept until its network has answered. */
+function Account({ subscription }: { subscription: Subscription }) {
+  const { t } = useTexts();
+  const asked = isPaidByAccount(subscription);
+  const { data, isPending } = useQuery({ ...fundsQuery(subscription.id), enabled: asked });
+  if (!asked || (!data && !isPending)) return null;
+  return (
+    <Fact name={t('facts.account')}>
+      {data ? <FundsText subscription={subscription} funds={data} /> : <span className={styles.room} />}
+    </Fact>
   );
 }
 

@@ -15,6 +15,7 @@ import { usePhone } from '@/lib/use-phone';
 import { CancelDialog } from './cancel-dialog';
 import { CardNotice } from './card-notice';
 import { ExpiredLink } from './expired-link';
+import { FundsDialog } from './funds-dialog';
 import { InvoiceFeed } from './invoice-feed';
 import { InvoiceTable } from './invoice-table';
 import { nextText } from './next-text';
@@ -170,6 +171,7 @@ const DONE: Record<SubscriptionAction, Key> = {
   resume: 'resume.done',
   changePlan: 'plan.done',
   changePayment: 'payment.done',
+  addFunds: 'funds.done',
 };
 
 interface ActionsProps {
@@ -224,6 +226,7 @@ function Actions({ subscription, asked, onDone }: ActionsProps) {
         {open === 'resume' ? <ResumeDialog {...dialog} /> : null}
         {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}
         {open === 'changePayment' ? <PaymentDialog {...dialog} /> : null}
+        {open === 'addFunds' ? <FundsDialog {...dialog} /> : null}
         {open === 'pay' ? (
           <OverdueDialog
             debtor={{ subscriptionId: subscription.id }}

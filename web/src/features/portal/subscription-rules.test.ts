@@ -23,11 +23,14 @@ const subscription = (changes: Partial<Subscription> = {}) =>
     past_due_since: null,
     paused_at: null,
     next_invoice: { amount: '1', at: START + 90 * DAY },
+    mandate: null,
     ...changes,
   }) as Subscription;
 
 const END = START + 90 * DAY;
 const ending = { cancel_at_period_end: true, cancel_at: END, canceled_at: NOW - DAY };
+
+const account = { mandate: { type: 'delegation', limit: '1', brand: null, last4: null } };
 
 describe('what a customer can do', () => {
   it.each([
@@ -42,6 +45,11 @@ describe('what a customer can do', () => {
     ],
     ['ending at a time the store has set', { cancel_at: END + DAY }, ['changePayment']],
     ['past due', { status: 'past_due' }, ['pay', 'changePayment']],
+    ['paid by an account', account, ['changePlan', 'changePayment', 'addFunds', 'cancel']],
+    ['past due, and paid by an account', { ...account, status: 'past_due' }, ['pay', 'addFunds', 'changePayment']],
+    ['paid by a card', { mandate: { ...account.mandate, type: 'card' } }, ['changePlan', 'changePayment', 'cancel']],
+    ['ending, and paid by an account', { ...ending, ...account }, ['resume']],
+    ['ended, and paid by an account', { ...account, status: 'canceled' }, []],
     ['paused', { status: 'paused' }, ['cancel']],
     ['paused, and going to end', { ...ending, status: 'paused' }, []],
     ['ended', { status: 'canceled' }, []],

@@ -1,11 +1,15 @@
 import type { Subscription } from '@/api/types';
 
-export type SubscriptionAction = 'pay' | 'cancel' | 'resume' | 'changePlan' | 'changePayment';
+export type SubscriptionAction = 'pay' | 'cancel' | 'resume' | 'changePlan' | 'changePayment' | 'addFunds';
 
 type Cancelable = Pick<
   Subscription,
-  'status' | 'cancel_at_period_end' | 'cancel_at' | 'current_period_end' | 'cancelation_details'
+  'status' | 'cancel_at_period_end' | 'cancel_at' | 'current_period_end' | 'cancelation_details' | 'mandate'
 >;
+
+/** Whether the account of a wallet pays it: one that can be filled. */
+export const isPaidByAccount = ({ status, mandate }: Pick<Subscription, 'status' | 'mandate'>) =>
+  status !== 'canceled' && mandate?.type === 'delegation';
 
 /** Whether an end is set that has not come yet. */
 export const isEnding = ({ status, cancel_at_period_end: atEnd, cancel_at: at }: Cancelable) =>
@@ -22,11 +26,12 @@ export function actionsOf(subscription: Cancelable): SubscriptionAction[] {
   if (status === 'canceled') return [];
   // Nothing is charged, and letting it go on is the store's: what is left is to end it.
   if (status === 'paused') return atPeriodEnd || cancelAt !== null ? [] : ['cancel'];
-  if (status === 'past_due') return ['pay', 'changePayment'];
+  const funds: SubscriptionAction[] = isPaidByAccount(subscription) ? ['addFunds'] : [];
+  if (status === 'past_due') return ['pay', ...funds, 'changePayment'];
   // One that ends for want of payment, or at a time the store has set, is not the customer's to take back.
-  if (cancelAt !== null && cancelAt !== periodEnd) return ['changePayment'];
+  if (cancelAt !== null && cancelAt !== periodEnd) return ['changePayment', ...funds];
   if (atPeriodEnd) return subscription.cancelation_details?.reason === 'payment_failed' ? [] : ['resume'];
-  return ['changePlan', 'changePayment', 'cancel'];
+  return ['changePlan', 'changePayment', ...funds, 'cancel'];
 }
 
 export type EventName =

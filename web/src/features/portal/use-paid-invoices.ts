@@ -4,7 +4,10 @@ import { useStore } from '@/app/queries';
 import { debounced } from './debounce';
 import { refreshBilling } from './refresh';
 
-/** Follows the store's live events: when an invoice of this customer is paid, what is shown is asked again. */
+/**
+ * Follows the store's live events: when an invoice of this customer is paid, or funds were added for them, what is
+ * shown is asked again. `onPaid` is told of payments alone.
+ */
 export function usePaidInvoices(customerId: string | undefined, onPaid?: () => void): void {
   const store = useStore();
   const said = useRef(onPaid);
@@ -16,8 +19,9 @@ export function usePaidInvoices(customerId: string | undefined, onPaid?: () => v
     const stop = listenToRelay(channel, {
       onUp: () => undefined,
       onEvent: (name, { customer_id: whose }) => {
-        if (name !== 'invoice.paid' || whose !== customerId) return;
-        said.current?.();
+        if (whose !== customerId) return;
+        if (name === 'invoice.paid') said.current?.();
+        else if (name !== 'subscription.recharged') return;
         refresh();
       },
     });

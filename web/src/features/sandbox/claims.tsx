@@ -66,10 +66,12 @@ interface ClaimProps {
   demand: Demand;
   account: Account;
   appName: string;
+  /** The store's own account, where it says which. */
+  appDid?: string;
 }
 
 /** One claim in plain words. */
-export function ClaimText({ keys, claim, demand, account, appName }: ClaimProps) {
+export function ClaimText({ keys, claim, demand, account, appName, appDid }: ClaimProps) {
   const amount = useAmounts(demand.tokens);
   if (demand.refusal) {
     return (
@@ -94,7 +96,7 @@ export function ClaimText({ keys, claim, demand, account, appName }: ClaimProps)
       return <Lead text={t('ask.profile', { items: listed(names) })} note={claim.description} />;
     }
     case 'prepareTx':
-      return <Spending intention={intention} amount={amount} account={account} appName={appName} claim={claim} />;
+      return <Spending {...{ intention, amount, account, appName, appDid, claim }} />;
     case 'agreement':
       return (
         <>
@@ -115,9 +117,12 @@ function Spending({
   amount,
   account,
   appName,
+  appDid,
   claim,
 }: Omit<ClaimProps, 'keys' | 'demand'> & { intention: Intention | null; amount: string }) {
   const receivers = intention?.kind === 'transfer' ? intention.outputs.map((it) => it.owner) : [];
+  // What a store asks for may be somebody else's.
+  const others = appDid !== undefined && receivers.some((address) => address !== appDid);
   const note = intention && 'data' in intention ? noteOf(intention.data) : null;
   const purpose =
     claim.description ||
@@ -130,7 +135,7 @@ function Spending({
       <dl className="wallet-facts">
         <dt>{t('ask.payTo')}</dt>
         <dd>
-          {appName}
+          {others ? null : appName}
           {receivers.map((address) => (
             <span key={address} className="wallet-code">
               {address}

@@ -187,6 +187,7 @@ function Asked({ keys, step, account, accounts, appName, onAnswer }: AskedProps)
             // biome-ignore lint/suspicious/noArrayIndexKey: the claims of one challenge never change places.
             key={index}
             {...{ keys, claim, demand, account, appName }}
+            appDid={step.envelope.appInfo?.publisher?.replace(/^did:abt:/, '')}
           />
         ))}
         {items.length > 0 && (

@@ -10,6 +10,7 @@ mod endings;
 mod pauses;
 mod plans;
 mod races;
+mod recharges;
 mod renewals;
 mod slots;
 mod stake_growth;

@@ -99,6 +99,7 @@ impl Bench {
         TransferAsk {
             payer: self.wallet.did().clone(),
             payer_key: self.wallet.public_key_base58(),
+            to: None,
             amount: Amount::new(tokens * UNIT),
             reference: reference.to_owned(),
             nonce,

@@ -40,6 +40,7 @@ fn ask(recorded: &Recorded) -> TransferAsk {
     TransferAsk {
         payer: Did::from_verified(recorded.payer),
         payer_key: recorded.payer_key.to_owned(),
+        to: None,
         amount: Amount::new(5 * UNIT),
         reference: "cs_ü\"1".to_owned(),
         nonce: 77,

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
-const PARAMS: [&str; 18] = [
+const PARAMS: [&str; 19] = [
     "checkoutSessionId",
     "sessionUserDid",
     "locale",
@@ -23,6 +23,7 @@ const PARAMS: [&str; 18] = [
     "customerId",
     "invoiceId",
     "currencyId",
+    "amount",
     "autoRechargeConfigId",
     "action",
     "mode",
@@ -76,7 +77,10 @@ async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, gu
     };
     let user = guest.0.map(|caller| caller.user);
     let (step, wallet) = match (action, &user) {
-        (ConnectAction::Collect | ConnectAction::CollectBatch, None) | (ConnectAction::Login, _) => (ConnectStep::Principal, None),
+        // Funds come from any wallet but the one that pays: it is asked which, whoever is signed in.
+        (ConnectAction::Collect | ConnectAction::CollectBatch, None) | (ConnectAction::Login | ConnectAction::Recharge, _) => {
+            (ConnectStep::Principal, None)
+        }
         (_, Some(user)) => {
             // What is to be signed is known when the wallet asks.
             (ConnectStep::Transfer, Some(Wallet { did: user.did.clone(), public_key: user.public_key.clone() }))

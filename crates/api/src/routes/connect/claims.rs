@@ -3,7 +3,7 @@
 use crate::state::App;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use souk_domain::access::ConnectSession;
+use souk_domain::access::{ConnectAction, ConnectSession};
 use souk_domain::checkout::{AskedMandate, AskedStake, AskedTransfer};
 use souk_domain::payment::{Method, MethodSettings};
 use souk_domain::shared::{Language, Timestamp};
@@ -125,10 +125,12 @@ pub fn no_chain() -> Value {
     json!({ "id": "none", "host": "none", "type": "arcblock" })
 }
 
-pub fn principal_claim(language: Language) -> Value {
-    let text = match language {
-        Language::English => "Please continue with your account",
-        Language::Chinese => "请选择账户以继续",
+pub fn principal_claim(action: ConnectAction, language: Language) -> Value {
+    let text = match (action, language) {
+        (ConnectAction::Recharge, Language::English) => "Choose the account that the funds come from: another one than the one that pays",
+        (ConnectAction::Recharge, Language::Chinese) => "请选择资金来源账户（不同于付款账户）",
+        (_, Language::English) => "Please continue with your account",
+        (_, Language::Chinese) => "请选择账户以继续",
     };
     json!([{ "type": "authPrincipal", "description": text, "meta": {}, "mfaCode": [], "supervised": false, "target": "" }])
 }

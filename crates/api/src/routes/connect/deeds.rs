@@ -1,5 +1,6 @@
 //! What a wallet signs for a subscription that stands: it pays what is overdue, one invoice (`collect`) or all of a currency
-//! (`collect-batch`), gives another permission (`change-payment`), or leaves a stake anew (`re-stake`).
+//! (`collect-batch`), gives another permission (`change-payment`), leaves a stake anew (`re-stake`), or adds funds to the account that
+//! pays (`recharge`).
 
 use super::claims;
 use crate::auth::{Caller, Opener, resources};
@@ -8,9 +9,10 @@ use crate::routes::customers::named_customer;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
-use souk_domain::billing::{self, AskedCollection, Debt, ManageError, PlanChoice, PlanOrder, StakeFor};
+use souk_domain::billing::{self, AskedCollection, AskedRecharge, Debt, ManageError, PlanChoice, PlanOrder, StakeFor};
+use souk_domain::payment::PreparedTransfer;
 use souk_domain::shared::{
-    Amount, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
+    Amount, AmountError, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
 };
 use std::collections::BTreeMap;
 
@@ -18,7 +20,8 @@ const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
 
 /// Whether an action is about a subscription that stands.
 pub const fn is_deed(action: ConnectAction) -> bool {
-    matches!(action, ConnectAction::Collect | ConnectAction::CollectBatch | ConnectAction::ChangePayment | ConnectAction::Restake)
+    use ConnectAction::{ChangePayment, Collect, CollectBatch, Recharge, Restake};
+    matches!(action, Collect | CollectBatch | ChangePayment | Restake | Recharge)
 }
 
 /// Checks the parameters of a page, and that whoever opened it may do this. Answers them, with a customer by id where the page
@@ -57,20 +60,30 @@ pub async fn open(
             .map_err(|_| Problem::bad("currencyId is required"))?;
     }
     let customer = unit.customers().find(&customer).await?.ok_or_else(Problem::not_found)?;
+    drop(unit);
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
     // Somebody else's account may not pay: their wallet would be asked for a stranger's debt.
     let is_own = caller.is_none_or(|caller| caller.user.did == customer.did);
     // The link of a mail may pay and never change.
     let may = match action {
-        ConnectAction::Collect | ConnectAction::CollectBatch => {
+        ConnectAction::Collect | ConnectAction::CollectBatch | ConnectAction::Recharge => {
             opener.may_open(&ids, &customer.did, customer.mode) && (is_own || opener.has_link(&ids))
         }
         _ => caller.is_some() && is_own,
     };
-    match may {
-        true => Ok(params),
-        false => Err(Problem::not_found()),
+    if !may {
+        return Err(Problem::not_found());
     }
+    if action == ConnectAction::Recharge {
+        let subscription = SubscriptionId::parse(params.get("subscriptionId").map(String::as_str).unwrap_or_default())?;
+        billing::check_recharge(&app.ctx, &subscription, amount_of(&params).map_err(|error| Problem::bad(error.to_string()))?).await?;
+    }
+    Ok(params)
+}
+
+/// In base units.
+fn amount_of(params: &BTreeMap<String, String>) -> Result<Amount, AmountError> {
+    Amount::parse_base_units(params.get("amount").map(String::as_str).unwrap_or_default())
 }
 
 /// What a session is about.
@@ -79,6 +92,7 @@ pub enum Deed {
     /// With the plan that the permission is for, where it is for another one.
     Change(SubscriptionId, CurrencyId, Option<PlanOrder>),
     Restake(SubscriptionId),
+    Recharge(SubscriptionId, Amount),
 }
 
 /// `None` for sessions of other actions.
@@ -94,6 +108,7 @@ pub fn deed_of(session: &ConnectSession) -> Option<Deed> {
         })),
         ConnectAction::ChangePayment => Some(Deed::Change(subscription.ok()?, currency.ok()?, plan_of(session))),
         ConnectAction::Restake => Some(Deed::Restake(subscription.ok()?)),
+        ConnectAction::Recharge => Some(Deed::Recharge(subscription.ok()?, amount_of(&session.params).ok()?)),
         _ => None,
     }
 }
@@ -133,6 +148,10 @@ pub async fn ask(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wall
             let asked = billing::ask_to_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
+        Deed::Recharge(id, amount) => {
+            let asked = billing::ask_to_recharge(ctx, id, *amount, wallet, session.nonce).await?;
+            (funds_claim(&asked, language), claims::chain_of(app, &asked.method))
+        }
     })
 }
 
@@ -166,6 +185,7 @@ pub async fn take(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wal
         Deed::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
         Deed::Change(id, currency, plan) => billing::take_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await,
         Deed::Restake(id) => billing::take_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await,
+        Deed::Recharge(id, amount) => billing::take_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await,
     }
 }
 
@@ -177,6 +197,21 @@ fn claim(asked: &AskedCollection, language: Language) -> Value {
         (Language::English, number) => format!("Pay {number} overdue invoices: {sum} {}", currency.symbol),
         (Language::Chinese, number) => format!("支付 {number} 张逾期账单：{sum} {}", currency.symbol),
     };
+    transfer(&text, prepared, *amount)
+}
+
+/// Who gets it is in the text: it is not the store that asks.
+fn funds_claim(asked: &AskedRecharge, language: Language) -> Value {
+    let sum = format!("{} {}", asked.amount.to_decimal(asked.currency.decimals), asked.currency.symbol);
+    let (to, what) = (&asked.to, &asked.description);
+    let text = match language {
+        Language::English => format!("Add funds of {sum} to {to}, the account that pays for {what}"),
+        Language::Chinese => format!("向支付 {what} 的账户 {to} 充值 {sum}"),
+    };
+    transfer(&text, &asked.prepared, asked.amount)
+}
+
+fn transfer(text: &str, prepared: &PreparedTransfer, amount: Amount) -> Value {
     json!([{
         "type": "prepareTx",
         "description": text,

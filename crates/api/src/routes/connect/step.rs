@@ -35,7 +35,7 @@ pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageEr
         };
     }
     if matches!(session.step, ConnectStep::Principal) {
-        return Ok(claims::request(app, session, claims::principal_claim(language), claims::no_chain(), now));
+        return Ok(claims::request(app, session, claims::principal_claim(session.action, language), claims::no_chain(), now));
     }
     if matches!(session.step, ConnectStep::Profile) {
         return Ok(claims::request(app, session, claims::profile_claim(language), claims::no_chain(), now));

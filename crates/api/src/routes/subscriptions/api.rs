@@ -1,4 +1,4 @@
-use super::model::{OverdueModel, SubscriptionListModel, SubscriptionModel, ThresholdsModel, overdue_model};
+use super::model::{FundsModel, OverdueModel, SubscriptionListModel, SubscriptionModel, ThresholdsModel, overdue_model};
 use crate::auth::{Actor, Opener, Reader, Writes, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
@@ -110,6 +110,25 @@ impl SubscriptionsApi {
         let fields = SubscriptionFields { description: update.0.description, metadata, threshold };
         billing::amend_subscription(&app.ctx, writes.mode, &id, fields).await?;
         show(&app, &id).await
+    }
+
+    /// The account that pays for a subscription: what it holds, and what a period costs. Funds are added by the wallet action `recharge`.
+    #[oai(path = "/:id/funds", method = "get")]
+    async fn funds(
+        &self,
+        app: Data<&Arc<App>>,
+        opener: Opener<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<FundsModel>, Problem> {
+        let id = SubscriptionId::parse(&id)?;
+        let mut unit = app.ctx.store.read().await?;
+        let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;
+        let customer = unit.customers().find(&subscription.customer_id).await?.ok_or_else(Problem::not_found)?;
+        drop(unit);
+        match opener.may_open(&[id.as_str()], &customer.did, subscription.mode) {
+            true => Ok(Json(FundsModel::from(&billing::funds_of(&app.ctx, &id).await?))),
+            false => Err(Problem::not_found()),
+        }
     }
 
     /// What a subscription owes, by currency.

@@ -7,7 +7,7 @@ use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::billing::{
-    Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, Stake, StakeStatus, Subscription, Threshold,
+    Cancellation, ExpandedItem, ExpandedSubscription, Funds, NextInvoice, Overdue, Stake, StakeStatus, Subscription, Threshold,
 };
 use souk_domain::payment::{Grant, Mandate};
 use souk_domain::shared::{Amount, CurrencyId, Timestamp};
@@ -295,6 +295,33 @@ impl SubscriptionModel {
 pub struct SubscriptionListModel {
     pub count: u64,
     pub list: Vec<SubscriptionModel>,
+}
+
+/// The account that pays for a subscription. Amounts are base units of the subscription's currency.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SubscriptionFunds")]
+pub struct FundsModel {
+    /// Its address.
+    pub payer: String,
+    pub currency_id: String,
+    /// What it holds; null where its network does not say.
+    pub balance: Option<String>,
+    /// What a period costs; null where that depends on usage.
+    pub period_amount: Option<String>,
+    /// The most that can be added at once.
+    pub maximum: String,
+}
+
+impl From<&Funds> for FundsModel {
+    fn from(funds: &Funds) -> Self {
+        Self {
+            payer: funds.payer.to_string(),
+            currency_id: funds.currency.id.to_string(),
+            balance: funds.balance.map(|balance| balance.to_string()),
+            period_amount: funds.period.map(|period| period.to_string()),
+            maximum: funds.most.to_string(),
+        }
+    }
 }
 
 /// What is owed in one currency.

@@ -8,6 +8,7 @@ mod manage;
 mod payment;
 mod plan;
 mod read;
+mod recharge;
 mod refund;
 mod stake;
 mod threshold;

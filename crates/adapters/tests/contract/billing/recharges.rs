@@ -1,0 +1,231 @@
+//! Funds for the account that pays: they arrive there, once, from another account; the store has none of them, and its journal
+//! none either.
+
+use super::bench::{Billing, DAY, MONTHLY};
+use super::stakes::is_sound;
+use crate::ledger::bench::UNIT;
+use crate::till::id;
+use serde_json::json;
+use souk_adapters::arcblock::TestWallet;
+use souk_adapters::on_both;
+use souk_adapters::testing::TestDatabase;
+use souk_adapters::verify::verify;
+use souk_domain::access::Wallet;
+use souk_domain::billing::{self, BillingReason, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
+use souk_domain::checkout::check_due;
+use souk_domain::payment::{AttemptStatus, CheckError, Grant, Mandate, Purpose};
+use souk_domain::shared::{Amount, InvoiceId, StorageError, SubscriptionId};
+use std::sync::Arc;
+
+fn sub() -> SubscriptionId {
+    id("sub_1")
+}
+
+fn purpose() -> Purpose {
+    Purpose::Recharge(sub())
+}
+
+fn tokens(number: u128) -> Amount {
+    Amount::new(number * UNIT)
+}
+
+fn friend() -> TestWallet {
+    TestWallet::from_seed(&[21; 32])
+}
+
+fn account(wallet: &TestWallet) -> Wallet {
+    Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() }
+}
+
+/// Somebody with 1,000 tokens whose month costs so much, charged already; and a friend with 1,000 tokens.
+async fn charged(db: &TestDatabase, price: u128) -> Billing {
+    let billing = Billing::open(db, 2_000).await;
+    let price = billing.price("price_1", price, MONTHLY).await;
+    billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+    billing.round().await;
+    let poured = billing.networks.post("/faucet", &json!({ "address": friend().did().as_str() })).await;
+    assert_eq!(poured.0, 200);
+    billing
+}
+
+async fn signed(billing: &Billing, amount: Amount, nonce: u64) -> String {
+    let asked = billing::ask_to_recharge(&billing.ctx, &sub(), amount, &account(&friend()), nonce).await.expect("asks");
+    friend().sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, amount).expect("signs")
+}
+
+/// The friend signs and the store sends.
+async fn add(billing: &Billing, number: u128, nonce: u64) -> Result<String, ManageError> {
+    let signed = signed(billing, tokens(number), nonce).await;
+    billing::take_recharge(&billing.ctx, &sub(), tokens(number), &account(&friend()), (nonce, &signed)).await
+}
+
+async fn told(billing: &Billing) -> Vec<(InvoiceStatus, u128)> {
+    let of_funds = billing.invoices().await.into_iter().filter(|invoice| invoice.reason == BillingReason::Recharge);
+    of_funds.map(|invoice| (invoice.status, invoice.amount_paid.base_units() / UNIT)).collect()
+}
+
+async fn is_moving(billing: &Billing) -> bool {
+    let mut unit = billing.ctx.store.read().await.expect("reads");
+    unit.attempts().open_of(&purpose()).await.expect("reads").is_some()
+}
+
+on_both! {
+    async fn funds_arrive_at_the_account_that_pays_and_what_is_overdue_is_charged_at_once(db: &TestDatabase) {
+        let billing = charged(db, 1_500).await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
+        add(&billing, 600, 7).await.expect("adds");
+        assert_eq!(billing.networks.balance().await, 1_600);
+        assert_eq!((billing.networks.earned().await, billing.income().await), (0, 0), "none of it is the store's");
+        assert_eq!(told(&billing).await, [(InvoiceStatus::Paid, 600)]);
+        billing.send_all().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
+        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.income().await), (100, 1_500, 1_500));
+        is_sound(&billing).await;
+    }
+
+    async fn the_invoice_says_what_it_is_and_is_of_no_payment(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        add(&billing, 60, 7).await.expect("adds");
+        let invoice = billing.invoices().await.pop().expect("an invoice");
+        assert_eq!((invoice.description.as_str(), invoice.period, invoice.intent_id), ("Add funds for subscription", None, None));
+        assert_eq!((invoice.subscription_id, invoice.number, invoice.total), (Some(sub()), Some(2), tokens(60)));
+        let funds = billing::funds_of(&billing.ctx, &sub()).await.expect("answers");
+        assert_eq!((funds.balance, funds.period), (Some(tokens(1_055)), Some(tokens(5))));
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        assert!(!unit.invoices().void(&invoice.id, billing.ctx.now()).await.expect("asks"), "what has arrived stays");
+    }
+
+    async fn an_answer_that_got_lost_is_found_by_the_janitor_and_tells_of_the_funds_once(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        billing.networks.fault("drop_answer").await;
+        add(&billing, 60, 7).await.expect("it is on its way");
+        assert_eq!((told(&billing).await, is_moving(&billing).await), (vec![], true));
+        assert!(matches!(add(&billing, 60, 8).await, Err(ManageError::PaymentInFlight)), "one at a time");
+        billing.wait(DAY);
+        for _ in 0..2 {
+            check_due(&billing.ctx, 9).await.expect("looks");
+        }
+        assert_eq!((told(&billing).await, is_moving(&billing).await), (vec![(InvoiceStatus::Paid, 60)], false));
+        assert_eq!(billing.networks.balance().await, 1_055);
+        is_sound(&billing).await;
+    }
+
+    async fn what_a_dead_process_has_written_down_is_sent_by_the_janitor(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        billing.networks.fault("drop_request").await;
+        add(&billing, 60, 7).await.expect("nobody knows");
+        assert_eq!(billing.networks.balance().await, 995);
+        billing.wait(DAY);
+        check_due(&billing.ctx, 9).await.expect("sends");
+        billing.wait(DAY);
+        check_due(&billing.ctx, 9).await.expect("looks");
+        assert_eq!((told(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
+        is_sound(&billing).await;
+    }
+
+    async fn a_refused_transfer_leaves_nothing_and_may_be_tried_again(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        billing.networks.fault("refuse").await;
+        assert!(matches!(add(&billing, 60, 7).await, Err(ManageError::Refused(_))));
+        assert_eq!((told(&billing).await, is_moving(&billing).await), (vec![], false));
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        assert!(unit.invoices().overdue(&id("cus_1")).await.expect("reads").is_empty());
+        drop(unit);
+        add(&billing, 60, 8).await.expect("adds");
+        assert_eq!(told(&billing).await, [(InvoiceStatus::Paid, 60)]);
+        is_sound(&billing).await;
+    }
+
+    async fn the_same_signature_sent_twice_at_once_adds_funds_once(db: &TestDatabase) {
+        let billing = Arc::new(charged(db, 5).await);
+        let signed = Arc::new(signed(&billing, tokens(60), 7).await);
+        let takes = (0..4).map(|_| {
+            let (billing, signed) = (Arc::clone(&billing), Arc::clone(&signed));
+            tokio::spawn(async move {
+                billing::take_recharge(&billing.ctx, &sub(), tokens(60), &account(&friend()), (7, signed.as_str())).await.is_ok()
+            })
+        });
+        let taken = futures_util::future::join_all(takes).await;
+        assert_eq!(taken.into_iter().filter(|taken| matches!(taken, Ok(true))).count(), 1);
+        assert_eq!((told(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
+        is_sound(&billing).await;
+    }
+
+    async fn what_was_signed_for_another_amount_or_account_is_not_sent(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        let (ctx, from) = (&billing.ctx, account(&friend()));
+        let less = signed(&billing, tokens(60), 7).await;
+        let taken = billing::take_recharge(ctx, &sub(), tokens(61), &from, (7, &less)).await;
+        assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");
+        // Between the question and the answer another wallet has begun to pay.
+        let mut unit = ctx.store.begin().await.expect("begins");
+        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let Some(Grant::Delegation { limits, .. }) = mandate.grant.clone() else { panic!("a delegation") };
+        let payer = TestWallet::from_seed(&[22; 32]).did().clone();
+        unit.mandates().put(&Mandate { grant: Some(Grant::Delegation { payer, limits }), ..mandate }).await.expect("writes");
+        unit.commit().await.expect("commits");
+        let taken = billing::take_recharge(ctx, &sub(), tokens(60), &from, (7, &less)).await;
+        assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");
+        assert!(!is_moving(&billing).await);
+        assert_eq!(billing.networks.balance().await, 995);
+    }
+
+    async fn what_cannot_be_added_is_refused_by_name(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        let (ctx, from) = (&billing.ctx, account(&friend()));
+        let ask = async |amount| billing::ask_to_recharge(ctx, &sub(), amount, &from, 7).await.map(drop);
+        assert!(matches!(ask(Amount::ZERO).await, Err(ManageError::NoFunds)));
+        let most = tokens(2_000 * u128::from(billing::RECHARGE_CHARGES));
+        assert!(ask(most).await.is_ok());
+        let refused = ask(most.plus(Amount::new(1)).expect("adds")).await.expect_err("too much");
+        assert_eq!(refused.to_string(), format!("Please enter an amount of at most 200000 {}.", billing.networks.currency.symbol));
+        let own = account(&billing.networks.wallet);
+        let asked = billing::ask_to_recharge(ctx, &sub(), tokens(1), &own, 7).await;
+        assert!(matches!(asked, Err(ManageError::OwnFunds)));
+        let one = billing.find("sub_1").await;
+        let mut unit = ctx.store.begin().await.expect("begins");
+        unit.subscriptions().update(&Subscription { mandate_id: None, ..one }).await.expect("writes");
+        unit.commit().await.expect("commits");
+        assert!(matches!(ask(tokens(1)).await, Err(ManageError::NoPayer)));
+        let one = billing.find("sub_1").await;
+        let ended = Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(ctx.now()), ..one };
+        let mut unit = ctx.store.begin().await.expect("begins");
+        unit.subscriptions().update(&ended).await.expect("writes");
+        unit.commit().await.expect("commits");
+        assert!(matches!(ask(tokens(1)).await, Err(ManageError::Ended)));
+    }
+
+    async fn funds_that_no_invoice_tells_of_and_invoices_of_no_funds_are_found(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        add(&billing, 60, 7).await.expect("adds");
+        for (sql, breach) in [
+            ("UPDATE attempts SET status = 'refused' WHERE purpose = 'recharge'", "tells of funds that nobody added"),
+            ("UPDATE attempts SET status = 'settled' WHERE purpose = 'recharge'", ""),
+            ("UPDATE invoices SET reason = 'stake' WHERE reason = 'recharge'", "was given funds more or less often than its invoices say"),
+        ] {
+            billing.write(sql).await;
+            let mut found = Vec::new();
+            verify(billing.database(), &mut |check| {
+                if check.title == "funds that were added are told by an invoice each" {
+                    found.extend(check.breaches);
+                }
+            })
+            .await
+            .expect("reads");
+            assert!(found.is_empty() == breach.is_empty() && found.iter().all(|told| told.contains(breach)), "{sql}: {found:?}");
+        }
+    }
+
+    async fn an_open_transfer_of_funds_keeps_no_other_payment_waiting(db: &TestDatabase) {
+        let billing = charged(db, 1_500).await;
+        let debt = billing.invoices().await[0].id.clone();
+        billing.networks.fault("drop_request").await;
+        add(&billing, 60, 7).await.expect("nobody knows");
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let open = unit.attempts().open_of(&purpose()).await.expect("reads").expect("it is open");
+        assert_eq!((open.status, unit.attempts().covers(&open.id).await.expect("reads")), (AttemptStatus::Unknown, Vec::<InvoiceId>::new()));
+        assert!(unit.attempts().keep_uncovered(&debt).await.expect("asks"));
+        assert!(matches!(unit.attempts().insert(&open, &[]).await, Err(StorageError::Duplicate(_))));
+    }
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import type { SubscriptionFunds } from '@/api/types';
+import { amountFor, fundsFault, periodsCovered } from './funds';
+
+const funds = (changes: Partial<SubscriptionFunds> = {}): SubscriptionFunds => ({
+  payer: 'z1',
+  currency_id: 'pc_1',
+  balance: '1250000000000000000000',
+  period_amount: '500000000000000000',
+  maximum: '50000000000000000000',
+  ...changes,
+});
+
+describe('the account that pays', () => {
+  it('covers whole periods only', () => {
+    expect(periodsCovered(funds())).toBe(2500);
+    expect(periodsCovered(funds({ balance: '999999999999999999' }))).toBe(1);
+    expect(periodsCovered(funds({ balance: '0' }))).toBe(0);
+  });
+
+  it('covers nobody knows how many where its network or the price says nothing', () => {
+    expect(periodsCovered(funds({ balance: null }))).toBeNull();
+    expect(periodsCovered(funds({ period_amount: null }))).toBeNull();
+    expect(periodsCovered(funds({ period_amount: '0' }))).toBeNull();
+  });
+
+  it('is given exactly what so many periods cost', () => {
+    expect(amountFor(12, funds({ period_amount: '333333333333333333' }))).toBe('3999999999999999996');
+  });
+});
+
+describe('an amount of ones own', () => {
+  it.each([
+    ['5', null],
+    ['50', null],
+    ['0.000000000000000001', null],
+    ['50.000000000000000001', 'funds.amountMost'],
+    ['0.0000000000000000001', 'funds.amountWrong'],
+    ['0', 'funds.amountWrong'],
+    ['-1', 'funds.amountWrong'],
+    ['', 'funds.amountWrong'],
+    ['five', 'funds.amountWrong'],
+  ])('%s', (typed, fault) => {
+    expect(fundsFault(typed, 18, funds().maximum)).toBe(fault);
+  });
+});

@@ -14,6 +14,8 @@ use tokio::sync::Notify;
 
 /// How long a statement waits for another process that holds the SQLite file.
 const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait before a file is opened again that another process has locked.
+const LOCKED: Duration = Duration::from_millis(20);
 const SQLITE_READERS: u32 = 4;
 /// Pages of the write-ahead log from which a commit itself copies them into the file: far more than are written between two looks of
 /// the task that does so beside the commits.
@@ -60,6 +62,23 @@ impl Database {
 
     /// Opens an SQLite file, created when absent. Its folder must exist.
     pub async fn open_file(path: &Path) -> Result<Self, StorageError> {
+        // Of two processes that switch a new file to its log, SQLite refuses one at once, for they would wait for each other.
+        let patient = async {
+            loop {
+                match Self::open_file_now(path).await {
+                    Err(error) if is_locked(&error) => tokio::time::sleep(LOCKED).await,
+                    opened => return opened,
+                }
+            }
+        };
+        let opened = match tokio::time::timeout(SQLITE_BUSY_TIMEOUT, patient).await {
+            Ok(opened) => opened,
+            Err(_) => Self::open_file_now(path).await,
+        };
+        opened.map_err(storage)
+    }
+
+    async fn open_file_now(path: &Path) -> Result<Self, sqlx::Error> {
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -70,9 +89,9 @@ impl Database {
         let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
         let writing = writing.pragma("wal_autocheckpoint", LOG_PAGES_MAX);
-        let writer = pool().max_connections(1).connect_with(writing.clone()).await.map_err(storage)?;
-        tokio::spawn(checkpoint(writing.connect().await.map_err(storage)?, writer.close_event()));
-        let reader = pool().max_connections(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await.map_err(storage)?;
+        let writer = pool().max_connections(1).connect_with(writing.clone()).await?;
+        let reader = pool().max_connections(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await?;
+        tokio::spawn(checkpoint(writing.connect().await?, writer.close_event()));
         Ok(Self::new(Engine::Sqlite { writer, reader }))
     }
 
@@ -146,6 +165,12 @@ async fn checkpoint(mut connection: SqliteConnection, mut closed: CloseEvent) {
         let _ = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await;
     }
     let _ = connection.close().await;
+}
+
+/// SQLITE_BUSY, whatever the reason: its extended codes end in the same byte.
+fn is_locked(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    code.is_some_and(|code| code & 0xff == 5)
 }
 
 /// Deadlocks, and transactions that could not be put into any order.

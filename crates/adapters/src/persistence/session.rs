@@ -272,28 +272,30 @@ impl Row {
         first: impl FnOnce(&Row) -> Result<A, StorageError>,
         second: impl FnOnce(&Row) -> Result<B, StorageError>,
     ) -> Result<(A, B), StorageError> {
-        let names = self.names();
-        let (border, end) = (names.iter().rposition(|name| *name == "id").unwrap_or_default(), names.len());
+        let border = self.place_within(1..usize::MAX, "id")?;
         self.part = Some(0..border);
         let first = first(&self)?;
-        self.part = Some(border..end);
+        self.part = Some(border..usize::MAX);
         Ok((first, second(&self)?))
     }
 
-    fn names(&self) -> Vec<&str> {
-        match &self.cells {
-            Cells::Sqlite(row) => row.columns().iter().map(Column::name).collect(),
-            Cells::Postgres(row) => row.columns().iter().map(Column::name).collect(),
+    /// Where the first column of a name is in a part of the row.
+    fn place_within(&self, part: Range<usize>, column: &'static str) -> Result<usize, StorageError> {
+        fn place<C: Column>(columns: &[C], part: Range<usize>, name: &str) -> Option<usize> {
+            let mut places = part.start..part.end.min(columns.len());
+            places.find(|place| columns[*place].name() == name)
         }
+        let found = match &self.cells {
+            Cells::Sqlite(row) => place(row.columns(), part, column),
+            Cells::Postgres(row) => place(row.columns(), part, column),
+        };
+        found.ok_or_else(|| storage(sqlx::Error::ColumnNotFound(column.to_owned())))
     }
 
     fn value(&self, column: &'static str, kind: Kind) -> Result<Value, StorageError> {
         let place = match &self.part {
             None => None,
-            Some(part) => {
-                let place = self.names()[part.clone()].iter().position(|name| *name == column);
-                Some(part.start + place.ok_or_else(|| storage(sqlx::Error::ColumnNotFound(column.to_owned())))?)
-            }
+            Some(part) => Some(self.place_within(part.clone(), column)?),
         };
         match (&self.cells, place) {
             (Cells::Sqlite(row), None) => Value::of_sqlite(row, column, kind),

@@ -82,8 +82,10 @@ const RULES: &[Rule] = &[
         of: "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose = 'recharge'",
         broken: &[
             (
-                "SELECT a.subject AS id FROM attempts a WHERE a.status = 'settled' AND a.purpose = 'recharge' GROUP BY a.subject
-                 HAVING count(*) <> (SELECT count(*) FROM invoices i WHERE i.subscription_id = a.subject AND i.reason = 'recharge')",
+                "SELECT a.subject AS id FROM attempts a WHERE a.status = 'settled' AND a.purpose = 'recharge'
+                 GROUP BY a.subject, a.currency_id, a.amount
+                 HAVING count(*) <> (SELECT count(*) FROM invoices i WHERE i.subscription_id = a.subject AND i.reason = 'recharge'
+                     AND i.currency_id = a.currency_id AND i.total = a.amount)",
                 "was given funds more or less often than its invoices say",
             ),
             (

@@ -27,11 +27,12 @@ async fn sold(db: &Database, price: &str) -> u64 {
     SqlPrices(&mut session).find(&id(price)).await.expect("reads").expect("stands").quantity_sold
 }
 
-/// One unit of work: takes stock, and commits whether or not there was enough.
+/// One unit of work: takes stock, and is dropped where there is not enough.
 async fn hold(db: &Database, session_id: &SessionId, hold: &Hold) -> bool {
     let mut session = db.begin().await.expect("begins");
     let held = SqlPrices(&mut session).hold(session_id, hold, at(1)).await.expect("answers");
-    session.commit().await.expect("commits");
+    let ended = if held { session.commit().await } else { session.roll_back().await };
+    ended.expect("ends");
     held
 }
 

@@ -157,7 +157,9 @@ const fn series(mode: Mode) -> &'static str {
 pub fn read_number(text: &str, mode: Mode) -> Option<u64> {
     let text = text.trim().to_ascii_uppercase();
     let digits = text.strip_prefix(series(mode)).and_then(|rest| rest.strip_prefix('-')).unwrap_or(&text);
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
+    let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();
+    // No series comes to what no database can count.
+    number.filter(|number| i64::try_from(*number).is_ok())
 }
 
 /// A line of an invoice, with the inputs and the formula of its amount.
@@ -250,4 +252,20 @@ pub trait Invoices: Send {
     async fn next_retry(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
     /// Nothing of a subscription is tried again by itself.
     async fn stop_retries(&mut self, subscription: &SubscriptionId, now: Timestamp) -> Result<(), StorageError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_read_as_people_write_it_and_none_that_no_database_counts_to() {
+        for text in ["42", " 000042 ", "SOUK-000042", "souk-42"] {
+            let text = text.replace("SOUK", series(Mode::Live)).replace("souk", &series(Mode::Live).to_ascii_lowercase());
+            assert_eq!(read_number(&text, Mode::Live), Some(42), "{text}");
+        }
+        for text in ["", "-42", "4 2", "9999999999999999999", "99999999999999999999999"] {
+            assert_eq!(read_number(text, Mode::Live), None, "{text}");
+        }
+    }
 }

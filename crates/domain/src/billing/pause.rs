@@ -48,7 +48,11 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    go_on(&mut subscription, now)?;
+    if let Err(refused) = go_on(&mut subscription, now) {
+        // A round that comes at once would pass over what is still locked.
+        unit.roll_back().await?;
+        return Err(refused);
+    }
     subscription.updated_at = now;
     let (mut attempt, mut has_new_items) = (None, false);
     if subscription.period.end <= now {

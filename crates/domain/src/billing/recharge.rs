@@ -179,6 +179,11 @@ pub(super) async fn recharged(
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     // It may be charged in another way since.
     let then = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription.clone() };
+    // Before the number of the invoice is taken, as a round does: two that wait for each other's rows would end in a conflict.
+    if subscription.ended_at.is_none() {
+        let collected = collect_now(ctx, unit, &subscription).await?;
+        publish_charges(ctx, unit, &collected).await?;
+    }
     let told = (BillingReason::Recharge, line::ADDED_FUNDS);
     told_by_invoice(ctx, unit, &then, told, Calculation::Flat { amount: attempt.amount }, now).await?;
     let wall = ctx.now();
@@ -186,9 +191,5 @@ pub(super) async fn recharged(
     let news = Message::new(Topic::Realtime, wall).with("event", "subscription.recharged").with("id", id);
     let news = news.with("customer_id", &subscription.customer_id).with("currency_id", &attempt.currency_id);
     unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &news, wall).await?;
-    if subscription.ended_at.is_none() {
-        let collected = collect_now(ctx, unit, &subscription).await?;
-        publish_charges(ctx, unit, &collected).await?;
-    }
     Ok(())
 }

@@ -94,11 +94,14 @@ pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId,
         let target = unit.prices().find(to).await?.filter(|target| is_on_sale(target, session.mode));
         let target = target.ok_or(AmendError::NotOffered)?;
         let currency = currency.unwrap_or(&session.currency_id).clone();
+        let is_taken = unit.methods().find_currency(&currency).await?.is_some_and(|found| found.mode == session.mode && found.active);
+        item.upsell = Some(target.id.clone());
+        let sold: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
+        let sold = unit.prices().find_all(&sold).await?;
         // What it was chosen instead of can be taken back in the same currency.
-        if [&price, &target].into_iter().any(|price| price.rate_in(&currency).is_none()) {
+        if !is_taken || sold.iter().chain([&price, &target]).any(|price| price.rate_in(&currency).is_none()) {
             return Err(AmendError::CurrencyNotConfigured);
         }
-        item.upsell = Some(target.id);
         session.currency_id = currency;
         if write(ctx, unit, session).await? {
             return Ok(());

@@ -192,7 +192,7 @@ pub trait Prices: Send {
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
     /// Takes `quantity` out of stock for a session, by one conditional update (invariant 8).
-    /// False: not that many are left, and nothing changed.
+    /// False: not that many are left, or the session has bought it, and the unit of work must be dropped.
     async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<bool, StorageError>;
     /// What the session holds now.
     async fn holds(&mut self, session: &SessionId) -> Result<Vec<Hold>, StorageError>;

@@ -25,7 +25,7 @@ pub struct IntentListModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PaymentIntentUpdate")]
 pub struct IntentLabelModel {
-    /// Takes the place of what was attached before.
+    /// Takes the place of what was attached before. The customer who paid can read it.
     pub metadata: serde_json::Value,
 }
 

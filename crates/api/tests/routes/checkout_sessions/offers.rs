@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::billing::{InvoiceStatus, SubscriptionStatus};
 use souk_domain::checkout::{self, LineItem, LinkFields, SessionMode, SubscriptionTerms};
+use souk_domain::payment::Currency;
 use souk_domain::pricing::{Anchoring, CurrencyOption, CustomAmount, Cycle, Interval, Price, Product, Recurring, Usage};
 use souk_domain::shared::{Amount, Mode, PriceId};
 use std::time::Duration;
@@ -42,6 +43,13 @@ async fn a_longer_cycle_is_chosen_and_taken_back() {
     app.finish().await;
 }
 
+async fn dollars_are_taken(app: &TestApp, active: bool) {
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let dollar = unit.methods().find_currency(&app.shop.dollar).await.expect("reads").expect("a currency");
+    unit.methods().update_currency(&Currency { active, ..dollar }).await.expect("updates");
+    unit.commit().await.expect("commits");
+}
+
 #[tokio::test]
 async fn a_longer_cycle_is_judged_by_the_currency_that_the_page_names() {
     let app = TestApp::open().await;
@@ -69,6 +77,9 @@ async fn a_longer_cycle_is_judged_by_the_currency_that_the_page_names() {
     change(&alice, &session, "upsell", json!({ "from": from.as_str(), "to": to.as_str() })).await.refused(400);
     change(&alice, &session, "upsell", choice(token)).await.refused(400);
     change(&alice, &session, "upsell", choice("pc_nobody")).await.refused(400);
+    dollars_are_taken(&app, false).await;
+    change(&alice, &session, "upsell", choice(dollar)).await.refused(400);
+    dollars_are_taken(&app, true).await;
     let upsold = change(&alice, &session, "upsell", choice(dollar)).await.ok();
     assert_eq!((&upsold["currency_id"], &upsold["due"]["now"]), (&dollar.into(), &"4990".into()));
     let back = change(&alice, &session, "downsell", json!({ "from": to.as_str() })).await.ok();

@@ -4827,7 +4827,8 @@ export interface paths {
         /**
          * Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
          *     since. Where the wallet permits less than the plan can cost at a time, or has staked less than it asks for, nothing changes yet:
-         *     `connect` is the wallet action that asks for more and makes the change. The store changes it whatever is staked.
+         *     `connect` is the wallet action that asks for more, a permission and then a stake, and makes the change after the last of these: where
+         *     the wallet declines one, nothing has changed. The store changes it whatever is staked.
          */
         put: {
             parameters: {
@@ -6543,6 +6544,8 @@ export interface components {
             /** Format: int64 */
             current_period_end: number;
             next_amount: string;
+            /** @description What the wallet is to leave as a further deposit before the plan changes, which goes back in the end: no part of `total`. */
+            stake: string;
         };
         /** PlanPreviewLine */
         PlanPreviewLine: {

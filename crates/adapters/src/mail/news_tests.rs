@@ -326,6 +326,7 @@ fn an_end_for_debt_with_a_stake_says_that_it_pays() {
         status: StakeStatus::Slashing,
         reference: "s".to_owned(),
         return_at: None,
+        refusals: 0,
         earlier: Vec::new(),
     };
     let ended =

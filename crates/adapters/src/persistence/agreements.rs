@@ -223,6 +223,8 @@ pub(super) struct StakeForm {
     status: String,
     reference: String,
     return_at: Option<i64>,
+    #[serde(default)]
+    refusals: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     earlier: Vec<StakeForm>,
 }
@@ -238,6 +240,7 @@ impl Formed for Stake {
             status: self.status.name().to_owned(),
             reference: self.reference,
             return_at: self.return_at.map(Timestamp::micros),
+            refusals: self.refusals,
             earlier: self.earlier.into_iter().map(Formed::form).collect(),
         }
     }
@@ -250,6 +253,7 @@ impl Formed for Stake {
             status: StakeStatus::from_name(&form.status)?,
             reference: form.reference,
             return_at: form.return_at.map(Timestamp::from_micros),
+            refusals: form.refusals,
             earlier: form.earlier.into_iter().map(Self::of).collect::<Option<_>>()?,
         })
     }

@@ -7,7 +7,7 @@ use super::intents::FOUND_OF_CUSTOMER as FOUND_PAYMENTS_OF_CUSTOMER;
 use super::invoices::{ALL, FOUND_OF_CUSTOMER, OF_CUSTOMER, OF_SUBSCRIPTION};
 use super::refunds::{ALL as ALL_REFUNDS, OF_CUSTOMER as OF_CUSTOMER_REFUNDS};
 use super::session::Query;
-use super::subscriptions::{ALL as ALL_OF_THEM, OF_CUSTOMER as OF_A_CUSTOMER};
+use super::subscriptions::{ALL as ALL_OF_THEM, CLAIM_STAKED, OF_CUSTOMER as OF_A_CUSTOMER};
 use super::usage_records::{LAST, MAX, SUM};
 use crate::on_both;
 use crate::testing::TestDatabase;
@@ -83,6 +83,12 @@ on_both! {
             let plan = plan.await;
             assert!(plan.contains(index), "{plan}");
         }
+    }
+
+    async fn stakes_that_are_looked_at_are_found_among_themselves(db: &TestDatabase) {
+        let at = Timestamp::from_seconds(9);
+        let plan = plan(db, CLAIM_STAKED, |query| query.bind(at).bind(at).bind(20u32)).await;
+        assert!(plan.contains("subscriptions_staked"), "{plan}");
     }
 
     async fn refunds_of_a_customer_are_found_by_them(db: &TestDatabase) {

@@ -29,7 +29,7 @@ pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (
 const LOCK: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
 const HOLD: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
 /// No change of the subscription: its version stays.
-const CLAIM_STAKED: Sql = Sql {
+pub(super) const CLAIM_STAKED: Sql = Sql {
     sqlite: "UPDATE subscriptions SET stake_seen_at = $2 WHERE id IN
                  (SELECT id FROM subscriptions WHERE (stake ->> 'status' IN ('held', 'revoked')
                       AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL)

@@ -7,7 +7,7 @@ use super::promise::{Surplus, keep_promise, part, unpaid_usage};
 use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
-    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeFor, StakeStatus, Subscription, SubscriptionItem, announce, line,
+    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, announce, line,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -320,23 +320,6 @@ async fn ask_for_rest(
     lines.push(flat(ctx, &id, &described, Calculation::Taken { amount: taken }, now));
     unit.invoices().insert_final(&rest, &lines).await?;
     Ok(rest)
-}
-
-/// A deposit that was left anew: so that a subscription may go on, or because it is charged by something else, or for more.
-pub(super) async fn restake_invoice(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    subscription: &Subscription,
-    what: StakeFor,
-    how: Calculation,
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    let told = match what {
-        StakeFor::Resuming => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
-        StakeFor::ChangedPayment => (BillingReason::Stake, line::STAKED_ELSEWHERE),
-        StakeFor::ChangedPlan => (BillingReason::Stake, line::STAKED_MORE),
-    };
-    told_by_invoice(ctx, unit, subscription, told, how, now).await
 }
 
 /// A deposit that moved is told by an invoice of its own.

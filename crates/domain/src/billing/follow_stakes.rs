@@ -69,6 +69,12 @@ async fn look_back(ctx: &Context, book: &Book, seen: &Subscription) -> Result<()
         return Ok(());
     };
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(()) };
+    let mut unit = ctx.store.read().await?;
+    let now = time_of(ctx, unit.as_mut(), seen.clock_id.as_ref()).await?;
+    drop(unit);
+    if earlier.return_at.is_some_and(|at| at > now) {
+        return Ok(());
+    }
     let held = rail.staked(method, currency, &earlier.payer, seen.id.as_str()).await?.held;
     let mut unit = ctx.store.begin().await?;
     let Some(mut subscription) = unit.subscriptions().lock(&seen.id).await?.filter(|one| one.version == seen.version) else {
@@ -254,6 +260,7 @@ mod tests {
             status,
             reference: String::new(),
             return_at: None,
+            refusals: 0,
             earlier: Vec::new(),
         };
         let one = super::super::cancel::tests::subscription(SubscriptionStatus::Active);

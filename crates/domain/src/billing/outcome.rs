@@ -1,7 +1,7 @@
 //! What follows from money that moved, or did not, where no checkout waits for it. In one unit of work, for exactly one caller.
 
 use super::book::Book;
-use super::change_payment::{restaked, switch_over};
+use super::change_payment::switch_over;
 use super::debt::{debt_paid, refuse, time_of};
 use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
 use super::manage::nonce;
@@ -9,6 +9,7 @@ use super::pay_by_card::pay_with_saved;
 use super::promise::keep_promise;
 use super::recharge::recharged;
 use super::renew::publish_charges;
+use super::restake::restaked;
 use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -19,6 +20,9 @@ use crate::payment::{
 use crate::shared::{EntryId, EventId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
+
+/// How often the wait for an earlier stake doubles: from six hours to eight days.
+const PATIENCE_DOUBLES: u32 = 5;
 
 /// The network says that it happened.
 pub(super) async fn settled(
@@ -228,10 +232,14 @@ fn earlier_moved(stake: &mut Stake, attempt: &Attempt, reason: Reason) -> bool {
     })
 }
 
-/// What a running subscription holds at a network that it has left goes back.
+/// What a running subscription holds at a network that it has left goes back, after an earlier one that is on its way: one stake of a
+/// subscription goes back at a time.
 pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &mut Subscription) -> Result<(), BillingError> {
     let left = |stake: &Stake| stake.status == StakeStatus::Held && stake.currency_id != subscription.currency_id;
     let Some(stake) = subscription.stake.clone().filter(left) else { return Ok(()) };
+    if unit.attempts().open_of(&Purpose::ReturnStake(subscription.id.clone())).await?.is_some() {
+        return Ok(());
+    }
     let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
     let moved = move_stake(ctx, unit, &book, subscription, StakeMove::back(stake.amount), nonce(ctx)).await?;
     if moved.is_some() {
@@ -248,13 +256,20 @@ async fn stake_lost(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt,
     let has_ended = subscription.ended_at.is_some();
     let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
     let statuses = [StakeStatus::Returning, StakeStatus::Slashing];
-    let waits = |earlier: &mut Stake| earlier.status = StakeStatus::Waiting;
+    let waits = |earlier: &mut Stake| {
+        // Not every few minutes for ever.
+        let wait = PATIENCE.saturating_mul(1 << earlier.refusals.min(PATIENCE_DOUBLES));
+        (earlier.status, earlier.return_at) = (StakeStatus::Waiting, Some(now.plus(wait)));
+        earlier.refusals = earlier.refusals.saturating_add(1);
+    };
     let was_earlier =
         subscription.stake.as_mut().is_some_and(|stake| stake.change_earlier((payer, &attempt.currency_id), &statuses, waits));
     let moving = |stake: &&mut Stake| !was_earlier && statuses.contains(&stake.status);
     if let Some(stake) = subscription.stake.as_mut().filter(moving) {
         (stake.status, stake.return_at) = (StakeStatus::Revoked, has_ended.then(|| now.plus(PATIENCE)));
     }
+    // It may have waited for this one.
+    leave_behind(ctx, unit, &mut subscription).await?;
     subscription.updated_at = now;
     match unit.subscriptions().update(&subscription).await? {
         true => Ok(()),

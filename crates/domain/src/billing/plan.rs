@@ -3,7 +3,6 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::carry::carried;
-use super::change_payment::outgrows_stake;
 use super::credit::applied_line;
 use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
@@ -11,9 +10,11 @@ use super::paid::kept_lines;
 use super::plan_permission::permits;
 use super::promise::unpaid_usage;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
+use super::restake::{lock_holder, stake_for_plan};
 use super::{
     BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine, PlanOrder,
-    PlanSwitch, Prorated, ProrationLine, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, net, period, time_of,
+    PlanSwitch, Prorated, ProrationLine, Requester, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, net,
+    period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Hold, Price, Product, QuantityError, Usage, check_quantity};
@@ -50,6 +51,8 @@ pub struct PlanPreview {
     pub period: Period,
     /// What the next invoice will be.
     pub next: Amount,
+    /// What the wallet that is charged leaves as a further deposit before the customer can make the change.
+    pub stake: Amount,
 }
 
 /// What a plan is to be changed to.
@@ -200,20 +203,13 @@ async fn shown_for(
 }
 
 /// Makes the change that was shown, if it still comes to the same, the wallet permits what it can cost from now on, and has staked what
-/// it asks for.
-pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
-    if outgrows_stake(ctx, id, order).await? {
-        return Ok(PlanSwitch::NeedsPermission);
-    }
-    switch_plan_permitted(ctx, id, order).await
-}
-
-/// The same whatever is staked: by the store itself, whom the stake secures, or before the wallet is asked for a larger one.
-pub async fn switch_plan_permitted(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<PlanSwitch, ManageError> {
+/// it asks for. For the store itself, whom the stake secures, whatever is staked.
+pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, requester: Requester) -> Result<PlanSwitch, ManageError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
     }
     let mut unit = ctx.store.begin().await?;
+    lock_holder(unit.as_mut(), id).await?;
     let subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = shown_for(unit.as_mut(), order, &subscription, now).await?;
@@ -226,6 +222,9 @@ pub async fn switch_plan_permitted(ctx: &Context, id: &SubscriptionId, order: &P
     let Draft { mut subscription, mut book, invoice, preview, moves: (from, to) } = drafted;
     if !order.fits(&preview) {
         return Err(ManageError::PreviewChanged);
+    }
+    if requester == Requester::Customer && !preview.stake.is_zero() {
+        return Ok(PlanSwitch::NeedsPermission);
     }
     // Before credit and numbers, as a free order takes them.
     if let Some(session) = &subscription.session_id
@@ -324,7 +323,8 @@ async fn draft(
         after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
     }
     let book = Book::read(unit, std::slice::from_ref(&after)).await?;
-    let preview = preview(ctx, unit, &book, &after, (&change, usage), (&price, &product, &invoice), at).await?;
+    let stake = stake_for_plan(unit, &before, &after).await?;
+    let preview = preview(ctx, unit, &book, &after, (&change, usage, stake), (&price, &product, &invoice), at).await?;
     Ok(Draft { subscription: after, book, invoice, preview, moves: (from, to) })
 }
 
@@ -368,7 +368,7 @@ async fn preview(
     unit: &mut dyn UnitOfWork,
     book: &Book,
     after: &Subscription,
-    (change, usage): (&PlanChange, Lines),
+    (change, usage, stake): (&PlanChange, Lines, Amount),
     (price, product, invoice): (&Price, &Product, &InvoiceId),
     at: Timestamp,
 ) -> Result<PlanPreview, ManageError> {
@@ -409,6 +409,7 @@ async fn preview(
         credited,
         period: change.period,
         next: next.minus(left.min(next))?,
+        stake,
     })
 }
 

@@ -235,15 +235,19 @@ pub struct Stake {
     pub status: StakeStatus,
     /// The network's name of the deposit.
     pub reference: String,
-    /// When it goes back, once it is waiting; of a revoked one that is still looked for after the end, when it is tried next.
+    /// When it goes back, once it is waiting; of a revoked one that is still looked for after the end, and of an earlier one that was
+    /// refused, when it is tried next.
     pub return_at: Option<Timestamp>,
+    /// How often its network has refused to give it back, of an earlier one.
+    pub refusals: u32,
     /// Those in whose place it was left, by another wallet or in another currency, that which is waiting before the others: what its
     /// network still holds of that goes back.
     pub earlier: Vec<Stake>,
 }
 
 impl Stake {
-    /// What is known of a stake when another one takes its place, and of those before it.
+    /// What is known of a stake when another one takes its place, and of those before it, as far as a network holds them: of the others
+    /// their invoices tell.
     #[must_use]
     pub(super) fn set_aside(mut self) -> Vec<Self> {
         let mut all = std::mem::take(&mut self.earlier);
@@ -251,6 +255,7 @@ impl Stake {
             self.status = StakeStatus::Waiting;
         }
         all.push(Self { return_at: None, ..self });
+        all.retain(|one| matches!(one.status, StakeStatus::Waiting | StakeStatus::Returning | StakeStatus::Slashing));
         in_order(&mut all);
         all
     }
@@ -265,9 +270,9 @@ impl Stake {
     }
 }
 
-/// The waiting ones come first: who looks for them reads the first one only.
+/// The waiting ones come first, that which is tried next before the others: who looks for them reads the first one only.
 fn in_order(stakes: &mut [Stake]) {
-    stakes.sort_by_key(|stake| stake.status != StakeStatus::Waiting);
+    stakes.sort_by_key(|stake| (stake.status != StakeStatus::Waiting, stake.return_at));
 }
 
 /// What of a metered item's usage is on invoices before its period is over.
@@ -481,6 +486,27 @@ pub trait Subscriptions: Send {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_earlier_stakes_those_are_kept_that_a_network_holds_that_which_is_tried_next_first() {
+        use StakeStatus as S;
+        let stake = |status, return_at: Option<i64>| Stake {
+            amount: Amount::new(10),
+            payer: Did::from_verified("z1"),
+            method_id: MethodId::parse("pm_1").expect("an id"),
+            currency_id: CurrencyId::parse("pc_1").expect("an id"),
+            status,
+            reference: String::new(),
+            return_at: return_at.map(Timestamp::from_seconds),
+            refusals: 0,
+            earlier: Vec::new(),
+        };
+        let earlier = S::ALL.map(|status| stake(status, Some(7))).to_vec();
+        let kept = Stake { earlier, ..stake(S::Revoked, Some(9)) }.set_aside();
+        let kept: Vec<_> = kept.iter().map(|one| (one.status, one.return_at.map(Timestamp::seconds))).collect();
+        assert_eq!(kept, [(S::Waiting, None), (S::Waiting, Some(7)), (S::Returning, Some(7)), (S::Slashing, Some(7))]);
+        assert_eq!(stake(S::Returned, None).set_aside(), []);
+    }
 
     #[test]
     fn each_illegal_change_is_refused_by_name() {

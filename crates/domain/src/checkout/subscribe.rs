@@ -50,6 +50,7 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
                 status: StakeStatus::Held,
                 reference,
                 return_at: None,
+                refusals: 0,
                 earlier: Vec::new(),
             })
         });

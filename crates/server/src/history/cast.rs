@@ -359,6 +359,7 @@ impl Plan {
             status: StakeStatus::Held,
             reference: self.id.to_string(),
             return_at: None,
+            refusals: 0,
             earlier: Vec::new(),
         });
         Ok(Subscription {

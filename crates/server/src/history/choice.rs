@@ -5,7 +5,7 @@ use super::dice::Dice;
 use super::rules::allowed;
 use super::teller::{CARDS, Teller};
 use crate::compose::Failure;
-use souk_domain::billing::{self, ManageError, PlanChoice, PlanOrder, PlanSwitch, StakeFor};
+use souk_domain::billing::{self, ManageError, PlanChoice, PlanOrder, PlanSwitch, Requester, StakeFor};
 use souk_domain::shared::{CurrencyId, SubscriptionId};
 
 /// Another plan, or another number of seats, as the page shows it; where the wallet permits less, it is asked for more.
@@ -25,7 +25,7 @@ pub async fn change_plan(teller: &Teller, cast: &Cast, id: &SubscriptionId, dice
         refused => return allowed(refused),
     };
     let order = PlanOrder { choice, at: preview.at, expected: preview.total, credited: Some(preview.credited) };
-    match billing::switch_plan(ctx, id, &order).await {
+    match billing::switch_plan(ctx, id, &order, Requester::Customer).await {
         Ok(PlanSwitch::NeedsPermission) => permit(teller, cast, id, &subscription.currency_id, Some(&order)).await,
         done => allowed(done),
     }
@@ -57,14 +57,14 @@ async fn permit(teller: &Teller, cast: &Cast, id: &SubscriptionId, currency: &Cu
     if taken.is_err() {
         return allowed(taken);
     }
-    let what = if plan.is_some() { StakeFor::ChangedPlan } else { StakeFor::ChangedPayment };
+    let what = plan.map_or(StakeFor::ChangedPayment, StakeFor::ChangedPlan);
     match billing::lacks_stake(ctx, id, currency, what, &payer).await {
         Ok(true) => stake_again(teller, cast, id, what).await,
         done => allowed(done),
     }
 }
 
-pub async fn stake_again(teller: &Teller, cast: &Cast, id: &SubscriptionId, what: StakeFor) -> Result<(), Failure> {
+pub async fn stake_again(teller: &Teller, cast: &Cast, id: &SubscriptionId, what: StakeFor<'_>) -> Result<(), Failure> {
     let (ctx, payer, nonce) = (&teller.parts.ctx, cast.payer(), teller.nonce());
     let asked = match billing::ask_to_restake(ctx, id, what, &payer, nonce).await {
         Ok(asked) => asked,

@@ -163,6 +163,7 @@ impl Billing {
             status,
             reference: "0xab".to_owned(),
             return_at: None,
+            refusals: 0,
             earlier: Vec::new(),
         }
     }

@@ -51,7 +51,7 @@ impl Billing {
     async fn switch(&self, price: &str, quantity: u64, at: Timestamp, agreed: Agreed) -> Result<PlanSwitch, ManageError> {
         let (expected, credited) = agreed;
         let order = PlanOrder { choice: choice(price, quantity), at, expected, credited };
-        billing::switch_plan(&self.ctx, &sub(), &order).await
+        billing::switch_plan(&self.ctx, &sub(), &order, Requester::Customer).await
     }
 
     /// Accepts what is shown, and lets it be charged.

@@ -5,7 +5,7 @@ use crate::ledger::bench::UNIT;
 use crate::till::{id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, BillingError, Credit, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Scope, Subscription,
+    self, BillingError, Credit, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription,
     SubscriptionStatus, UsageAction, UsageReport,
 };
 use souk_domain::context::Context;
@@ -146,7 +146,7 @@ on_both! {
         let change = async {
             billing.until_kept_waiting(1, || false).await;
             let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
-            billing::switch_plan(&billing.ctx, &other.id, &order).await
+            billing::switch_plan(&billing.ctx, &other.id, &order, Requester::Customer).await
         };
         let release = async {
             billing.until_kept_waiting(2, || false).await;

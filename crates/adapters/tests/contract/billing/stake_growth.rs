@@ -4,13 +4,16 @@ use super::bench::{Billing, MONTHLY};
 use super::stakes::{is_sound, two_of_one_order};
 use crate::ledger::bench::UNIT;
 use crate::till::id;
+use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, CancelAt, CancelTerms, ManageError, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Requester, StakeChoice, StakeFor,
-    StakeStatus, Subscription,
+    self, CancelAt, CancelTerms, ManageError, PREVIEW_LIFETIME, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Requester, StakeChoice,
+    StakeFor, StakeStatus, Subscription,
 };
-use souk_domain::shared::{Amount, SubscriptionId};
+use souk_domain::checkout::check_due;
+use souk_domain::shared::{Amount, PriceId, SubscriptionId};
+use std::time::Duration;
 
 fn wallet(billing: &Billing) -> Wallet {
     let wallet = &billing.networks.wallet;
@@ -18,17 +21,40 @@ fn wallet(billing: &Billing) -> Wallet {
 }
 
 /// How much is missing of the stake, in whole tokens.
-async fn missing(billing: &Billing, name: &str, what: StakeFor) -> Result<u128, ManageError> {
+async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u128, ManageError> {
     let asked = billing::ask_to_restake(&billing.ctx, &id::<SubscriptionId>(name), what, &wallet(billing), 5).await?;
     Ok(asked.amount.base_units() / UNIT)
 }
 
-/// Leaves what is missing of it.
-async fn leave(billing: &Billing, name: &str) {
-    let (ctx, payer, id, what) = (&billing.ctx, wallet(billing), id::<SubscriptionId>(name), StakeFor::ChangedPlan);
-    let asked = billing::ask_to_restake(ctx, &id, what, &payer, 5).await.expect("asks");
-    let signed = billing.networks.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-    billing::take_restake(ctx, &id, what, &payer, (5, &signed)).await.expect("takes");
+/// A wallet leaves what is missing of it for a plan.
+async fn leave(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, ManageError> {
+    let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
+    let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
+    let asked = billing::ask_to_restake(ctx, &id, what, &payer, 5).await?;
+    let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+    billing::take_restake(ctx, &id, what, &payer, (5, &signed)).await
+}
+
+/// A wallet permits charges for a plan, the first of the two steps of a dearer one.
+async fn permit(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
+    let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
+    let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
+    let asked = billing::ask_to_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("asks");
+    let signed = wallet.sign_origin(&asked.prepared.partial_tx).expect("signs");
+    billing::take_change(ctx, &id, currency, Some(order), &payer, (7, &signed)).await.expect("takes");
+}
+
+async fn switch(billing: &Billing, name: &str, order: &PlanOrder) -> PlanSwitch {
+    billing::switch_plan(&billing.ctx, &id(name), order, Requester::Customer).await.expect("changes or asks")
+}
+
+async fn price_of(billing: &Billing, name: &str) -> PriceId {
+    billing.find(name).await.items[0].price_id.clone()
+}
+
+/// What the customer is billed and has paid: invoices, and tokens.
+async fn bills(billing: &Billing) -> (usize, u128) {
+    (billing.invoices().await.len(), billing.networks.balance().await)
 }
 
 /// The plan as it is shown now.
@@ -72,24 +98,94 @@ on_both! {
 
     async fn a_dearer_plan_asks_for_what_the_stake_lacks_of_all_that_it_secures(db: &TestDatabase) {
         let billing = permitted(db).await;
+        let own = &billing.networks.wallet;
         let cheap = shown(&billing, "sub_2", "price_3").await;
-        assert_eq!(billing::switch_plan(&billing.ctx, &id("sub_2"), &cheap).await.expect("changes"), PlanSwitch::Switched, "11 of 50");
+        assert_eq!(switch(&billing, "sub_2", &cheap).await, PlanSwitch::Switched, "11 of 50");
         billing.send_all().await;
-        billing.wait(std::time::Duration::from_secs(5));
+        billing.wait(Duration::from_secs(5));
         let dear = shown(&billing, "sub_2", "price_2").await;
-        let asked = billing::switch_plan(&billing.ctx, &id("sub_2"), &dear).await.expect("is asked for");
-        assert_eq!((asked, billing.find("sub_2").await.items[0].price_id.clone()), (PlanSwitch::NeedsPermission, id("price_3")));
-        let none = missing(&billing, "sub_2", StakeFor::ChangedPlan).await;
-        assert!(matches!(none, Err(ManageError::NoStake)), "not before the plan has changed: {none:?}");
-        let done = billing::switch_plan_permitted(&billing.ctx, &id("sub_2"), &dear).await.expect("changes");
-        assert_eq!((done, missing(&billing, "sub_2", StakeFor::ChangedPlan).await.expect("is asked for")), (PlanSwitch::Switched, 15));
-        leave(&billing, "sub_2").await;
+        assert_eq!((switch(&billing, "sub_2", &dear).await, price_of(&billing, "sub_2").await), (PlanSwitch::NeedsPermission, id("price_3")));
+        assert_eq!(missing(&billing, "sub_2", StakeFor::ChangedPlan(&dear)).await.expect("is asked for"), 15);
+        leave(&billing, "sub_2", &dear, own).await.expect("leaves");
+        assert_eq!(price_of(&billing, "sub_2").await, id("price_2"), "the plan follows the stake");
         let stake = billing.find("sub_1").await.stake.expect("a deposit");
         assert_eq!((stake.amount, stake.status, billing.networks.staked("sub_1").await), (Amount::new(65 * UNIT), StakeStatus::Held, (65, 0)));
-        let told = billing.invoices().await.pop().expect("an invoice");
-        assert_eq!((told.description.as_str(), told.total), ("Stake for subscription plan change", Amount::new(15 * UNIT)));
-        let none = missing(&billing, "sub_2", StakeFor::ChangedPlan).await;
-        assert!(matches!(none, Err(ManageError::NoStake)), "it is there: {none:?}");
+        let told = billing.invoices().await;
+        let told = told.iter().find(|told| told.description == "Stake for subscription plan change").expect("an invoice");
+        assert_eq!(told.total, Amount::new(15 * UNIT));
+        billing.send_all().await;
         is_sound(&billing).await;
+    }
+
+    async fn a_dearer_plan_whose_stake_is_declined_is_neither_there_nor_billed_and_asks_again(db: &TestDatabase) {
+        let billing = permitted(db).await;
+        let own = &billing.networks.wallet;
+        billing.networks.permit(7, 9).await;
+        let (dear, currency) = (shown(&billing, "sub_2", "price_2").await, &billing.networks.currency.id);
+        let before = bills(&billing).await;
+        // The second step is declined, or the process ends between the two.
+        permit(&billing, "sub_2", &dear, own).await;
+        let what = StakeFor::ChangedPlan(&dear);
+        assert!(billing::lacks_stake(&billing.ctx, &id("sub_2"), currency, what, &wallet(&billing)).await.expect("looks"));
+        billing.wait(Duration::from_secs(120));
+        check_due(&billing.ctx, 9).await.expect("looks after it");
+        billing.send_all().await;
+        assert_eq!((price_of(&billing, "sub_2").await, bills(&billing).await), (id("price_1"), before));
+        assert_eq!(billing.networks.staked("sub_1").await, (50, 0));
+        let again = shown(&billing, "sub_2", "price_2").await;
+        assert_eq!(switch(&billing, "sub_2", &again).await, PlanSwitch::NeedsPermission, "the wallet permits it, and it is asked again");
+        assert_eq!(missing(&billing, "sub_2", StakeFor::ChangedPlan(&again)).await.expect("is asked for"), 15);
+        let cheap = shown(&billing, "sub_2", "price_3").await;
+        assert_eq!(switch(&billing, "sub_2", &cheap).await, PlanSwitch::Switched, "one that needs no more changes as before");
+        billing.send_all().await;
+        is_sound(&billing).await;
+    }
+
+    async fn a_stake_left_before_its_plan_was_seen_stays_in_the_records_and_is_asked_for_no_more(db: &TestDatabase) {
+        let billing = permitted(db).await;
+        let own = &billing.networks.wallet;
+        let dear = shown(&billing, "sub_2", "price_2").await;
+        billing.wait(PREVIEW_LIFETIME + Duration::from_secs(1));
+        let late = leave(&billing, "sub_2", &dear, own).await;
+        assert!(matches!(late, Err(ManageError::PreviewChanged)), "nothing is signed for what is not so any more: {late:?}");
+        assert_eq!(billing.networks.staked("sub_1").await, (50, 0));
+
+        // The permission is there for less than the plan costs by the time that the stake is.
+        let dear = shown(&billing, "sub_2", "price_2").await;
+        billing.networks.permit(7, 9).await;
+        leave(&billing, "sub_2", &dear, own).await.expect("leaves");
+        let stake = billing.find("sub_1").await.stake.expect("a deposit");
+        assert_eq!((stake.amount, price_of(&billing, "sub_2").await), (Amount::new(65 * UNIT), id("price_1")));
+        billing.networks.permit(1_000, 10).await;
+        assert_eq!(switch(&billing, "sub_2", &dear).await, PlanSwitch::Switched);
+        billing.send_all().await;
+        is_sound(&billing).await;
+    }
+
+    async fn another_wallet_that_takes_a_dearer_plan_leaves_all_of_its_stake_and_the_one_before_goes_back(db: &TestDatabase) {
+        let billing = permitted(db).await;
+        let other = TestWallet::from_seed(&[78; 32]);
+        billing.networks.faucet_for(&other).await;
+        let dear = shown(&billing, "sub_1", "price_2").await;
+        permit(&billing, "sub_1", &dear, &other).await;
+        assert_eq!(price_of(&billing, "sub_1").await, id("price_1"));
+        billing.wait(Duration::from_secs(1));
+        let again = shown(&billing, "sub_1", "price_2").await;
+        assert_eq!(switch(&billing, "sub_1", &again).await, PlanSwitch::NeedsPermission, "what another has left is not this wallet's");
+        leave(&billing, "sub_1", &again, &other).await.expect("leaves");
+        let left = billing.find("sub_1").await;
+        let stake = left.stake.expect("a deposit");
+        assert_eq!((&stake.payer, stake.amount, &left.items[0].price_id), (other.did(), Amount::new(65 * UNIT), &id("price_2")));
+        assert_eq!((stake.earlier[0].amount, stake.earlier[0].status), (Amount::new(50 * UNIT), StakeStatus::Waiting));
+    }
+
+    async fn two_dearer_plans_at_once_do_not_share_one_stake(db: &TestDatabase) {
+        let billing = permitted(db).await;
+        billing.price("price_4", 40, MONTHLY).await;
+        let (first, second) = (shown(&billing, "sub_1", "price_4").await, shown(&billing, "sub_2", "price_4").await);
+        let both = [switch(&billing, "sub_1", &first), switch(&billing, "sub_2", &second)];
+        let mut both = futures_util::future::join_all(both).await;
+        both.sort_by_key(|done| *done == PlanSwitch::Switched);
+        assert_eq!(both, [PlanSwitch::NeedsPermission, PlanSwitch::Switched], "50 are there for 45, not for 80");
     }
 }

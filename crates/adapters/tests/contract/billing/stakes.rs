@@ -471,12 +471,18 @@ on_both! {
         assert!(matches!(both, Err(ManageError::PaymentInFlight)), "at the network both would be one: {}", both.is_ok());
         billing.wait(billing::STAKE_LOOK);
         assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
-        // The network refuses once: it is looked for again.
-        billing.networks.fault("refuse").await;
-        billing.send(&Purpose::ReturnStake(sub())).await;
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").earlier[0].status, StakeStatus::Waiting);
-        billing.wait(billing::STAKE_LOOK);
-        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        // The network refuses: it is tried again later and later.
+        for hours in [6, 12] {
+            billing.networks.fault("refuse").await;
+            billing.send(&Purpose::ReturnStake(sub())).await;
+            assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").earlier[0].status, StakeStatus::Waiting);
+            for is_tried in [false, true] {
+                billing.wait(Duration::from_secs(hours * 3_600 - 60) / 2 + Duration::from_secs(60) * u32::from(is_tried));
+                assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+                let open = begin(billing.database()).await.attempts().open_of(&Purpose::ReturnStake(sub())).await.expect("reads");
+                assert_eq!(open.is_some(), is_tried, "{hours} hours");
+            }
+        }
         billing.send(&Purpose::ReturnStake(sub())).await;
         let stake = billing.find("sub_1").await.stake.expect("a deposit");
         assert_eq!((stake.status, stake.amount), (StakeStatus::Held, Amount::new(50 * UNIT)));

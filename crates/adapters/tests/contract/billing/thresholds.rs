@@ -8,7 +8,7 @@ use crate::till::id;
 use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_domain::billing::{
-    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, Subscription, SubscriptionItem, Threshold, UsageAction, UsageReport,
+    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, Requester, Subscription, SubscriptionItem, Threshold, UsageAction, UsageReport,
 };
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Tier, TiersMode, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode};
@@ -42,7 +42,10 @@ impl Billing {
         let choice = PlanChoice { price: id(price), quantity: None, item: None };
         let shown = billing::preview_plan(&self.ctx, &id("sub_1"), &choice).await.expect("is shown");
         let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
-        assert_eq!(billing::switch_plan(&self.ctx, &id("sub_1"), &order).await.expect("changes"), PlanSwitch::Switched);
+        assert_eq!(
+            billing::switch_plan(&self.ctx, &id("sub_1"), &order, Requester::Customer).await.expect("changes"),
+            PlanSwitch::Switched
+        );
         self.send_all().await;
     }
 

@@ -160,16 +160,20 @@ const fn stake_nonce(session: &ConnectSession) -> u64 {
     session.nonce.wrapping_add(1)
 }
 
-const fn stake_for(plan: Option<&PlanOrder>) -> StakeFor {
-    if plan.is_some() { StakeFor::ChangedPlan } else { StakeFor::ChangedPayment }
+fn stake_for(plan: Option<&PlanOrder>) -> StakeFor<'_> {
+    plan.map_or(StakeFor::ChangedPayment, StakeFor::ChangedPlan)
 }
 
 /// Whether the wallet is to leave a stake too, after it has permitted charges.
 pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet) -> bool {
     match deed {
         Deed::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
-            // What was permitted stands in any case.
-            billing::lacks_stake(&app.ctx, id, currency, stake_for(plan.as_ref()), wallet).await.unwrap_or(false)
+            match billing::lacks_stake(&app.ctx, id, currency, stake_for(plan.as_ref()), wallet).await {
+                // The plan waits for it: asked for the stake, the wallet is told why there is none now.
+                Err(ManageError::PaymentInFlight) => plan.is_some(),
+                // What was permitted stands in any case.
+                lacks => lacks.unwrap_or(false),
+            }
         }
         _ => false,
     }

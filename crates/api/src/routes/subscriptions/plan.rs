@@ -87,10 +87,12 @@ pub struct PreviewModel {
     pub credited: String,
     pub current_period_end: i64,
     pub next_amount: String,
+    /// What the wallet is to leave as a further deposit before the plan changes, which goes back in the end: no part of `total`.
+    pub stake: String,
 }
 
 impl PreviewModel {
-    fn new(preview: &PlanPreview, currency: &Currency) -> Self {
+    fn new(preview: &PlanPreview, currency: &Currency, requester: Requester) -> Self {
         // What is kept is told by `credited`, and is no line of what is due.
         let shown = preview.lines.iter().filter(|line| !matches!(line.calculation, Calculation::Flat { .. }));
         Self {
@@ -103,6 +105,8 @@ impl PreviewModel {
             credited: preview.credited.to_string(),
             current_period_end: preview.period.end.seconds(),
             next_amount: preview.next.to_string(),
+            // The store changes it whatever is staked.
+            stake: if requester == Requester::Store { Amount::ZERO } else { preview.stake }.to_string(),
         }
     }
 }
@@ -154,17 +158,18 @@ impl PlansApi {
         id: Path<String>,
         choice: Json<ChoiceModel>,
     ) -> Result<Json<PreviewModel>, Problem> {
-        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
         let choice = read_choice(&choice.price_id, choice.quantity, choice.item_id.as_deref())?;
         let preview = billing::preview_plan(&app.ctx, &subscription.id, &choice).await?;
         let currency = app.ctx.store.read().await?.methods().find_currency(&subscription.currency_id).await?;
         let currency = currency.ok_or_else(Problem::not_found)?;
-        Ok(Json(PreviewModel::new(&preview, &currency)))
+        Ok(Json(PreviewModel::new(&preview, &currency, requester)))
     }
 
     /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
     /// since. Where the wallet permits less than the plan can cost at a time, or has staked less than it asks for, nothing changes yet:
-    /// `connect` is the wallet action that asks for more and makes the change. The store changes it whatever is staked.
+    /// `connect` is the wallet action that asks for more, a permission and then a stake, and makes the change after the last of these: where
+    /// the wallet declines one, nothing has changed. The store changes it whatever is staked.
     #[oai(path = "/:id/change-plan", method = "put")]
     async fn change(
         &self,
@@ -179,10 +184,7 @@ impl PlansApi {
         let credited = change.expected_credited.as_ref().map(amount).transpose()?;
         let at = Timestamp::from_seconds(change.proration_date);
         let order = PlanOrder { choice, at, expected: amount(&change.expected_total)?, credited };
-        let done = match requester {
-            Requester::Customer => billing::switch_plan(&app.ctx, &subscription.id, &order).await?,
-            Requester::Store => billing::switch_plan_permitted(&app.ctx, &subscription.id, &order).await?,
-        };
+        let done = billing::switch_plan(&app.ctx, &subscription.id, &order, requester).await?;
         match (done, requester) {
             (PlanSwitch::Switched, _) => Ok(Json(PlanSwitchModel::Subscription(Box::new(show(&app, &subscription.id).await?.0)))),
             (PlanSwitch::NeedsPermission, Requester::Store) => Err(ManageError::NeedsPermission.into()),

@@ -2,10 +2,10 @@ use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Connect, Plans, Terms, TestApp, WEEK, signed_claim};
 use serde_json::json;
 use souk_adapters::on_both;
-use souk_domain::billing::{Stake, StakeStatus, Subscription};
+use souk_domain::billing::{Stake, StakeStatus, Subscription, note};
 use souk_domain::checkout::{SubscriptionTerms, check_due, expire_due};
-use souk_domain::payment::{Method, MethodSettings};
-use souk_domain::shared::{Amount, SubscriptionId};
+use souk_domain::payment::{Asker, Attempt, AttemptKind, Method, MethodSettings, Outcome, Purpose, Pursued, Refusal};
+use souk_domain::shared::{Amount, AttemptId, SubscriptionId};
 use std::time::Duration;
 
 #[tokio::test]
@@ -183,6 +183,47 @@ on_both! {
         app.finish().await;
     }
 
+    async fn a_card_takes_over_while_an_earlier_stake_goes_back_and_the_one_that_is_held_follows(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.subscribe(&app, &link).await;
+        let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/subscriptions/{id}");
+        // As if the network had not said yet what became of the return of an earlier one.
+        let subscription = SubscriptionId::parse(&id).expect("an id");
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let found = unit.subscriptions().find(&subscription).await.expect("reads").expect("is there");
+        let kind = AttemptKind::Wallet { payer: alice.wallet.did().clone(), bytes: vec![1], hash: "F".repeat(64) };
+        let way = (found.method_id.clone(), found.currency_id.clone());
+        let attempt = AttemptId::new(app.ctx.now(), app.ctx.random.as_ref());
+        let goes_back = Attempt::begin(attempt, Purpose::ReturnStake(subscription), kind, way, Amount::new(SKT), app.ctx.now());
+        unit.attempts().insert(&goes_back, &[]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+        let asked = alice.browser.post(&format!("{path}/change-payment"), &body).await.ok();
+        app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
+        app.advance(Duration::from_secs(5));
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!(seen["mandate"]["type"], "card", "{seen}");
+        let status = async || {
+            let found = app.ctx.store.read().await.expect("reads").subscriptions().find(&found.id).await.expect("reads");
+            found.and_then(|found| found.stake).expect("a stake").status
+        };
+        assert_eq!(status().await, StakeStatus::Held, "one goes back at a time");
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let method = unit.methods().find(&found.method_id).await.expect("reads").expect("a method");
+        let currency = unit.methods().find_currency(&found.currency_id).await.expect("reads").expect("a currency");
+        let refused = Outcome::Refused(Refusal { code: "INVALID".to_owned(), message: String::new() });
+        let pursued = Pursued { attempt: goes_back, method, currency };
+        note(&app.ctx, unit.as_mut(), &pursued, &refused, Asker::Worker).await.expect("notes");
+        unit.commit().await.expect("commits");
+        app.drain().await;
+        assert_eq!(status().await, StakeStatus::Returned);
+        app.finish().await;
+    }
+
     async fn a_stake_does_not_leave_before_what_it_secures_is_paid(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { limit: 1, ..Terms::default() }).await;
@@ -196,6 +237,7 @@ on_both! {
             status: StakeStatus::Held,
             reference: "z2stake".to_owned(),
             return_at: None,
+            refusals: 0,
             earlier: Vec::new(),
         };
         assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));

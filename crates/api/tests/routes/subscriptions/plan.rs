@@ -2,9 +2,10 @@ use crate::app::plans::SKT;
 use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, pdf_text, signed_claim};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
+use souk_domain::billing::{Stake, StakeStatus, Subscription};
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::pricing::Interval;
-use souk_domain::shared::PriceId;
+use souk_domain::shared::{PriceId, SubscriptionId};
 use std::time::Duration;
 
 async fn preview(one: &Subscriber, price: &PriceId) -> Value {
@@ -248,7 +249,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn a_plan_that_asks_for_a_larger_stake_begins_and_the_wallet_leaves_the_difference(db: &TestDatabase) {
+    async fn a_plan_that_asks_for_a_larger_stake_begins_when_the_wallet_has_left_the_difference_and_not_before(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
@@ -266,6 +267,40 @@ on_both! {
         let asked = alice.browser.put(&format!("{path}/change-plan"), &order).await.ok();
         let params = asked["connect"]["extraParams"].as_object().expect("parameters");
         let query: String = params.iter().map(|(name, value)| format!("&{name}={}", value.as_str().expect("text"))).collect();
+        assert_eq!(shown["stake"], (90 * SKT).to_string(), "said before");
+        app.advance(Duration::from_secs(5));
+        // What this wallet has left before is on its way back.
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let found = unit.subscriptions().find(&SubscriptionId::parse(&id).expect("an id")).await.expect("reads").expect("is there");
+        let held = found.stake.clone().expect("a stake");
+        let earlier = vec![Stake { status: StakeStatus::Returning, ..held.clone() }];
+        let busy = Subscription { stake: Some(Stake { earlier, ..held.clone() }), ..found };
+        assert!(unit.subscriptions().update(&busy).await.expect("updates"));
+        unit.commit().await.expect("commits");
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let request = connect.scan().await;
+        let told = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
+        assert_eq!(told["errorMessage"], "A payment is on its way. Please wait for it.", "{told}");
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let found = unit.subscriptions().find(&busy.id).await.expect("reads").expect("is there");
+        assert_eq!(found.items[0].price_id, plans.monthly);
+        assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));
+        unit.commit().await.expect("commits");
+        app.advance(Duration::from_secs(5));
+        // The permission is given, and the stake declined.
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let request = connect.scan().await;
+        let request = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
+        assert_eq!(request["requestedClaims"][0]["type"], "prepareTx", "{request}");
+        connect.post(&connect.signed(&alice.wallet, &request, "declineAuth", json!([]))).await.ok();
+        app.drain().await;
+        let seen = alice.browser.get(&path).await.ok();
+        assert_eq!((&seen["items"][0]["price_id"], &seen["staking"]["amount"]), (&json!(plans.monthly.as_str()), &json!((10 * SKT).to_string())));
+        let billed = alice.browser.get(&format!("/api/invoices?subscription_id={id}&include_staking=true")).await.ok();
+        assert_eq!(billed["count"], 2, "the first period and the first stake: {billed}");
+        let asked = alice.browser.put(&format!("{path}/change-plan"), &order).await.ok();
+        assert_eq!(asked["connect"]["action"], "change-payment", "it is asked for again: {asked}");
+
         app.advance(Duration::from_secs(5));
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let mut request = connect.scan().await;

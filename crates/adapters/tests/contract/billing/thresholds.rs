@@ -8,7 +8,8 @@ use crate::till::id;
 use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_domain::billing::{
-    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, Subscription, SubscriptionItem, Threshold, UsageAction, UsageReport,
+    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Subscription, SubscriptionItem, Threshold, UsageAction,
+    UsageReport,
 };
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Tier, TiersMode, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode};
@@ -110,6 +111,18 @@ on_both! {
         let first = billing.invoices().await.remove(0);
         billing::void_invoice(&billing.ctx, &first.id).await.expect("is taken back");
         assert_eq!(billing.kept().await, 0);
+        is_sound(&billing).await;
+    }
+
+    async fn what_a_bill_that_asked_too_much_was_paid_goes_back_once(db: &TestDatabase) {
+        let billing = asked_too_much(db).await;
+        billing.networks.faucet().await;
+        billing.wait(DAY);
+        billing.retry().await;
+        assert_eq!(billing.kept().await, 1_080 * UNIT);
+        billing.end_with(RefundChoice::Last).await.expect("ends");
+        assert_eq!((billing.refunds().await, billing.kept().await), (vec![1_100 * UNIT], 0));
+        billing.send_all().await;
         is_sound(&billing).await;
     }
 

@@ -240,6 +240,7 @@ CREATE TABLE attempts (
 CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN ('open', 'unknown');
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
+CREATE INDEX attempts_taken ON attempts (subject) WHERE purpose = 'slash';
 CREATE INDEX attempts_due ON attempts (check_at, id) WHERE status IN ('open', 'unknown');
 
 -- The invoices that an attempt pays; each has one open attempt.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Purpose, Refusal};
-use souk_domain::shared::{AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
+use souk_domain::shared::{AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId, Timestamp};
 
 const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
@@ -35,6 +35,8 @@ const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed 
 pub(super) const COVERED: Sql = sql_each!(
     "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
 );
+const TAKEN_FOR: &str = "SELECT c.invoice_id FROM attempts a JOIN attempt_invoices c ON c.attempt_id = a.id
+                         WHERE a.subject = $1 AND a.purpose = 'slash' AND a.status = 'settled'";
 /// Drafts belong to checkouts, which may stand open for as long as they like.
 const OPEN_IN: Sql = sql_each!(
     "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
@@ -115,6 +117,11 @@ impl Attempts for SqlAttempts<'_> {
     async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError> {
         let select = "SELECT invoice_id FROM attempt_invoices WHERE attempt_id = $1 ORDER BY invoice_id";
         let rows = self.session.query(select).bind(id).all().await?;
+        rows.iter().map(|row| row.get("invoice_id")).collect()
+    }
+
+    async fn taken_for(&mut self, subscription: &SubscriptionId) -> Result<Vec<InvoiceId>, StorageError> {
+        let rows = self.session.query(TAKEN_FOR).bind(subscription).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 

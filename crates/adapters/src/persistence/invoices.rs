@@ -35,6 +35,7 @@ pub(super) const FOUND: Listing = searched!("livemode = $4 AND $6 IS NULL AND ($
 pub(super) const FOUND_OF_CUSTOMER: Listing =
     searched!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
 const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
+const ITEMS_OF: Sql = sql_each!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
 const INSERT: &str = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
                           session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
                           retry_at, clock_id, created_at, finalized_at, paid_at, updated_at)";
@@ -153,6 +154,11 @@ impl Invoices for SqlInvoices<'_> {
 
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError> {
         let rows = self.0.query("SELECT * FROM invoice_items WHERE invoice_id = $1 ORDER BY position").bind(id).all().await?;
+        rows.iter().map(invoice_item).collect()
+    }
+
+    async fn items_of(&mut self, ids: &[InvoiceId]) -> Result<Vec<InvoiceItem>, StorageError> {
+        let rows = self.0.query_each(ITEMS_OF).bind(keys(ids)).all().await?;
         rows.iter().map(invoice_item).collect()
     }
 

@@ -43,40 +43,6 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
-        title: "refunds as credit are of paid invoices, and booked",
-        of: "SELECT count(*) AS n FROM refunds WHERE kind = 'credit'",
-        broken: &[
-            (
-                "SELECT r.id FROM refunds r LEFT JOIN invoices i ON i.id = r.invoice_id
-                 WHERE r.kind = 'credit' AND (r.status <> 'succeeded' OR i.id IS NULL OR i.status <> 'paid')",
-                "gives back what was not paid",
-            ),
-            (
-                "SELECT r.id FROM refunds r WHERE r.kind = 'credit' AND NOT EXISTS
-                     (SELECT 1 FROM journal_entries e JOIN journal_postings p ON p.entry_id = e.id
-                      WHERE e.subject = r.id AND e.reason = 'credit_returned' AND p.amount = r.amount AND p.currency_id = r.currency_id)",
-                "is not in the journal as it is",
-            ),
-            (
-                "SELECT e.id FROM journal_entries e LEFT JOIN invoices i ON i.id = e.subject AND i.status = 'void'
-                     LEFT JOIN refunds r ON r.id = e.subject AND r.kind = 'credit'
-                 WHERE e.reason = 'credit_returned' AND i.id IS NULL AND r.id IS NULL",
-                "returns credit for no invoice that is void, and for no refund",
-            ),
-        ],
-        noted: &[],
-    },
-    Rule {
-        title: "credit is promised for what stands unpaid",
-        of: "SELECT count(*) AS n FROM promised_credits",
-        broken: &[(
-            "SELECT p.invoice_id AS id FROM promised_credits p LEFT JOIN invoices i ON i.id = p.invoice_id
-             WHERE i.id IS NULL OR i.status NOT IN ('open', 'uncollectible')",
-            "is to give credit, and was paid or taken back already",
-        )],
-        noted: &[],
-    },
-    Rule {
         title: "one invoice for each subscription, start and reason",
         of: "SELECT count(*) AS n FROM invoices WHERE subscription_id IS NOT NULL",
         broken: &[(
@@ -94,18 +60,11 @@ const LINES: &str = "SELECT i.id, i.total, i.status, l.amount, l.calculation
 const REFUNDS: &str = "SELECT p.id, p.amount_received, p.amount_refunded, r.amount, r.status
     FROM (SELECT * FROM payment_intents WHERE id > $1 ORDER BY id LIMIT $2) p
     LEFT JOIN refunds r ON r.intent_id = p.id AND r.kind <> 'credit' AND r.status <> 'failed' ORDER BY p.id, r.id";
-// Of invoices that were given back as credit: their lines, and what was given, which has no calculation.
-const CREDITED: &str = "SELECT c.id, x.amount, x.calculation
-    FROM (SELECT DISTINCT invoice_id AS id FROM refunds WHERE kind = 'credit' AND invoice_id > $1 ORDER BY invoice_id LIMIT $2) c
-    JOIN (SELECT invoice_id, amount, calculation FROM invoice_items
-          UNION ALL SELECT invoice_id, amount, NULL FROM refunds WHERE kind = 'credit' AND status <> 'failed') x ON x.invoice_id = c.id
-    ORDER BY c.id";
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     checks.follow(RULES).await?;
     lines(checks).await?;
-    refunds(checks).await?;
-    credited(checks).await
+    refunds(checks).await
 }
 
 /// What a page's rows tell of one parent.
@@ -182,38 +141,6 @@ async fn refunds(checks: &mut Checks<'_>) -> Result<(), StorageError> {
         Ok(())
     };
     checks.walk(REFUNDS, "id", read).await?;
-    close(&open, &mut check);
-    checks.told(check);
-    Ok(())
-}
-
-/// No more is credit again than credit had paid.
-async fn credited(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("refunds as credit do not exceed what credit paid");
-    let mut open = Open::default();
-    let close = |open: &Open, check: &mut Check| {
-        if open.sum > open.limit {
-            check.breaches.push(format!("{} was paid {} by credit, and gave back {}", open.id, open.limit, open.sum));
-        }
-    };
-    let read = |row: &Row| -> Result<(), StorageError> {
-        let id: String = row.get("id")?;
-        if id != open.id {
-            close(&open, &mut check);
-            open = Open { id, ..Open::default() };
-        }
-        let amount: Amount = row.get("amount")?;
-        match row.get::<Option<Calculation>>("calculation")? {
-            None => {
-                check.of += 1;
-                open.sum = open.sum.plus(amount).map_err(overflow)?;
-            }
-            Some(Calculation::Applied { .. }) => open.limit = open.limit.plus(amount).map_err(overflow)?,
-            Some(_) => {}
-        }
-        Ok(())
-    };
-    checks.walk(CREDITED, "id", read).await?;
     close(&open, &mut check);
     checks.told(check);
     Ok(())

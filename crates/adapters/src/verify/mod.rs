@@ -3,6 +3,7 @@
 mod attempts;
 mod catalogue;
 mod check;
+mod credit;
 mod invoices;
 mod journal;
 mod numbers;
@@ -23,6 +24,7 @@ pub async fn verify(database: &Database, tell: &mut (dyn FnMut(Check) + Send)) -
     journal::check(&mut checks).await?;
     attempts::check(&mut checks).await?;
     invoices::check(&mut checks).await?;
+    credit::check(&mut checks).await?;
     periods::check(&mut checks).await?;
     numbers::check(&mut checks).await?;
     subscriptions::check(&mut checks).await?;

@@ -4,7 +4,7 @@ use crate::till::{at, begin, card_attempt, id, intent, invoice, invoice_item, op
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_adapters::verify::{Check, verify};
-use souk_domain::billing::{Invoice, InvoiceStatus};
+use souk_domain::billing::{Credit, Invoice, InvoiceStatus};
 use souk_domain::ledger::{Entry, Movement, Reason};
 use souk_domain::payment::{Attempt, AttemptStatus, Intent, IntentStatus, Purpose};
 use souk_domain::shared::{Amount, Mode};
@@ -183,6 +183,16 @@ on_both! {
                 "refunds as credit are of paid invoices, and booked",
             ),
             (
+                "UPDATE journal_entries SET reason = 'credit_released' WHERE id = 'je_1'",
+                "UPDATE journal_entries SET reason = 'payment'",
+                "promised credit was given for what was paid",
+            ),
+            (
+                "INSERT INTO promised_credits SELECT 'in_1', amount FROM attempts WHERE id = 'att_1'",
+                "DELETE FROM promised_credits",
+                "credit is promised for what stands unpaid",
+            ),
+            (
                 "UPDATE invoices SET subscription_id = 'sub_9' WHERE id = 'in_1'",
                 "UPDATE invoices SET subscription_id = NULL",
                 "invoices refer to what is there, in their mode",
@@ -202,6 +212,37 @@ on_both! {
             let titles = breaks(db, sql, back).await;
             assert!(titles.contains(&title), "{sql} broke {titles:?}");
             assert_eq!(broken(db).await, [], "{back} did not mend it");
+        }
+    }
+
+    async fn nobody_holds_more_credit_than_they_paid_and_did_not_get_back(db: &TestDatabase) {
+        two_sales(db).await;
+        let titles = async || broken(db).await.into_iter().map(|check| check.title).collect::<Vec<_>>();
+        let title = "customers hold no more credit than they paid";
+        let mut unit = begin(db).await;
+        let paid = intent("pi_1");
+        let credit = |amount| Credit { customer_id: paid.customer_id.clone(), currency_id: paid.currency_id.clone(), amount: Amount::new(amount) };
+        unit.credits().give(&credit(2_000)).await.expect("gives");
+        unit.commit().await.expect("commits");
+        assert!(!titles().await.contains(&title), "two thousand were paid");
+        change(db, "UPDATE payment_intents SET amount_refunded = amount WHERE id = 'pi_1'").await;
+        assert!(titles().await.contains(&title), "of which one went back");
+        change(db, "UPDATE payment_intents SET amount_refunded = (SELECT amount_refunded FROM payment_intents WHERE id = 'pi_2')").await;
+        let mut unit = begin(db).await;
+        unit.credits().give(&credit(1)).await.expect("gives");
+        unit.commit().await.expect("commits");
+        assert!(titles().await.contains(&title), "one more than was paid");
+    }
+
+    async fn no_more_is_promised_for_an_invoice_than_it_asks(db: &TestDatabase) {
+        two_sales(db).await;
+        let titles = async || broken(db).await.into_iter().map(|check| check.title).collect::<Vec<_>>();
+        let title = "promised credit is within what its invoice asks";
+        for (amount, is_within) in [(1_000, true), (1, false)] {
+            let mut unit = begin(db).await;
+            unit.credits().promise(&id("in_1"), Amount::new(amount)).await.expect("promises");
+            unit.commit().await.expect("commits");
+            assert_eq!(titles().await.contains(&title), !is_within);
         }
     }
 }

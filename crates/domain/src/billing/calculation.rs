@@ -121,6 +121,14 @@ impl Calculation {
         }
     }
 
+    /// By how much earlier invoices of the period ask for more than its usage costs.
+    pub fn too_much(&self) -> Result<Amount, AmountError> {
+        match self {
+            Self::Rest { whole, billed } => Ok(billed.minus(whole.amount()?).unwrap_or_default()),
+            _ => Ok(Amount::ZERO),
+        }
+    }
+
     /// Whether the line lessens what is due.
     #[must_use]
     pub const fn is_credit(&self) -> bool {

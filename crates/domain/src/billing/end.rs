@@ -3,7 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::plan::flat;
-use super::promise::{Surplus, keep_promise, part, unpaid_usage};
+use super::promise::{Surplus, keep_promise, part};
 use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
@@ -187,13 +187,13 @@ async fn bill_usage(
     let metered = Subscription { items: subscription.items.iter().filter(counts).cloned().collect(), ..subscription.clone() };
     let period = Period { start: subscription.period.start, end: now.min(subscription.period.end) };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Ok(Lines { items, total, surplus, surpluses }) = lines(ctx, book, used, &metered, &id, period, Some(period)) else {
+    let Ok(Lines { items, total, surpluses, .. }) = lines(ctx, book, used, &metered, &id, period, Some(period)) else {
         return Ok(None);
     };
-    if total.is_zero() && surplus.is_zero() {
+    let Surplus { paid: surplus, promised } = part(unit, subscription, &surpluses).await?;
+    if total.is_zero() && surplus.is_zero() && promised.is_empty() {
         return Ok(None);
     }
-    let Surplus { paid: surplus, promised } = part(&surpluses, &unpaid_usage(unit, book, subscription).await?)?;
     let bill = Bill { id, reason: BillingReason::SubscriptionCancel, period, lines: items, total, surplus, promised };
     issue(ctx, unit, book, subscription, bill, nonce.wrapping_add(1_000_000), now).await
 }

@@ -330,7 +330,7 @@ pub(super) async fn at_the_end(
     Ok(attempts)
 }
 
-/// What a payment has become credit of, by changes of plan since.
+/// What a payment has become credit of: by changes of plan since, or because usage cost less than it was billed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Kept {
     /// The customer has it still: it is taken when the payment goes back.
@@ -342,26 +342,29 @@ struct Kept {
 async fn kept_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, paid: &Invoice) -> Result<Kept, ManageError> {
     let newest = Page::new(None, Some(LOOK_BACK));
     let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
-    let (mut given, mut used) = (Amount::ZERO, Amount::ZERO);
+    // What it asked too much, and was promised before it was paid.
+    let mut given = credit_of(unit, paid, &[Reason::CreditReleased]).await?;
+    let mut used = Amount::ZERO;
     let newest = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
     for later in newest {
         if later.number <= paid.number || later.currency_id != paid.currency_id {
             continue;
         }
-        for entry in unit.journal().of_subject(later.id.as_str()).await? {
-            let amount = entry.postings().first().map_or(Amount::ZERO, |posting| posting.amount);
-            match entry.reason {
-                Reason::CreditGiven | Reason::CreditReleased | Reason::CreditReturned => given = given.plus(amount)?,
-                Reason::CreditUsed => used = used.plus(amount)?,
-                _ => {}
-            }
-        }
+        given = given.plus(credit_of(unit, &later, &[Reason::CreditGiven, Reason::CreditReturned]).await?)?;
+        used = used.plus(credit_of(unit, &later, &[Reason::CreditUsed]).await?)?;
     }
     let kept = given.minus(used).unwrap_or_default();
     let credits = unit.credits().of_all(std::slice::from_ref(&paid.customer_id)).await?;
     let credit = credits.iter().find(|credit| credit.currency_id == paid.currency_id).map_or(Amount::ZERO, |credit| credit.amount);
     let held = kept.min(credit);
     Ok(Kept { held, spent: kept.minus(held)? })
+}
+
+/// What was booked as credit for an invoice, for these reasons.
+async fn credit_of(unit: &mut dyn UnitOfWork, invoice: &Invoice, reasons: &[Reason]) -> Result<Amount, ManageError> {
+    let entries = unit.journal().of_subject(invoice.id.as_str()).await?;
+    let booked = entries.iter().filter(|entry| reasons.contains(&entry.reason));
+    Ok(Amount::sum(booked.filter_map(|entry| entry.postings().first()).map(|posting| posting.amount))?)
 }
 
 const fn is_for_time(reason: BillingReason) -> bool {

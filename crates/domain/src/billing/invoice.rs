@@ -224,6 +224,8 @@ pub trait Invoices: Send {
     async fn find(&mut self, id: &InvoiceId) -> Result<Option<Invoice>, StorageError>;
     async fn find_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError>;
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError>;
+    /// The same of several, each one's in its order.
+    async fn items_of(&mut self, ids: &[InvoiceId]) -> Result<Vec<InvoiceItem>, StorageError>;
     /// Newest first.
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError>;
     /// The uncollectible ones of a customer, oldest first, however many.

@@ -1,6 +1,6 @@
 //! What was paid for the time that a subscription lives in, and not given back.
 
-use super::{Invoice, InvoiceItem, ManageError, Subscription};
+use super::{BillingError, Invoice, InvoiceItem, ManageError, Subscription};
 use crate::payment::{Refund, RefundStatus, RefundType};
 use crate::shared::{Amount, Timestamp};
 use crate::storage::UnitOfWork;
@@ -19,13 +19,19 @@ pub(super) async fn kept_lines(
         return Err(ManageError::PaidOtherwise);
     }
     let lines = unit.invoices().items(&invoice.id).await?;
-    let back = given_back(unit, invoice).await?.plus(unit.refunds().credited(&invoice.id).await?)?;
+    let back = back_of(unit, invoice).await?;
     Ok(less(lines, back))
+}
+
+/// What was given back of what an invoice was paid, as [`given_back`] or as credit.
+pub(super) async fn back_of(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Amount, BillingError> {
+    let by_credit = unit.refunds().credited(&invoice.id).await?;
+    Ok(given_back(unit, invoice).await?.plus(by_credit)?)
 }
 
 /// What was given back of what an invoice was paid at a network, or is on its way back. Where several were paid together and a refund
 /// names none of them, each is reckoned as if it was that one.
-pub(super) async fn given_back(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Amount, ManageError> {
+pub(super) async fn given_back(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Amount, BillingError> {
     let Some(intent) = &invoice.intent_id else { return Ok(Amount::ZERO) };
     let refunds = unit.refunds().of_intent(intent).await?;
     let counts = |refund: &&Refund| refund.kind == RefundType::Refund && refund.status != RefundStatus::Failed;
@@ -34,7 +40,7 @@ pub(super) async fn given_back(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> 
 }
 
 /// Takes an amount off what lines charge, from the first one on.
-fn less(mut lines: Vec<InvoiceItem>, mut given_back: Amount) -> Vec<InvoiceItem> {
+pub(super) fn less(mut lines: Vec<InvoiceItem>, mut given_back: Amount) -> Vec<InvoiceItem> {
     for line in lines.iter_mut().filter(|line| !line.calculation.is_credit()) {
         let part = line.amount.min(given_back);
         line.amount = line.amount.minus(part).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{lock, nonce, save};
-use super::promise::{Surplus, part, unpaid_usage};
+use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage};
 use super::{BillingReason, Change, ManageError, Subscription, SubscriptionStatus, Unbillable, period, time_of};
 use crate::context::Context;
@@ -63,7 +63,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let next = period(&subscription.cycle, now, 0).map_err(Unbillable::from)?;
         let id = InvoiceId::new(now, ctx.random.as_ref());
         let Lines { items, total, surpluses, .. } = lines(ctx, &book, &used, &subscription, &id, next, behind)?;
-        let Surplus { paid: surplus, promised } = part(&surpluses, &unpaid_usage(unit.as_mut(), &book, &subscription).await?)?;
+        let Surplus { paid: surplus, promised } = part(unit.as_mut(), &subscription, &surpluses).await?;
         subscription.anchor = now;
         has_new_items = subscription.enter(0, next);
         let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines: items, total, surplus, promised };

@@ -8,7 +8,7 @@ use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
 use super::paid::kept_lines;
 use super::plan_permission::permits;
-use super::promise::unpaid_usage;
+use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::restake::{lock_holder, stake_for_plan};
 use super::{
@@ -314,10 +314,10 @@ async fn draft(
     };
     let usage = match before.index {
         Some(_) if price.is_metered() => usage_until(ctx, unit, &before, &item, &invoice, at).await?,
-        _ => Lines::default(),
+        _ => (Lines::default(), Amount::ZERO),
     };
     let mut after = changed(&before, (place, &price, quantity), cycle, &change);
-    if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.items.first(), usage_of(&price)) {
+    if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.0.items.first(), usage_of(&price)) {
         let before_it = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
         let used = (line.quantity, before_it.plus(line.amount)?);
         after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
@@ -328,7 +328,7 @@ async fn draft(
     Ok(Draft { subscription: after, book, invoice, preview, moves: (from, to) })
 }
 
-/// What a metered item was used until the change, at the price it had until then.
+/// What a metered item was used until the change, at the price it had until then, and what becomes credit as earlier bills asked more.
 async fn usage_until(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -336,7 +336,7 @@ async fn usage_until(
     item: &SubscriptionItem,
     invoice: &InvoiceId,
     at: Timestamp,
-) -> Result<Lines, ManageError> {
+) -> Result<(Lines, Amount), ManageError> {
     if item.billed.is_some_and(|billed| billed.until > at) {
         return Err(ManageError::PreviewChanged);
     }
@@ -345,11 +345,14 @@ async fn usage_until(
     let book = Book::read(unit, std::slice::from_ref(&one)).await?;
     let used = read_usage(unit, &book, std::slice::from_ref(&one)).await?;
     let lines = lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far))?;
-    if !lines.surplus.is_zero() && !unpaid_usage(unit, &book, &one).await?.is_empty() {
-        // What would be given back is being collected still.
-        return Err(ManageError::PaymentInFlight);
+    let Surplus { paid: surplus, promised } = part(unit, &one, &lines.surpluses).await?;
+    if promised.is_empty() {
+        return Ok((lines, surplus));
     }
-    Ok(lines)
+    // What would be given back is not paid yet, and perhaps nobody is about to.
+    let unpaid: Vec<_> = promised.into_iter().map(|(invoice, _)| invoice).collect();
+    let is_moving = !unit.attempts().covered(&unpaid).await?.is_empty();
+    Err(if is_moving { ManageError::PaymentInFlight } else { ManageError::OweFirst })
 }
 
 fn changed(before: &Subscription, (place, price, quantity): (usize, &Price, u64), cycle: Cycle, change: &PlanChange) -> Subscription {
@@ -368,7 +371,7 @@ async fn preview(
     unit: &mut dyn UnitOfWork,
     book: &Book,
     after: &Subscription,
-    (change, usage, stake): (&PlanChange, Lines, Amount),
+    (change, (usage, surplus), stake): (&PlanChange, (Lines, Amount), Amount),
     (price, product, invoice): (&Price, &Product, &InvoiceId),
     at: Timestamp,
 ) -> Result<PlanPreview, ManageError> {
@@ -386,12 +389,10 @@ async fn preview(
     }
     let held = book.credit_of(after);
     let (due, credited) = match net(&change.lines)? {
-        Net::Due(due) => (due.plus(usage.total)?, usage.surplus),
-        Net::Credit(kept) => {
-            (usage.total.minus(kept).unwrap_or_default(), kept.minus(usage.total).unwrap_or_default().plus(usage.surplus)?)
-        }
+        Net::Due(due) => (due.plus(usage.total)?, surplus),
+        Net::Credit(kept) => (usage.total.minus(kept).unwrap_or_default(), kept.minus(usage.total).unwrap_or_default().plus(surplus)?),
     };
-    items.extend(kept_line(ctx, invoice, credited.minus(usage.surplus)?, at));
+    items.extend(kept_line(ctx, invoice, credited.minus(surplus)?, at));
     // What the bill itself leaves over pays it too.
     let applied = held.plus(credited)?.min(due);
     if !applied.is_zero() {

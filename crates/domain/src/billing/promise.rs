@@ -1,25 +1,17 @@
-//! Credit that waits for a payment: usage costs less than an earlier invoice asks for, and that one stands unpaid. What nobody has paid
-//! yet becomes nobody's credit.
+//! What becomes of it when usage costs less than earlier invoices ask for: credit, where they were paid; where one stands unpaid, the
+//! credit waits for its payment. What nobody has paid, or what was given back, becomes nobody's credit.
 
-use super::book::Book;
 use super::credit::{CreditFor, give_credit};
-use super::renew::usage_of;
-use super::{BillingError, Credit, Invoice, Subscription};
+use super::paid::{back_of, less};
+use super::{BillingError, Calculation, Credit, Invoice, InvoiceItem, InvoiceStatus, Subscription};
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::pricing::Usage;
 use crate::shared::{Amount, AmountError, InvoiceId, PriceId, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 
 /// What earlier invoices of a period asked for too much, by price.
 pub(super) type Surpluses = Vec<(PriceId, Amount)>;
-
-/// What an unpaid invoice asks for the usage of one price.
-pub(super) struct Asked {
-    invoice: InvoiceId,
-    price: PriceId,
-    amount: Amount,
-}
 
 /// What becomes of a surplus.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,47 +22,133 @@ pub(super) struct Surplus {
     pub promised: Vec<(InvoiceId, Amount)>,
 }
 
-/// What stands unpaid of the usage of a subscription's current period, the newest invoice first. Nothing is read where nothing of that
-/// is billed yet.
-pub(super) async fn unpaid_usage(unit: &mut dyn UnitOfWork, book: &Book, subscription: &Subscription) -> Result<Vec<Asked>, BillingError> {
-    let is_metered = |price: &PriceId| matches!(book.prices.get(price).and_then(usage_of), Some(Usage::Metered(_)));
-    let billed = subscription.items.iter().filter(|item| item.billed.is_some() && is_metered(&item.price_id));
-    let prices: Vec<_> = billed.map(|item| item.price_id.clone()).collect();
-    let mut asked = Vec::new();
-    if prices.is_empty() {
-        return Ok(asked);
-    }
-    let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
-    for invoice in unpaid.into_iter().rev() {
-        for line in unit.invoices().items(&invoice.id).await? {
-            let Some(price) = line.price_id.filter(|price| prices.contains(price)) else { continue };
-            if line.period.is_some_and(|span| span.start >= subscription.period.start) && !line.amount.is_zero() {
-                asked.push(Asked { invoice: invoice.id.clone(), price, amount: line.amount });
-            }
-        }
-    }
-    Ok(asked)
+/// How many bills of a period are looked through. What is on none of them counts as unpaid, and becomes nobody's credit.
+const LOOK_BACK: u32 = 1_000;
+
+/// What a bill asks for the usage of one price.
+#[derive(Debug)]
+struct Asked {
+    invoice: InvoiceId,
+    /// Taken back, or given back after it was paid.
+    void: Amount,
+    /// Stands unpaid.
+    unpaid: Amount,
+    /// Paid, and not given back.
+    kept: Amount,
+    /// What the bills before it asked too much by then.
+    too_much: Amount,
 }
 
-/// Parts what was paid from what was only asked for, so that the latter is credit no earlier than it is paid.
-pub(super) fn part(surpluses: &Surpluses, unpaid: &[Asked]) -> Result<Surplus, AmountError> {
-    let mut parted = Surplus::default();
-    for (price, surplus) in surpluses {
-        let mut left = *surplus;
-        for asked in unpaid.iter().filter(|asked| asked.price == *price) {
-            let part = left.min(asked.amount);
-            if part.is_zero() {
-                continue;
-            }
-            left = left.minus(part)?;
-            match parted.promised.iter_mut().find(|(invoice, _)| *invoice == asked.invoice) {
-                Some((_, promised)) => *promised = promised.plus(part)?,
-                None => parted.promised.push((asked.invoice.clone(), part)),
+/// What bills of a period ask for the usage of one price, less what they asked too much.
+#[derive(Debug, Default)]
+struct Left {
+    void: Amount,
+    /// The newest first.
+    unpaid: Vec<(InvoiceId, Amount)>,
+    kept: Amount,
+}
+
+impl Left {
+    /// In the order in which they were written.
+    fn of<'a>(bills: impl Iterator<Item = &'a Asked>) -> Result<Self, AmountError> {
+        let mut left = Self::default();
+        for bill in bills {
+            left.take(bill.too_much)?;
+            left.void = left.void.plus(bill.void)?;
+            left.kept = left.kept.plus(bill.kept)?;
+            if !bill.unpaid.is_zero() {
+                left.unpaid.insert(0, (bill.invoice.clone(), bill.unpaid));
             }
         }
-        parted.paid = parted.paid.plus(left)?;
+        Ok(left)
+    }
+
+    /// Takes a surplus off: what nobody pays any more comes first, then what nobody has paid yet.
+    fn take(&mut self, surplus: Amount) -> Result<Surplus, AmountError> {
+        let void = surplus.min(self.void);
+        self.void = self.void.minus(void)?;
+        let mut rest = surplus.minus(void)?;
+        let mut promised = Vec::new();
+        for (invoice, unpaid) in &mut self.unpaid {
+            let part = rest.min(*unpaid);
+            if !part.is_zero() {
+                (rest, *unpaid) = (rest.minus(part)?, unpaid.minus(part)?);
+                promised.push((invoice.clone(), part));
+            }
+        }
+        let paid = rest.min(self.kept);
+        self.kept = self.kept.minus(paid)?;
+        Ok(Surplus { paid, promised })
+    }
+}
+
+/// Parts a surplus: what was paid and kept is credit, what stands unpaid becomes credit no earlier than it is paid, and what was taken
+/// back or given back never. Nothing is read where there is no surplus.
+pub(super) async fn part(unit: &mut dyn UnitOfWork, subscription: &Subscription, surpluses: &Surpluses) -> Result<Surplus, BillingError> {
+    let mut parted = Surplus::default();
+    if surpluses.is_empty() {
+        return Ok(parted);
+    }
+    let bills = bills(unit, subscription).await?;
+    for (price, surplus) in surpluses {
+        let of_price = bills.iter().filter(|(of, _)| of == price).map(|(_, asked)| asked);
+        let Surplus { paid, promised } = Left::of(of_price)?.take(*surplus)?;
+        parted.paid = parted.paid.plus(paid)?;
+        for (invoice, amount) in promised {
+            match parted.promised.iter_mut().find(|(other, _)| *other == invoice) {
+                Some((_, sum)) => *sum = sum.plus(amount)?,
+                None => parted.promised.push((invoice, amount)),
+            }
+        }
     }
     Ok(parted)
+}
+
+/// What was billed of the usage of a subscription's current period, by price, in the order in which it was.
+async fn bills(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<(PriceId, Asked)>, BillingError> {
+    let start = subscription.period.start;
+    let mut invoices = unit.invoices().issued_since(&subscription.id, start, LOOK_BACK).await?;
+    invoices.reverse();
+    // What a stake has paid in part is void, and another one asks for the rest of it, with all of its lines.
+    let is_replaced = |one: &Invoice| {
+        let replaces = |other: &Invoice| other.number > one.number && other.reason == one.reason && other.period == one.period;
+        one.status == InvoiceStatus::Void && invoices.iter().any(replaces)
+    };
+    let ids: Vec<_> = invoices.iter().filter(|one| !is_replaced(one)).map(|one| one.id.clone()).collect();
+    invoices.retain(|one| ids.contains(&one.id));
+    let mut lines: HashMap<InvoiceId, Vec<InvoiceItem>> = HashMap::new();
+    for line in unit.invoices().items_of(&ids).await? {
+        lines.entry(line.invoice_id.clone()).or_default().push(line);
+    }
+    let is_usage = |line: &InvoiceItem| !line.calculation.is_credit() && line.period.is_some_and(|span| span.start >= start);
+    let taken = match invoices.iter().any(|one| one.status == InvoiceStatus::Void) {
+        true => unit.attempts().taken_for(&subscription.id).await?,
+        false => Vec::new(),
+    };
+    let mut bills = Vec::new();
+    for invoice in invoices {
+        let lines = lines.remove(&invoice.id).unwrap_or_default();
+        if !lines.iter().any(is_usage) {
+            continue;
+        }
+        let off = match invoice.status {
+            InvoiceStatus::Paid => back_of(unit, &invoice).await?,
+            _ => Amount::sum(lines.iter().filter(|line| matches!(line.calculation, Calculation::Taken { .. })).map(|line| line.amount))?,
+        };
+        for (line, rest) in lines.iter().zip(less(lines.clone(), off)) {
+            let Some(price) = line.price_id.clone().filter(|_| is_usage(line)) else { continue };
+            let (rest, off) = (rest.amount, line.amount.minus(rest.amount)?);
+            let (void, unpaid, kept) = match invoice.status {
+                InvoiceStatus::Paid => (off, Amount::ZERO, rest),
+                InvoiceStatus::Open | InvoiceStatus::Uncollectible => (Amount::ZERO, rest, off),
+                _ if taken.contains(&invoice.id) => (Amount::ZERO, Amount::ZERO, line.amount),
+                InvoiceStatus::Draft | InvoiceStatus::Void => (rest, Amount::ZERO, off),
+            };
+            let too_much = line.calculation.too_much()?;
+            bills.push((price, Asked { invoice: invoice.id.clone(), void, unpaid, kept, too_much }));
+        }
+    }
+    Ok(bills)
 }
 
 /// An invoice was paid, or settled up to `rest`, which is asked for by another one: what was promised for it is credit, but for what that
@@ -100,28 +178,44 @@ pub(super) async fn keep_promise(
 mod tests {
     use super::*;
 
-    fn price(name: &str) -> PriceId {
-        PriceId::parse(&format!("price_{name}")).expect("an id")
+    /// Of one price: what of it is void, unpaid and kept, and what those before it asked too much.
+    fn bill(invoice: &str, void: u128, unpaid: u128, kept: u128, too_much: u128) -> Asked {
+        let [void, unpaid, kept, too_much] = [void, unpaid, kept, too_much].map(Amount::new);
+        Asked { invoice: InvoiceId::parse(invoice).expect("an id"), void, unpaid, kept, too_much }
     }
 
-    fn asked(invoice: &str, of: &str, amount: u128) -> Asked {
-        Asked { invoice: InvoiceId::parse(invoice).expect("an id"), price: price(of), amount: Amount::new(amount) }
+    fn parted(surplus: u128, bills: &[Asked]) -> (u128, Vec<(String, u128)>) {
+        let Surplus { paid, promised } = Left::of(bills.iter()).and_then(|mut left| left.take(Amount::new(surplus))).expect("fits");
+        (paid.base_units(), promised.iter().map(|(id, amount)| (id.to_string(), amount.base_units())).collect())
+    }
+
+    fn named(list: &[(&str, u128)]) -> Vec<(String, u128)> {
+        list.iter().map(|(id, amount)| ((*id).to_owned(), *amount)).collect()
     }
 
     #[test]
     fn what_was_only_asked_for_is_promised_and_what_was_paid_is_credit() {
-        let parted = |surplus: &[(&str, u128)], unpaid: &[Asked]| {
-            let surpluses = surplus.iter().map(|(of, amount)| (price(of), Amount::new(*amount))).collect();
-            let Surplus { paid, promised } = part(&surpluses, unpaid).expect("fits");
-            let promised: Vec<_> = promised.iter().map(|(id, amount)| (id.to_string(), amount.base_units())).collect();
-            (paid.base_units(), promised)
-        };
-        let named = |list: &[(&str, u128)]| list.iter().map(|(id, amount)| ((*id).to_owned(), *amount)).collect::<Vec<_>>();
-        assert_eq!(parted(&[("a", 80)], &[]), (80, named(&[])));
-        assert_eq!(parted(&[("a", 80)], &[asked("in_1", "a", 100)]), (0, named(&[("in_1", 80)])));
-        assert_eq!(parted(&[("a", 80)], &[asked("in_2", "a", 30), asked("in_1", "a", 20)]), (30, named(&[("in_2", 30), ("in_1", 20)])));
-        assert_eq!(parted(&[("a", 80)], &[asked("in_1", "b", 100)]), (80, named(&[])), "of another price");
-        let both = [asked("in_1", "a", 100), asked("in_1", "b", 5)];
-        assert_eq!(parted(&[("a", 80), ("b", 10)], &both), (5, named(&[("in_1", 85)])));
+        assert_eq!(parted(80, &[]), (0, named(&[])), "nobody has paid it");
+        assert_eq!(parted(80, &[bill("in_1", 0, 0, 100, 0)]), (80, named(&[])));
+        assert_eq!(parted(80, &[bill("in_1", 0, 100, 0, 0)]), (0, named(&[("in_1", 80)])));
+        let three = [bill("in_1", 0, 20, 0, 0), bill("in_2", 0, 30, 0, 0), bill("in_3", 0, 0, 90, 0)];
+        assert_eq!(parted(80, &three), (30, named(&[("in_2", 30), ("in_1", 20)])), "the newest first");
+    }
+
+    #[test]
+    fn what_was_taken_back_or_given_back_is_nobodys_credit() {
+        assert_eq!(parted(80, &[bill("in_1", 100, 0, 0, 0)]), (0, named(&[])));
+        assert_eq!(parted(80, &[bill("in_1", 50, 0, 50, 0)]), (30, named(&[])), "half was given back");
+        let three = [bill("in_1", 60, 0, 0, 0), bill("in_2", 0, 50, 0, 0), bill("in_3", 0, 0, 40, 0)];
+        assert_eq!(parted(130, &three), (20, named(&[("in_2", 50)])));
+    }
+
+    #[test]
+    fn what_was_credit_once_is_not_credit_again() {
+        assert_eq!(parted(15, &[bill("in_1", 0, 0, 100, 0), bill("in_2", 0, 0, 0, 80)]), (15, named(&[])), "20 were left");
+        assert_eq!(parted(25, &[bill("in_1", 0, 0, 100, 0), bill("in_2", 0, 0, 0, 80)]), (20, named(&[])));
+        assert_eq!(parted(15, &[bill("in_1", 100, 0, 0, 0), bill("in_2", 0, 0, 0, 80)]), (0, named(&[])), "given back since");
+        let anew = [bill("in_1", 100, 0, 0, 0), bill("in_2", 0, 0, 0, 80), bill("in_3", 0, 0, 70, 0)];
+        assert_eq!(parted(80, &anew), (60, named(&[])), "of 90, 20 are void");
     }
 }

@@ -3,7 +3,7 @@
 use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::end::PATIENCE;
-use super::promise::{Asked, Surplus, Surpluses, part, unpaid_usage};
+use super::promise::{Surplus, Surpluses, part};
 use super::{
     BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Parked,
     Period, Scope, Subscription, Unbillable, end, period,
@@ -140,8 +140,12 @@ async fn write_due(
         let (subscription, due) = what_is_due(unit, subscription, now).await?;
         match due {
             Due::Renew => {
-                let unpaid = unpaid_usage(unit, &book, &subscription).await?;
-                match renewal(ctx, &mut book, &used, (subscription.clone(), &unpaid), nonce, now) {
+                let next = next_period(ctx, &book, &used, &subscription);
+                let surplus = match &next {
+                    Ok(next) => part(unit, &subscription, &next.lines.surpluses).await?,
+                    Err(_) => Surplus::default(),
+                };
+                match next.and_then(|next| renewal(ctx, &mut book, subscription.clone(), (next, surplus), nonce, now)) {
                     Ok((renewal, trouble)) => {
                         renewals.push(renewal);
                         round.trouble = round.trouble.take().or(trouble);
@@ -252,24 +256,36 @@ async fn park(unit: &mut dyn UnitOfWork, subscription: Subscription, parked: Par
     Ok(())
 }
 
-/// The next period: licensed items are billed ahead for it, metered ones for what was used in the one that ends. Told beside it is
-/// why its charge could not be signed.
+/// What a renewal bills: licensed items ahead for the period that begins, metered ones for what was used in the one that ends.
+struct NextPeriod {
+    index: u32,
+    period: Period,
+    id: InvoiceId,
+    lines: Lines,
+}
+
+fn next_period(ctx: &Context, book: &Book, used: &HashMap<SubscriptionItemId, u64>, before: &Subscription) -> Result<NextPeriod, Parked> {
+    let index = before.index.map_or(0, |index| index.saturating_add(1));
+    let period = period(&before.cycle, before.anchor, index).map_err(Unbillable::from)?;
+    let ended = before.index.map(|_| before.period);
+    let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
+    let lines = lines(ctx, book, used, before, &id, period, ended)?;
+    Ok(NextPeriod { index, period, id, lines })
+}
+
+/// The next period, begun and billed. Told beside it is why its charge could not be signed.
 fn renewal(
     ctx: &Context,
     book: &mut Book,
-    used: &HashMap<SubscriptionItemId, u64>,
-    (before, unpaid): (Subscription, &[Asked]),
+    before: Subscription,
+    (next, surplus): (NextPeriod, Surplus),
     nonce: u64,
     now: Timestamp,
 ) -> Result<(Renewal, Option<RailError>), Parked> {
-    let index = before.index.map_or(0, |index| index.saturating_add(1));
-    let next = period(&before.cycle, before.anchor, index).map_err(Unbillable::from)?;
+    let NextPeriod { index, period: next, id, lines: Lines { mut items, total, .. } } = next;
     // Bills are written as of the moment the period begins, however late the round is.
     let begun = next.start;
-    let ended = before.index.map(|_| before.period);
-    let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Lines { mut items, total, surpluses, .. } = lines(ctx, book, used, &before, &id, next, ended)?;
-    let Surplus { paid: surplus, promised } = part(&surpluses, unpaid).map_err(Unbillable::from)?;
+    let Surplus { paid: surplus, promised } = surplus;
     let surplus = (!surplus.is_zero()).then(|| book.add_credit(&before, surplus)).transpose().map_err(Unbillable::from)?;
     let status = before.status.after(Change::PeriodBegins).map_err(Unbillable::from)?;
     let credit = book.use_credit(&before, total);
@@ -302,9 +318,7 @@ fn renewal(
 pub(super) struct Lines {
     pub items: Vec<InvoiceItem>,
     pub total: Amount,
-    /// What earlier invoices asked for the same usage, and it does not cost after all.
-    pub surplus: Amount,
-    /// The same by price, where there is any.
+    /// What earlier invoices asked for the same usage, and it does not cost after all, where there is any.
     pub surpluses: Surpluses,
 }
 
@@ -338,7 +352,6 @@ pub(super) fn lines(
         let calculation = if billed.is_zero() { whole } else { Calculation::Rest { whole: Box::new(whole), billed } };
         let amount = calculation.amount()?;
         lines.total = lines.total.plus(amount)?;
-        lines.surplus = lines.surplus.plus(surplus)?;
         lines.surpluses.extend((!surplus.is_zero()).then(|| (price.id.clone(), surplus)));
         lines.items.push(InvoiceItem {
             id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),

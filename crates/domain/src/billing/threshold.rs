@@ -4,7 +4,7 @@ use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{nonce, save};
 use super::plan::{kept_line, paid_lines, prorated_item};
-use super::promise::unpaid_usage;
+use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, read_usage, usage_of};
 use super::{
     BilledUsage, BillingReason, ManageError, Net, Period, PlanLine, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable,
@@ -41,11 +41,12 @@ pub(super) async fn bill_when_reached(
     let at = now.max(begun).plus(Duration::from_micros(1));
     let behind = Period { start: subscription.period.start, end: at };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Lines { items: mut billed, total: usage, surplus, .. } = lines(ctx, &book, &used, &metered, &id, behind, Some(behind))?;
+    let Lines { items: mut billed, total: usage, surpluses, .. } = lines(ctx, &book, &used, &metered, &id, behind, Some(behind))?;
     if usage < threshold.amount || at >= subscription.period.end {
         return Ok(None);
     }
-    if !surplus.is_zero() && !unpaid_usage(unit, &book, &subscription).await?.is_empty() {
+    let Surplus { paid: surplus, promised } = part(unit, &subscription, &surpluses).await?;
+    if !promised.is_empty() {
         // What would be given back is not paid yet: a later report bills.
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! A subscription with everything that it refers to.
 
 use super::book::Book;
-use super::promise::{Asked, part, unpaid_usage};
+use super::promise::part;
 use super::renew::{Lines, lines, read_usage};
 use super::{BillingError, ManageError, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
 use crate::context::Context;
@@ -54,8 +54,7 @@ pub async fn expand_subscriptions(
             Some(clock) => unit.clocks().find(clock).await?,
             None => None,
         };
-        let unpaid = unpaid_usage(unit, &book, &subscription).await?;
-        let next_invoice = next_invoice(ctx, &book, &used, (&subscription, &unpaid));
+        let next_invoice = next_invoice(ctx, unit, &book, &used, &subscription).await?;
         let item = |item: &SubscriptionItem| {
             let price = book.prices.get(&item.price_id)?;
             let product = book.products.get(&price.product_id)?;
@@ -84,25 +83,26 @@ pub async fn expand_subscriptions(
     Ok(expanded)
 }
 
-fn next_invoice(
+async fn next_invoice(
     ctx: &Context,
+    unit: &mut dyn UnitOfWork,
     book: &Book,
     used: &HashMap<SubscriptionItemId, u64>,
-    (subscription, unpaid): (&Subscription, &[Asked]),
-) -> Option<NextInvoice> {
+    subscription: &Subscription,
+) -> Result<Option<NextInvoice>, BillingError> {
     let runs = matches!(subscription.status, SubscriptionStatus::Trialing | SubscriptionStatus::Active | SubscriptionStatus::PastDue);
     let at = subscription.period.end;
     if !runs || subscription.ends_at().is_some_and(|end| end <= at) {
-        return None;
+        return Ok(None);
     }
     let index = subscription.index.map_or(0, |index| index.saturating_add(1));
-    let next = period(&subscription.cycle, subscription.anchor, index).ok()?;
+    let Ok(next) = period(&subscription.cycle, subscription.anchor, index) else { return Ok(None) };
     let behind = subscription.index.map(|_| subscription.period);
     let unwritten = InvoiceId::new(at, ctx.random.as_ref());
-    let Lines { total, surpluses, .. } = lines(ctx, book, used, subscription, &unwritten, next, behind).ok()?;
-    let surplus = part(&surpluses, unpaid).ok()?.paid;
-    let credit = book.credit_of(subscription).plus(surplus).ok()?.min(total);
-    Some(NextInvoice { amount: total.minus(credit).ok()?, at })
+    let Ok(Lines { total, surpluses, .. }) = lines(ctx, book, used, subscription, &unwritten, next, behind) else { return Ok(None) };
+    let surplus = part(unit, subscription, &surpluses).await?.paid;
+    let credit = book.credit_of(subscription).plus(surplus)?.min(total);
+    Ok(Some(NextInvoice { amount: total.minus(credit)?, at }))
 }
 
 /// A subscription as it stands.

@@ -8,7 +8,8 @@ use crate::till::id;
 use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_domain::billing::{
-    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, Requester, Subscription, SubscriptionItem, Threshold, UsageAction, UsageReport,
+    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, RefundOrder, Requester, Subscription, SubscriptionItem,
+    Threshold, UsageAction, UsageReport,
 };
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Tier, TiersMode, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode};
@@ -19,7 +20,12 @@ const fn metered(aggregate: Aggregate) -> Recurring {
 
 /// One subscription with a threshold of 50 tokens: an item whose last report counts, and one that is summed.
 async fn subscribed(db: &souk_adapters::testing::TestDatabase) -> Billing {
-    let billing = Billing::open(db, 1_000).await;
+    permitted(db, 1_000).await
+}
+
+/// The same, where the wallet permits charges of so many tokens.
+async fn permitted(db: &souk_adapters::testing::TestDatabase, tokens: u128) -> Billing {
+    let billing = Billing::open(db, tokens).await;
     let seats = billing.price("price_1", 1, metered(Aggregate::Last)).await;
     let calls = billing.price("price_2", 1, metered(Aggregate::Sum)).await;
     let mut one = billing.subscription("sub_1", &seats, DAY);
@@ -64,13 +70,19 @@ impl Billing {
     }
 }
 
-/// 1,100 seats were billed, which the wallet cannot pay, and in the end there were 20: the period is over.
-async fn asked_too_much(db: &souk_adapters::testing::TestDatabase) -> Billing {
+/// 1,100 seats were billed, which the wallet cannot pay.
+async fn asked_for_more_than_there_is(db: &souk_adapters::testing::TestDatabase) -> Billing {
     let billing = subscribed(db).await;
     billing.write("UPDATE subscriptions SET days_until_cancel = 60").await;
     billing.networks.permit(5_000, 8).await;
     billing.used("si_1", 1_100).await;
     assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+    billing
+}
+
+/// The same, and in the end there were 20: the period is over.
+async fn asked_too_much(db: &souk_adapters::testing::TestDatabase) -> Billing {
+    let billing = asked_for_more_than_there_is(db).await;
     billing.used("si_1", 20).await;
     billing.wait(DAY * 30);
     billing.round().await;
@@ -113,6 +125,89 @@ on_both! {
         let first = billing.invoices().await.remove(0);
         billing::void_invoice(&billing.ctx, &first.id).await.expect("is taken back");
         assert_eq!(billing.kept().await, 0);
+        is_sound(&billing).await;
+    }
+
+    async fn what_a_bill_that_asked_too_much_was_paid_goes_back_once(db: &TestDatabase) {
+        let billing = asked_too_much(db).await;
+        billing.networks.faucet().await;
+        billing.wait(DAY);
+        billing.retry().await;
+        assert_eq!(billing.kept().await, 1_080 * UNIT);
+        billing.end_with(RefundChoice::Last).await.expect("ends");
+        assert_eq!((billing.refunds().await, billing.kept().await), (vec![1_100 * UNIT], 0));
+        billing.send_all().await;
+        is_sound(&billing).await;
+    }
+
+    async fn what_a_bill_asked_that_was_taken_back_is_nobodys_credit_when_there_was_less(db: &TestDatabase) {
+        let billing = asked_for_more_than_there_is(db).await;
+        let first = billing.invoices().await.remove(0);
+        billing::void_invoice(&billing.ctx, &first.id).await.expect("is taken back");
+        billing.used("si_1", 500).await;
+        billing.used("si_2", 60).await;
+        let early = billing.invoices().await.pop().expect("an invoice");
+        assert_eq!((early.amount_paid, billing.kept().await), (Amount::new(60 * UNIT), 0), "600 seats less");
+        billing.used("si_1", 20).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.kept().await, 0, "480 seats less");
+        is_sound(&billing).await;
+    }
+
+    async fn what_was_asked_after_a_bill_was_taken_back_is_credit_when_there_was_less(db: &TestDatabase) {
+        let billing = asked_for_more_than_there_is(db).await;
+        let first = billing.invoices().await.remove(0);
+        billing::void_invoice(&billing.ctx, &first.id).await.expect("is taken back");
+        billing.used("si_1", 20).await;
+        billing.used("si_2", 60).await;
+        billing.used("si_1", 90).await;
+        assert_eq!(billing.invoices().await.pop().map(|last| last.amount_paid), Some(Amount::new(70 * UNIT)));
+        billing.used("si_1", 30).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.kept().await, 40 * UNIT, "70 were paid for 30 seats, and the 20 that nobody asks for are used up first");
+        is_sound(&billing).await;
+    }
+
+    async fn what_goes_back_at_the_end_is_not_credit_as_well(db: &TestDatabase) {
+        let billing = subscribed(db).await;
+        billing.used("si_1", 100).await;
+        billing.used("si_1", 20).await;
+        billing.end_with(RefundChoice::Last).await.expect("ends");
+        assert_eq!((billing.refunds().await, billing.kept().await), (vec![100 * UNIT], 0));
+        billing.send_all().await;
+        is_sound(&billing).await;
+    }
+
+    async fn what_was_given_back_of_a_bill_is_not_credit_when_there_was_less(db: &TestDatabase) {
+        let billing = subscribed(db).await;
+        billing.used("si_1", 100).await;
+        let first = billing.invoices().await.remove(0);
+        let half = RefundOrder { amount: Some(Amount::new(50 * UNIT)), invoice: None, reason: String::new(), description: String::new() };
+        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &half).await.expect("goes back");
+        billing.used("si_1", 20).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.kept().await, 30 * UNIT, "100 less the 50 that went back, for 20 seats");
+        is_sound(&billing).await;
+    }
+
+    async fn what_a_stake_has_paid_is_credit_when_there_was_less(db: &TestDatabase) {
+        let billing = permitted(db, 10).await;
+        let stake = billing.booked_stake(&billing.find("sub_1").await, 200).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let one = unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("stands");
+        assert!(unit.subscriptions().update(&Subscription { stake: Some(stake), ..one }).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        billing.used("si_1", 100).await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+        billing::slash_stake(&billing.ctx, &id("sub_1"), Some(Amount::new(100 * UNIT)), "owed").await.expect("is ordered");
+        billing.send_all().await;
+        billing.used("si_1", 20).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!((billing.networks.earned().await, billing.kept().await), (100, 80 * UNIT));
         is_sound(&billing).await;
     }
 

@@ -3,16 +3,17 @@
 use super::bench::{Billing, MONTHLY};
 use super::stakes::{is_sound, two_of_one_order};
 use crate::ledger::bench::UNIT;
-use crate::till::id;
+use crate::till::{begin, id};
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
     self, CancelAt, CancelTerms, ManageError, PREVIEW_LIFETIME, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Requester, StakeChoice,
-    StakeFor, StakeStatus, Subscription,
+    StakeFor, StakeStatus, Subscription, SubscriptionItem,
 };
 use souk_domain::checkout::check_due;
 use souk_domain::shared::{Amount, PriceId, SubscriptionId};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn wallet(billing: &Billing) -> Wallet {
@@ -182,10 +183,24 @@ on_both! {
     async fn two_dearer_plans_at_once_do_not_share_one_stake(db: &TestDatabase) {
         let billing = permitted(db).await;
         billing.price("price_4", 40, MONTHLY).await;
-        let (first, second) = (shown(&billing, "sub_1", "price_4").await, shown(&billing, "sub_2", "price_4").await);
-        let both = [switch(&billing, "sub_1", &first), switch(&billing, "sub_2", &second)];
-        let mut both = futures_util::future::join_all(both).await;
-        both.sort_by_key(|done| *done == PlanSwitch::Switched);
-        assert_eq!(both, [PlanSwitch::NeedsPermission, PlanSwitch::Switched], "50 are there for 45, not for 80");
+        let dear = shown(&billing, "sub_2", "price_4").await;
+        let first = billing.find("sub_1").await;
+        let mut other = begin(billing.database()).await;
+        other.subscriptions().lock(&first.id).await.expect("locks");
+        let items = first.items.iter().map(|item| SubscriptionItem { price_id: id("price_4"), ..item.clone() }).collect();
+        other.subscriptions().put_items(&Subscription { items, ..first }).await.expect("writes");
+        let is_done = AtomicBool::new(false);
+        let change = async {
+            let done = switch(&billing, "sub_2", &dear).await;
+            is_done.store(true, Ordering::Relaxed);
+            done
+        };
+        let release = async {
+            billing.until_kept_waiting(1, || is_done.load(Ordering::Relaxed)).await;
+            other.commit().await.expect("commits");
+        };
+        let (changed, ()) = tokio::join!(change, release);
+        assert_eq!(changed, PlanSwitch::NeedsPermission, "50 are there for 45, not for 80");
+        assert_eq!((price_of(&billing, "sub_1").await, price_of(&billing, "sub_2").await), (id("price_4"), id("price_1")));
     }
 }

@@ -14,6 +14,7 @@ import styles from './dialogs.module.css';
 import { PlanPreviewLines } from './plan-preview';
 import { planQuantity, planText, priceText, productName } from './price-text';
 import { planPreviewQuery, plansQuery } from './queries';
+import { isPaidByAccount } from './subscription-rules';
 import { useTexts } from './texts';
 
 /** Another plan: chosen, its proration shown line by line, agreed to, and then changed to exactly what was shown. */
@@ -203,6 +204,7 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
           <span>{t(preview.total === '0' ? 'plan.consentFree' : 'plan.consent')}</span>
         </label>
       ) : null}
+      {preview && isPaidByAccount(subscription) ? <p className={styles.quiet}>{t('plan.permission')}</p> : null}
       {asking ? (
         <Alert tone="info">
           <p>{t('plan.connectText')}</p>

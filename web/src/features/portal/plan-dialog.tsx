@@ -11,7 +11,7 @@ import { Dialog } from '@/kit/dialog';
 import { RadioCards } from '@/kit/radio-cards';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
-import { PlanPreviewLines } from './plan-preview';
+import { PlanPreviewLines, staked } from './plan-preview';
 import { planQuantity, planText, priceText, productName } from './price-text';
 import { planPreviewQuery, plansQuery } from './queries';
 import { isPaidByAccount } from './subscription-rules';
@@ -204,7 +204,9 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
           <span>{t(preview.total === '0' ? 'plan.consentFree' : 'plan.consent')}</span>
         </label>
       ) : null}
-      {preview && isPaidByAccount(subscription) ? <p className={styles.quiet}>{t('plan.permission')}</p> : null}
+      {preview && isPaidByAccount(subscription) ? (
+        <p className={styles.quiet}>{t(staked(preview) ? 'plan.permissionStake' : 'plan.permission')}</p>
+      ) : null}
       {asking ? (
         <Alert tone="info">
           <p>{t('plan.connectText')}</p>

@@ -288,7 +288,7 @@ CREATE TABLE invoices (
 CREATE UNIQUE INDEX invoices_number ON invoices (livemode, number);
 CREATE INDEX invoices_newest ON invoices (livemode, id DESC);
 -- What the lists of a whole store are counted by, without the rows.
-CREATE INDEX invoices_counted ON invoices (livemode, reason, status, currency_id, total);
+CREATE INDEX invoices_counted ON invoices (livemode, reason, status, currency_id, total, id);
 CREATE INDEX invoices_of_customer ON invoices (customer_id, id DESC);
 -- One period, one invoice.
 CREATE UNIQUE INDEX invoices_period ON invoices (subscription_id, period_start, reason) WHERE status <> 'void';

@@ -352,14 +352,14 @@ test('what was begun is called, and leads on, in the language that the address a
   ];
   const begun = [
     { id: 'sub_1', description: 'Lantern Cloud + 2' },
-    { id: 'sub_2', description: 'Lantern Vault' },
+    { id: 'sub_2', description: 'Lantern Cloud + Vault' },
   ];
   const done = { mode: 'subscription', line_items: items, entitlements: [], subscriptions: begun };
   await serve(page, { checkout: completed({}, done) });
   await go(page, '?locale=zh');
   const link = page.getByRole('link', { name: '查看 提灯云 + 2' });
   await expect(link).toHaveAttribute('href', '/customer/subscription/sub_1?locale=zh');
-  await expect(page.getByRole('link', { name: '查看 Lantern Vault' })).toBeVisible();
+  await expect(page.getByRole('link', { name: '查看 Lantern Cloud + Vault' })).toBeVisible();
   await go(page);
   await expect(page.getByRole('link', { name: 'View Lantern Cloud + 2' })).toHaveAttribute(
     'href',

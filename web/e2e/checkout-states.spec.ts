@@ -603,6 +603,27 @@ test.describe('the form', () => {
     await expect(email).toHaveAccessibleName('E-mail');
   });
 
+  test('marks what is right when Pay is pressed, beside what is wrong or refused', async ({ page }) => {
+    const fields = { customer_name: 'This name cannot be used' };
+    await serve(page, { submit: { status: 400, body: { error: 'refused', code: 'VALIDATION', fields } } });
+    await go(page);
+    const marked = page.locator('label:has(.k-valid)');
+    const name = page.getByLabel('Full name');
+    const email = page.getByLabel('E-mail');
+    await name.fill('Mei L');
+    await name.blur();
+    await expect(marked).toHaveText(['Full name']);
+    await email.fill('mei@');
+    await submit(page).click();
+    await expect(email).toBeFocused();
+    await expect(marked).toHaveText(['Full name']);
+    await email.fill('mei@example.org');
+    await expect(marked).toHaveText(['Full name', 'E-mail']);
+    await submit(page).click();
+    await expect(name).toHaveAccessibleDescription(/This name cannot be used/);
+    await expect(marked).toHaveText(['E-mail']);
+  });
+
   test('does not move the button away from under the pointer that leaves a wrong field', async ({ page }) => {
     const { seen } = await serve(page, { checkout: checkout({ customer: null }) });
     await go(page, '?currencyId=pc_usd');
@@ -740,8 +761,14 @@ test.describe('the form', () => {
     await go(page);
     await submit(page).click();
     const link = page.getByRole('link', { name: 'Pay past-due invoices' });
-    await expect(link).toHaveAttribute('href', /\/customer\/invoice\/past-due\?referer=http/);
+    await expect(link).toHaveAttribute('href', /\/customer\/invoice\/past-due\?referer=http[^&]*$/);
     await expect(page.locator('.k-toast')).toHaveCount(0);
+    // The language that the address asks for goes along, here and to the store.
+    await go(page, '?locale=zh');
+    await submit(page).click();
+    const inChinese = page.getByRole('alert').getByRole('link');
+    await expect(inChinese).toHaveAttribute('href', /\/customer\/invoice\/past-due\?referer=http[^&]*&locale=zh$/);
+    await expect(page.locator('.checkout-brand')).toHaveAttribute('href', '/?locale=zh');
   });
 
   test('sends one request for a double click and for Enter, with a key, and is busy meanwhile', async ({ page }) => {

@@ -44,7 +44,7 @@ test.describe('a refund', () => {
   test('asks how much and why, and stands on the invoice then', async ({ page }) => {
     const seen = await begin(page, paid, { role: 'admin' });
     await page.getByRole('button', { name: 'Give money back' }).click();
-    await expect(dialog(page)).toContainText('The money goes back the way it came. This cannot be undone.');
+    await expect(dialog(page)).toContainText('The money goes back the way it came,');
     const amount = dialog(page).getByLabel('Amount in SKT');
     await expect(amount).toHaveValue('3');
     await amount.fill('3.5');

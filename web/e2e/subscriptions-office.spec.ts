@@ -1,6 +1,7 @@
 import { expect, type Page, test } from '@playwright/test';
+import type { InvoiceDetail, Subscription } from '../src/api/types';
 import { expectAccessible } from './fixtures/axe';
-import { type BillingState, NOW, subscription, unpaid } from './fixtures/billing';
+import { type BillingState, byCard, invoicesOf, NOW, subscription, unpaid } from './fixtures/billing';
 import { looks, wear } from './fixtures/look';
 import { type Seen, serve } from './fixtures/server';
 
@@ -199,6 +200,51 @@ test('what is refused is said in the dialog, in the language of the page', async
   await page.getByRole('button', { name: '暂停' }).click();
   await dialog(page).getByRole('button', { name: '暂停' }).click();
   await expect(dialog(page).getByRole('alert')).toContainText('订阅在当前状态下不允许此操作。');
+});
+
+test.describe('giving money back', () => {
+  /** On its page, with `paid` above the renewals of the subscription. */
+  async function beginWith(page: Page, paid: Partial<InvoiceDetail>): Promise<Seen> {
+    const [renewal, ...others] = invoicesOf(theirs());
+    const newest = { ...renewal, id: 'in_newest', number: 'SOUK-0031', ...paid };
+    await page.clock.setFixedTime(NOW * 1000);
+    const seen = await serve(page, { signedIn: true, role: 'owner', billing: { subscriptions: [theirs()] } });
+    const list = [newest, renewal, ...others];
+    await page.route(/\/api\/invoices\?/, (route) => route.fulfill({ json: { count: list.length, list } }));
+    await page.route(/\/api\/invoices\/in_newest\?/, (route) => route.fulfill({ json: newest }));
+    await page.goto('/customer/subscription/sub_active');
+    return seen;
+  }
+
+  test('is of what the store got: funds that were added are none of it', async ({ page }) => {
+    await beginWith(page, { billing_reason: 'recharge', paymentIntent: null });
+    await press(page, 'Give money back');
+    await expect(page.getByRole('dialog', { name: 'Refund invoice SOUK-0021' })).toBeVisible();
+  });
+
+  test('of a renewal that credit paid whole is credit again at once', async ({ page }) => {
+    const applied_credit = '5000000000000000000';
+    const seen = await beginWith(page, { total: '0', amount_paid: '0', applied_credit, paymentIntent: null });
+    await press(page, 'Give money back');
+    await expect(page.getByRole('dialog', { name: 'Refund invoice SOUK-0031' })).toBeVisible();
+    await expect(dialog(page).getByLabel('Amount in SKT')).toHaveValue('5');
+    await dialog(page).getByRole('button', { name: 'Refund 5 SKT' }).click();
+    await expect(page.locator('#announcer')).toHaveText('It was given back and is credit with the store now.');
+    expect(last(seen, /POST .*refunds/)?.body).toEqual({
+      invoice_id: 'in_newest',
+      amount: '5',
+      reason: 'requested_by_customer',
+    });
+    await expect(office(page).getByRole('button', { name: 'Give money back' })).toHaveCount(0);
+  });
+});
+
+test('a card that has expired is told without asking the store for another one', async ({ page }) => {
+  const mandate = { ...byCard.mandate, exp_month: 10, exp_year: 2026 } as Subscription['mandate'];
+  await begin(page, { mandate });
+  await expect(page.getByText('The card that pays for Chorus Pro has expired')).toBeVisible();
+  await expect(page.getByText('Only the customer can change the payment method')).toBeVisible();
+  await expect(page.getByText(/^.*Change the payment method, so/)).toHaveCount(0);
 });
 
 const screens: [name: string, changes: object, open?: string][] = [

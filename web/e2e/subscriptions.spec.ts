@@ -236,11 +236,25 @@ test.describe('changing the plan', () => {
       return route.fulfill({ json: { connect: { action: 'change-payment', extraParams } } });
     });
     await open(page);
+    await expect(dialog(page)).toContainText('your wallet asks you first. A stake stays yours.');
     await page.getByRole('checkbox').check();
     const asked = page.waitForRequest(/did\/change-payment\/token/);
     await dialog(page).getByRole('button', { name: 'Change plan' }).click();
     expect(new URL((await asked).url()).searchParams.get('priceId')).toBe('price_year');
     await expect(page.getByRole('dialog', { name: 'Permit the new plan' })).toBeVisible();
+    // Whether the limit or the stake is too small, the words hold.
+    await expect(page.getByText('a higher limit for each payment, a larger stake, or both')).toBeVisible();
+  });
+
+  test('tells of the stake that it waits for, beside what is due', async ({ page }) => {
+    await begin(page, detail('sub_active'), { previews: [{ ...preview, stake: '7000000000000000000' }] });
+    await open(page);
+    await expect(dialog(page)).toContainText('Further stake, yours again at the end7 SKT');
+    await expect(dialog(page)).toContainText('Your wallet asks you first: for the further stake');
+    await begin(page, detail('sub_active'), { previews: [{ ...preview, stake: '0' }] });
+    await open(page);
+    await expect(dialog(page)).toContainText('Due now');
+    await expect(dialog(page)).not.toContainText('urther stake');
   });
 
   test('shows new amounts and asks again when they have changed meanwhile', async ({ page }) => {
@@ -331,11 +345,11 @@ test.describe('changing the payment method', () => {
   });
 });
 
-test.describe('a card that is not good for as long as it is needed', () => {
-  const runsOut = (exp_month: number) => ({
-    subscriptions: [{ ...byCard, mandate: { ...byCard.mandate, exp_month, exp_year: 2026 } }] as Subscription[],
-  });
+const runsOut = (exp_month: number) => ({
+  subscriptions: [{ ...byCard, mandate: { ...byCard.mandate, exp_month, exp_year: 2026 } }] as Subscription[],
+});
 
+test.describe('a card that is not good for as long as it is needed', () => {
   test('is told in the portal, and its action opens the change of the payment method', async ({ page }) => {
     await begin(page, '/customer', runsOut(11));
     const summary = page.getByRole('region', { name: 'Summary' });
@@ -343,18 +357,18 @@ test.describe('a card that is not good for as long as it is needed', () => {
     await expect(summary).toContainText(
       'Visa •••• 4242 is good until November 2026, and the next payment is due on Dec 2, 2026.',
     );
-    await expectAccessible(page);
     await summary.getByRole('link', { name: 'Change payment method' }).click();
     await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
+    await expect(page).toHaveURL(/action=changePayment/);
     await page.keyboard.press('Escape');
     await expect(dialog(page)).toHaveCount(0);
     await expect(page.getByText('expires before the next payment')).toBeVisible();
+    await expect(page).toHaveURL(/\/sub_card$/);
   });
 
   test('is told on its page when it has expired, with the way to another one', async ({ page }) => {
     await begin(page, detail('sub_card'), runsOut(10));
     await expect(page.getByText('The card that pays for Kiln Team has expired')).toBeVisible();
-    await expectAccessible(page);
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
   });
@@ -387,7 +401,9 @@ test.describe('adding funds', () => {
   test('may be of another amount, which is checked first, by keyboard', async ({ page }) => {
     const seen = await begin(page, detail('sub_active'));
     await page.getByRole('button', { name: 'Add funds', exact: true }).press('Enter');
-    await page.getByRole('radio', { name: 'Another amount' }).check();
+    await page.getByRole('radio', { name: '1 period 5 SKT' }).focus();
+    for (const _ of [3, 12, 'other']) await page.keyboard.press('ArrowDown');
+    await expect(page.getByRole('radio', { name: 'Another amount' })).toBeChecked();
     const amount = dialog(page).getByLabel('Amount in SKT');
     await dialog(page).getByRole('button', { name: 'Add funds' }).press('Enter');
     await expect(amount).toHaveAccessibleDescription(/Enter an amount such as 4.5/);
@@ -404,6 +420,7 @@ test.describe('adding funds', () => {
     await open(page);
     await dialog(page).getByRole('button', { name: 'Add 5 SKT' }).click();
     await expect(dialog(page).last()).toContainText('No funds were added', { timeout: 8000 });
+    await expect(dialog(page).last()).toContainText('The balance is not sufficient');
     await page.keyboard.press('Escape');
     await expect(dialog(page).getByRole('button', { name: 'Add 5 SKT' })).toBeEnabled();
   });
@@ -425,17 +442,62 @@ test.describe('adding funds', () => {
     }
   });
 
-  for (const look of looks)
-    test(`looks right and can be used by everybody, ${look.locale} ${look.scheme}`, async ({ page }, info) => {
-      await wear(page, look);
-      await begin(page, detail('sub_active'));
-      await page.getByRole('button', { name: look.locale === 'zh' ? '充值' : 'Add funds', exact: true }).click();
-      await dialog(page).getByRole('radio').last().check();
-      await dialog(page).locator('button[type=submit]').click();
-      await expect(page.locator('#funds-amount')).toHaveAttribute('aria-invalid', 'true');
-      await expectAccessible(page);
-      await page.screenshot({ path: info.outputPath(`funds-${look.locale}-${look.scheme}.png`) });
+  test('is by amount as soon as usage decides, though so many periods were chosen', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    await open(page);
+    await page.getByRole('radio', { name: '3 periods 15 SKT' }).check();
+    seen.billing.funds = { ...seen.billing.funds, period_amount: null };
+    // Back from a lost connection the page asks again.
+    await page.clock.setFixedTime((NOW + 60) * 1000);
+    for (const name of ['offline', 'online'])
+      await page.evaluate((event) => window.dispatchEvent(new Event(event)), name);
+    await expect(dialog(page).getByLabel('Amount in SKT')).toBeVisible();
+    await expect(dialog(page).getByRole('button', { name: 'Add funds' })).toBeVisible();
+  });
+
+  test('tells no periods while something is past due', async ({ page }) => {
+    await begin(page, detail('sub_due'));
+    const facts = page.getByRole('region', { name: 'Plan and payment' });
+    await expect(facts).toContainText('Paying account12 SKT');
+    await expect(facts).not.toContainText('enough for');
+    await open(page);
+    await expect(dialog(page)).toContainText('12 SKT');
+    await expect(dialog(page)).not.toContainText('enough for');
+  });
+
+  test('keeps the place of what the account holds, whatever its network does', async ({ page }) => {
+    let answer = (_: boolean) => {};
+    const asked = new Promise<boolean>((resolve) => {
+      answer = resolve;
     });
+    await page.clock.setFixedTime(NOW * 1000);
+    await serve(page, { signedIn: true, billing: {} });
+    await page.route(/\/funds\?/, async (route) => {
+      await asked;
+      await route.fulfill({ status: 502, json: { error: 'The network is silent' } });
+    });
+    await page.goto(detail('sub_active'));
+    const account = page.locator('dl > div').filter({ hasText: 'Paying account' });
+    await expect(account.locator('[aria-busy="true"]')).toHaveText('Loading…');
+    const before = await account.boundingBox();
+    answer(true);
+    await expect(account).toContainText('Could not be found out');
+    expect((await account.boundingBox())?.height).toBe(before?.height);
+  });
+
+  test('is never waited for, nor shown in a currency that it is not in', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    const facts = page.getByRole('region', { name: 'Plan and payment' });
+    await expect(facts).toContainText('12 SKT, enough for 2 periods');
+    await page.route(/\/funds\?/, () => {});
+    Object.assign(seen.billing.subscriptions[0] ?? {}, { currency_id: usd.id, paymentCurrency: usd });
+    await page.getByRole('button', { name: 'Cancel subscription' }).click();
+    await dialog(page).getByRole('radio').first().check();
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
+    await expect(page.getByText('Cancelled. Nothing more will be charged.')).toBeVisible();
+    await expect(facts.locator('[aria-busy="true"]')).toHaveCount(1);
+    await expect(facts).not.toContainText('enough for');
+  });
 });
 
 test.describe('what is past due', () => {
@@ -572,9 +634,20 @@ test.describe('the link of a mail', () => {
   });
 
   test('opens its subscription, where it pays and changes nothing', async ({ page }) => {
-    await begin(page, `${detail('sub_due')}?authToken=in_due1.9.seal`, {}, unsigned);
+    const seen = await begin(page, `${detail('sub_due')}?authToken=in_due1.9.seal`, {}, unsigned);
     await expect(page.getByRole('button', { name: 'Pay what is past due' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Change payment method' })).toHaveCount(0);
+    // What the account holds is the customer's to know.
+    await expect(page.getByRole('region', { name: 'Plan and payment' })).not.toContainText('Paying account');
+    expect(last(seen, /\/funds$/)).toBeUndefined();
+  });
+
+  test('tells of a card that has expired how it can be changed', async ({ page }) => {
+    await begin(page, `${detail('sub_card')}?authToken=in_due3.9.seal`, runsOut(10), {
+      signedIn: false,
+      authToken: 'in_due3.9.seal',
+    });
+    await expect(page.getByText('Connect your wallet to change the payment method')).toBeVisible();
   });
 
   test('that has expired says so and offers to connect', async ({ page }) => {
@@ -633,12 +706,14 @@ test.describe('an invoice', () => {
 });
 
 const button = (name: RegExp) => (page: Page) => page.getByRole('button', { name }).click();
-const screens: [name: string, path: string, open?: (page: Page) => Promise<unknown>][] = [
+type Screen = [name: string, path: string, open?: (page: Page) => Promise<unknown>, billing?: Partial<BillingState>];
+const screens: Screen[] = [
   ['the portal', '/customer'],
   ...['sub_active', 'sub_trial', 'sub_due', 'sub_card', 'sub_ending', 'sub_ended'].map((id): [string, string] => [
     `the subscription ${id}`,
     detail(id),
   ]),
+  ['the notice of a card', detail('sub_card'), undefined, runsOut(11)],
   ['the past-due page', '/customer/invoice/past-due'],
   ['an unpaid invoice', '/customer/invoice/in_due1?action=pay'],
   ['an unpaid invoice of a card', '/customer/invoice/in_due3?action=pay'],
@@ -655,15 +730,25 @@ const screens: [name: string, path: string, open?: (page: Page) => Promise<unkno
       await page.getByRole('checkbox').check();
     },
   ],
+  [
+    'the dialog of funds',
+    detail('sub_active'),
+    async (page) => {
+      await button(/^(Add funds|充值)$/)(page);
+      await dialog(page).getByRole('radio').last().check();
+      await dialog(page).locator('button[type=submit]').click();
+      await expect(page.locator('#funds-amount')).toHaveAttribute('aria-invalid', 'true');
+    },
+  ],
   ['the method dialog', detail('sub_active'), button(/^(Change payment method|更换付款方式)$/)],
   ['the overdue dialog', detail('sub_due'), button(/^(Pay what is past due|支付逾期款项)$/)],
 ];
 
-for (const [name, path, open] of screens) {
+for (const [name, path, open, billing] of screens) {
   for (const look of looks) {
     test(`${name} has no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
       await wear(page, look);
-      await begin(page, path);
+      await begin(page, path, billing);
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
       await open?.(page);
       await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);

@@ -80,6 +80,11 @@ inLooks(({ locale }) => {
         return [list[0]?.paymentCurrency.symbol, list[0]?.status, list[0]?.total !== '0'];
       }, SETTLED)
       .toEqual(['USD', 'paid', true]);
+    const { list: charged } = await customer.get<List<PaymentIntent>>('/api/payment-intents');
+    expect(
+      charged.map(({ status }) => status),
+      'charged once',
+    ).toEqual(['succeeded']);
   });
 
   test('a wallet is set up without being charged, and what it permitted pays at once afterwards', async ({

@@ -1,4 +1,5 @@
 import { expect, test } from '@playwright/test';
+import { formatMoney } from '../../src/lib/amount';
 import { expectAccessible } from '../fixtures/axe';
 import { Customer, inLooks, SETTLED } from './customer';
 
@@ -11,7 +12,7 @@ inLooks(({ locale }) => {
     const funds = () => customer.get<{ balance: string; period_amount: string }>(`/api/subscriptions/${id}/funds`);
     const before = await funds();
     const more = BigInt(before.period_amount) * 3n;
-    const amount = `${more / 10n ** BigInt(paymentCurrency.decimal)} ${paymentCurrency.symbol}`;
+    const amount = formatMoney(more.toString(), paymentCurrency, locale);
 
     await test.step('the wallet has another account', async () => {
       const wallet = await page.context().newPage();

@@ -17,7 +17,9 @@ macro_rules! invoices {
         listing!(
             "invoices",
             $($whose)+
-            " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7) AND total >= $8
+            " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7)
+              AND (total >= $8 OR EXISTS
+                      (SELECT 1 FROM invoice_items WHERE invoice_id = invoices.id AND calculation ->> 'formula' = 'applied'))
               AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'subscription_recover')) AND ($11 OR reason <> 'return_stake')"
         )
     };

@@ -2,7 +2,7 @@
 
 use crate::till::{all_at_once, at, begin, customer, id, invoice, invoice_item, open_till, read};
 use souk_adapters::on_both;
-use souk_domain::billing::{Invoice, InvoiceFilter, InvoiceStatus};
+use souk_domain::billing::{Calculation, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus};
 use souk_domain::shared::{Amount, InvoiceId, Mode, Page};
 
 on_both! {
@@ -118,16 +118,26 @@ on_both! {
         for invoice in &others {
             unit.invoices().put_draft(invoice, &[]).await.expect("inserts");
         }
+        let by_credit = Invoice { customer_id: id("cus_3"), total: Amount::ZERO, subscription_id: Some(id("sub_3")), ..invoice("in_6") };
+        let applied = Calculation::Applied { amount: Amount::new(1_000) };
+        unit.customers().upsert(&customer("cus_3", "z1third")).await.expect("inserts");
+        let lines = [invoice_item("ii_1", "in_6"), InvoiceItem { calculation: applied, ..invoice_item("ii_2", "in_6") }];
+        unit.invoices().put_draft(&by_credit, &lines).await.expect("inserts");
+        unit.invoices().put_draft(&Invoice { id: id("in_7"), ..by_credit }, &[invoice_item("ii_3", "in_7")]).await.expect("inserts");
         unit.invoices().pay(&id("in_1"), Amount::new(1_000), None, at(1)).await.expect("pays");
         let all = InvoiceFilter::default();
+        let above_zero = InvoiceFilter { ignore_zero: true, ..all.clone() };
         let cases = [
-            (all.clone(), vec!["in_5", "in_3", "in_2", "in_1"]),
+            (all.clone(), vec!["in_7", "in_6", "in_5", "in_3", "in_2", "in_1"]),
             (InvoiceFilter { subscription_id: Some(id("sub_1")), ..all.clone() }, vec!["in_5"]),
             (InvoiceFilter { subscription_id: Some(id("sub_1")), customer_id: Some(id("cus_2")), ..all.clone() }, vec![]),
             (InvoiceFilter { statuses: vec![InvoiceStatus::Paid, InvoiceStatus::Void], ..all.clone() }, vec!["in_1"]),
             (InvoiceFilter { customer_id: Some(id("cus_2")), ..all.clone() }, vec!["in_2"]),
-            (InvoiceFilter { currency_id: Some(id("pc_1")), ..all.clone() }, vec!["in_2", "in_1"]),
-            (InvoiceFilter { ignore_zero: true, ..all.clone() }, vec!["in_2", "in_1"]),
+            (InvoiceFilter { currency_id: Some(id("pc_1")), ..all.clone() }, vec!["in_7", "in_6", "in_2", "in_1"]),
+            // What credit has paid comes to nothing as well, and is not left out.
+            (above_zero.clone(), vec!["in_6", "in_2", "in_1"]),
+            (InvoiceFilter { customer_id: Some(id("cus_3")), ..above_zero.clone() }, vec!["in_6"]),
+            (InvoiceFilter { subscription_id: Some(id("sub_3")), ..above_zero }, vec!["in_6"]),
             (InvoiceFilter { query: "souk-test-000001".to_owned(), ..all.clone() }, vec!["in_1"]),
             (InvoiceFilter { query: "1".to_owned(), ..all.clone() }, vec!["in_1"]),
             (InvoiceFilter { query: "SOUK-000001".to_owned(), ..all.clone() }, vec![]),

@@ -187,7 +187,7 @@ pub struct InvoiceFilter {
     /// Stakes and slashes too; returned stakes too.
     pub include_staking: bool,
     pub include_return_staking: bool,
-    /// Leaves out invoices of amount zero.
+    /// Leaves out invoices of amount zero, but for those that credit has paid: there is something to read, and to give back.
     pub ignore_zero: bool,
     /// Those whose description holds the words, or whose id or number they are; empty: all.
     pub query: String,

@@ -22,7 +22,7 @@ import { Loading } from './parts/loading';
 import { Notice, Oops } from './parts/notice';
 import { Summary } from './parts/summary';
 import { crossSells, extrasPart, outcomePart } from './parts-later';
-import { modeOf, mountPrefix, safeUrl, viewOf } from './rules/view';
+import { modeOf, pageAt, safeUrl, viewOf } from './rules/view';
 import { say, t } from './text';
 import './checkout.css';
 
@@ -278,9 +278,7 @@ function Buying({
   );
 }
 
-const homeAddress = () => `${mountPrefix(window.location.pathname)}/`;
-const backAddress = (cancelUrl: string | null | undefined) =>
-  safeUrl(cancelUrl, window.location.origin) ?? homeAddress();
+const backAddress = (cancelUrl: string | null | undefined) => safeUrl(cancelUrl, window.location.origin) ?? pageAt('/');
 
 /** Back to where the seller says, else one page back, else the store. */
 function goBack(event: React.MouseEvent, cancelUrl: string | null | undefined): void {

@@ -9,12 +9,14 @@ import { useTexts } from './texts';
 
 interface CardNoticeProps {
   subscription: Subscription;
+  /** Who reads it: its customer, somebody who runs the store, or whoever holds the link of a mail. */
+  reader: 'customer' | 'store' | 'link';
   /** The way to another card, for whoever may change it. */
   children?: ReactNode;
 }
 
 /** Says that the card is not good for as long as it is needed; nothing where it is, or where no card pays. */
-export function CardNotice({ subscription, children }: CardNoticeProps) {
+export function CardNotice({ subscription, reader, children }: CardNoticeProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const trouble = cardTrouble(subscription, timeOf(subscription));
@@ -30,7 +32,9 @@ export function CardNotice({ subscription, children }: CardNoticeProps) {
       tone={trouble === 'expired' ? 'danger' : 'warn'}
       title={t(`cardOut.${trouble}`, { name: subscriptionName(subscription, texts) })}
     >
-      <p>{t(`cardOut.${trouble}Text`, values)}</p>
+      <p>
+        {t(`cardOut.${trouble}Text`, values)} {t(`cardOut.advice.${reader}`)}
+      </p>
       {children ? <p>{children}</p> : null}
     </Alert>
   );

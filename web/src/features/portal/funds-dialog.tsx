@@ -8,20 +8,21 @@ import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { TextField } from '@/kit/field';
 import { RadioCards } from '@/kit/radio-cards';
-import { formatMoney, parseDecimal } from '@/lib/amount';
+import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
-import { amountFor, fundsFault, PRESETS } from './funds';
+import { amountFor, PRESETS } from './funds';
 import { FundsText } from './funds-text';
 import { fundsQuery } from './queries';
 import { useTexts } from './texts';
+import { amountFault } from './typed-amount';
 
 const OTHER = 'other';
 
 /** Money for the account that pays, from another account: of the customer, or of whoever does them the favour. */
 export function FundsDialog({ subscription, onClose, onDone }: DialogProps) {
   const { t } = useTexts();
-  const { data, error, refetch } = useQuery(fundsQuery(subscription.id));
+  const { data, error, refetch } = useQuery(fundsQuery(subscription));
   const [busy, setBusy] = useState(false);
   const add = (amount: string) => {
     setBusy(true);
@@ -67,12 +68,13 @@ interface FundsFormProps {
 function FundsForm({ subscription, funds, busy, onClose, onAdd }: FundsFormProps) {
   const { t, language } = useTexts();
   const { paymentCurrency: currency } = subscription;
-  const [choice, setChoice] = useState(funds.period_amount === null ? OTHER : String(PRESETS[0]));
+  const [choice, setChoice] = useState(String(PRESETS[0]));
   const [typed, setTyped] = useState('');
   const [checked, setChecked] = useState(false);
   const money = (amount: string) => formatMoney(amount, currency, language);
-  const own = choice === OTHER;
-  const fault = own ? fundsFault(typed, currency.decimal, funds.maximum) : null;
+  // A price that has come to depend on usage leaves no periods to choose from.
+  const own = choice === OTHER || funds.period_amount === null;
+  const fault = own ? amountFault(typed, currency.decimal, toUnits(funds.maximum)) : null;
   const amount = own ? parseDecimal(typed, currency.decimal) : amountFor(Number(choice), funds);
   const most = { amount: money(funds.maximum) };
   const submit = (event: FormEvent) => {
@@ -117,7 +119,7 @@ function FundsForm({ subscription, funds, busy, onClose, onAdd }: FundsFormProps
           autoComplete="off"
           label={t('funds.amountIn', { symbol: currency.symbol })}
           hint={t('funds.most', most)}
-          error={checked && fault ? t(fault, most) : undefined}
+          error={checked && fault ? t(`funds.${fault}`, most) : undefined}
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
           required

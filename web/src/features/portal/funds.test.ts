@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SubscriptionFunds } from '@/api/types';
-import { amountFor, fundsFault, periodsCovered } from './funds';
+import { amountFor, periodsCovered } from './funds';
 
 const funds = (changes: Partial<SubscriptionFunds> = {}): SubscriptionFunds => ({
   payer: 'z1',
@@ -26,21 +26,5 @@ describe('the account that pays', () => {
 
   it('is given exactly what so many periods cost', () => {
     expect(amountFor(12, funds({ period_amount: '333333333333333333' }))).toBe('3999999999999999996');
-  });
-});
-
-describe('an amount of ones own', () => {
-  it.each([
-    ['5', null],
-    ['50', null],
-    ['0.000000000000000001', null],
-    ['50.000000000000000001', 'funds.amountMost'],
-    ['0.0000000000000000001', 'funds.amountWrong'],
-    ['0', 'funds.amountWrong'],
-    ['-1', 'funds.amountWrong'],
-    ['', 'funds.amountWrong'],
-    ['five', 'funds.amountWrong'],
-  ])('%s', (typed, fault) => {
-    expect(fundsFault(typed, 18, funds().maximum)).toBe(fault);
   });
 });

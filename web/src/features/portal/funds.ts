@@ -1,5 +1,5 @@
 import type { SubscriptionFunds } from '@/api/types';
-import { parseDecimal, toUnits } from '@/lib/amount';
+import { toUnits } from '@/lib/amount';
 
 /** So many periods can be added by one choice. */
 export const PRESETS = [1, 3, 12];
@@ -13,12 +13,3 @@ export function periodsCovered({ balance, period_amount: period }: SubscriptionF
 /** What so many periods cost, in base units. */
 export const amountFor = (periods: number, { period_amount: period }: SubscriptionFunds) =>
   (toUnits(period) * BigInt(periods)).toString();
-
-export type FundsFault = 'funds.amountWrong' | 'funds.amountMost';
-
-/** What is wrong with a typed amount; null when it can be added. */
-export function fundsFault(typed: string, decimals: number, most: string): FundsFault | null {
-  const amount = toUnits(parseDecimal(typed, decimals));
-  if (amount <= 0n) return 'funds.amountWrong';
-  return amount > toUnits(most) ? 'funds.amountMost' : null;
-}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useUser } from '@/app/queries';
+import { renamed } from '@/lib/written-names';
 import { entitlementsQuery, subscriptionsQuery } from './queries';
 import { useTexts } from './texts';
 
@@ -29,15 +30,7 @@ export function useNames(): (written: string) => string {
       ['Applied credit', t('known.applied')],
       ['Kept as credit for the next invoices', t('known.kept')],
     ]);
-    const named = (written: string) => {
-      const known = names.get(written) ?? own.get(written);
-      if (known) return known;
-      // Several are called by the first and the number of the others, or each by its name.
-      const [, first, others] = /^(.+) \+ (\d+)$/.exec(written) ?? [];
-      if (first) return `${names.get(first) ?? first} + ${others}`;
-      const each = written.split(', ');
-      return each.every((name) => names.has(name)) ? each.map((name) => names.get(name)).join('、') : written;
-    };
+    const named = (written: string) => own.get(written) ?? renamed(written, (name) => names.get(name));
     return (written) => {
       const [, what, name] = /^(Unused|Remaining) time on (.+)$/.exec(written) ?? [];
       if (!name) return named(written);

@@ -132,9 +132,9 @@ function Confirm({ action, subscription, onClose, onDone }: ConfirmProps) {
 /** The last payment for the subscription, as far as something of it is left to give back. */
 function GiveBackLast({ subscription: { id, customer_id: customerId } }: { subscription: Subscription }) {
   const { data: page } = useQuery(invoicesQuery(1, PAGE_SIZE, { subscriptionId: id, customerId }));
-  // A stake is no payment: it has actions of its own.
+  // A stake is no payment: it has actions of its own. Nor are funds that were added: the store never got them.
   const last = page?.list.find(
-    ({ status, total, billing_reason: reason }) => status === 'paid' && total !== '0' && !/stak/.test(reason),
+    ({ status, billing_reason: reason }) => status === 'paid' && !/stak|recharge/.test(reason),
   );
   const { data: invoice } = useQuery({ ...invoiceQuery(last?.id ?? ''), enabled: Boolean(last) });
   return invoice ? <GiveBack invoice={invoice} /> : null;

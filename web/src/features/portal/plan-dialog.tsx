@@ -11,9 +11,10 @@ import { Dialog } from '@/kit/dialog';
 import { RadioCards } from '@/kit/radio-cards';
 import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
-import { PlanPreviewLines } from './plan-preview';
+import { PlanPreviewLines, staked } from './plan-preview';
 import { planQuantity, planText, priceText, productName } from './price-text';
 import { planPreviewQuery, plansQuery } from './queries';
+import { isPaidByAccount } from './subscription-rules';
 import { useTexts } from './texts';
 
 /** Another plan: chosen, its proration shown line by line, agreed to, and then changed to exactly what was shown. */
@@ -202,6 +203,9 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
           <input type="checkbox" checked={agreed} onChange={(event) => setAgreed(event.target.checked)} />
           <span>{t(preview.total === '0' ? 'plan.consentFree' : 'plan.consent')}</span>
         </label>
+      ) : null}
+      {preview && isPaidByAccount(subscription) ? (
+        <p className={styles.quiet}>{t(staked(preview) ? 'plan.permissionStake' : 'plan.permission')}</p>
       ) : null}
       {asking ? (
         <Alert tone="info">

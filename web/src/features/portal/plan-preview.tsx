@@ -1,5 +1,5 @@
 import type { PaymentCurrency, PlanPreview, ProrationLine } from '@/api/types';
-import { formatMoney } from '@/lib/amount';
+import { formatMoney, toUnits } from '@/lib/amount';
 import { dayText, momentText } from '@/lib/format';
 import styles from './dialogs.module.css';
 import { useNames } from './names';
@@ -37,6 +37,7 @@ export function PlanPreviewLines({ preview, currency, busy }: PlanPreviewProps) 
         <Sum name={t('plan.charge')} amount={money(preview.charge)} />
         <Sum name={t('plan.total')} amount={money(preview.total)} total />
         {preview.credited !== '0' ? <Sum name={t('plan.credited')} amount={money(preview.credited)} /> : null}
+        {staked(preview) ? <Sum name={t('plan.stake')} amount={money(preview.stake ?? '0')} /> : null}
         <Sum name={t('plan.nextOn', { date: date(preview.current_period_end) })} amount={money(preview.next_amount)} />
       </dl>
     </div>
@@ -51,6 +52,9 @@ function Sum({ name, amount, total = false }: { name: string; amount: string; to
     </div>
   );
 }
+
+/** Whether the change waits for a further deposit. */
+export const staked = ({ stake }: PlanPreview) => toUnits(stake) > 0n;
 
 const minus = (amount: string, money: (amount: string) => string) =>
   amount === '0' ? money('0') : `−${money(amount)}`;

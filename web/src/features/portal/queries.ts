@@ -122,11 +122,20 @@ export const recoverQuery = (id: string) =>
     staleTime: 0,
   });
 
-/** The account that pays, as its network tells now. */
-export const fundsQuery = (id: string) =>
+/** Its network answers when it likes: what is waited for after a payment waits for no funds. */
+export const FUNDS_KEY = 'funds';
+
+/** The account that pays, as its network tells now, in the currency that the subscription is shown in. */
+export const fundsQuery = ({ id, currency_id: currencyId }: Pick<Subscription, 'id' | 'currency_id'>) =>
   queryOptions({
-    queryKey: ['subscriptions', 'funds', id],
-    queryFn: () => api.get<SubscriptionFunds>(`/api/subscriptions/${segment(id)}/funds`),
+    queryKey: [FUNDS_KEY, id, currencyId],
+    queryFn: async ({ client }) => {
+      const funds = await api.get<SubscriptionFunds>(`/api/subscriptions/${segment(id)}/funds`);
+      if (funds.currency_id === currencyId) return funds;
+      // What is shown is older than the change to another currency: its decimals would be wrong for these amounts.
+      void client.invalidateQueries({ queryKey: subscriptionQuery(id).queryKey });
+      throw new Error('the funds are in another currency');
+    },
     retry: false,
   });
 

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { api, idempotencyKey } from '@/api/client';
 import type { InvoiceDetail, Refund } from '@/api/types';
 import { spokenError } from '@/i18n/spoken';
@@ -12,8 +13,9 @@ import { formatMoney, parseDecimal } from '@/lib/amount';
 import { Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { refreshAfterPayment } from './refresh';
-import { amountFault, REFUND_REASONS, type RefundReason, typedAmount } from './refund';
+import { REFUND_REASONS, type RefundReason, typedAmount } from './refund';
 import { useTexts } from './texts';
+import { amountFault } from './typed-amount';
 
 interface RefundDialogProps {
   invoice: InvoiceDetail;
@@ -42,10 +44,11 @@ export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
   const key = useAttemptKey(JSON.stringify(body));
   const refund = useMutation({
     mutationFn: () => api.post<Refund>('/api/refunds', body, { idempotencyKey: key }),
-    onSuccess: async () => {
+    onSuccess: async ({ type, status }) => {
       await refreshAfterPayment();
-      onClose();
-      announce(t('refund.done'));
+      // A dialog that is still there would take the words with it.
+      flushSync(onClose);
+      announce(t(type === 'credit' && status === 'succeeded' ? 'refund.doneCredit' : 'refund.done'));
     },
   });
   const submit = (event: FormEvent) => {
@@ -70,7 +73,7 @@ export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
           autoComplete="off"
           label={t('refund.amount', { symbol: currency.symbol })}
           hint={t('refund.most', { amount: money(most.toString()) })}
-          error={checked && fault ? t(fault, { amount: money(most.toString()) }) : undefined}
+          error={checked && fault ? t(`refund.${fault}`, { amount: money(most.toString()) }) : undefined}
           value={amount}
           onChange={(event) => setAmount(event.target.value)}
           required

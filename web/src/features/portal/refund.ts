@@ -1,5 +1,5 @@
 import type { InvoiceDetail, Refund, SessionUser } from '@/api/types';
-import { formatAmount, parseDecimal, toUnits } from '@/lib/amount';
+import { formatAmount, toUnits } from '@/lib/amount';
 
 /** Why money is given back, as the kit names it. */
 export const REFUND_REASONS = ['requested_by_customer', 'duplicate', 'fraudulent', 'requested_by_admin'] as const;
@@ -32,15 +32,6 @@ function atNetwork(invoice: InvoiceDetail, refunds: Refund[]): bigint {
 /** Who may give money back. */
 export const mayRefund = (user: Pick<SessionUser, 'role'> | null | undefined) =>
   user?.role === 'owner' || user?.role === 'admin';
-
-export type AmountFault = 'refund.amountWrong' | 'refund.amountMost';
-
-/** What is wrong with a typed amount; null when it can be given back. */
-export function amountFault(typed: string, decimals: number, most: bigint): AmountFault | null {
-  const amount = toUnits(parseDecimal(typed, decimals));
-  if (amount <= 0n) return 'refund.amountWrong';
-  return amount > most ? 'refund.amountMost' : null;
-}
 
 /** Base units as somebody types them. */
 export const typedAmount = (units: bigint, decimals: number) => formatAmount(units.toString(), decimals);

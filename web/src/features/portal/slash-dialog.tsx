@@ -12,8 +12,9 @@ import { type DialogProps, Failure } from './dialog-parts';
 import styles from './dialogs.module.css';
 import { movableStake } from './office-rules';
 import { useOfficeTexts } from './office-text';
-import { amountFault, typedAmount } from './refund';
+import { typedAmount } from './refund';
 import { useTexts } from './texts';
+import { amountFault } from './typed-amount';
 
 const LONGEST_REASON = 500;
 
@@ -78,7 +79,7 @@ export function SlashDialog({ subscription, onClose, onDone }: DialogProps) {
             autoComplete="off"
             label={t('slash.amount', { symbol: currency.symbol })}
             hint={t('slash.most', { amount: most })}
-            error={checked && fault ? portal(fault, { amount: most }) : undefined}
+            error={checked && fault ? portal(`refund.${fault}`, { amount: most }) : undefined}
             value={amount}
             onChange={(event) => setAmount(event.target.value)}
             required

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Subscription } from '@/api/types';
+import { useUser } from '@/app/queries';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { dayText, monthText } from '@/lib/format';
@@ -66,15 +67,26 @@ export function SubscriptionFacts({ subscription, forStore = false }: FactsProps
   );
 }
 
-/** The account that pays, where one does. Its room is kept until its network has answered. */
+/** The account that pays, where one does, for whoever is signed in. Its room is kept until its network has answered. */
 function Account({ subscription }: { subscription: Subscription }) {
   const { t } = useTexts();
-  const asked = isPaidByAccount(subscription);
-  const { data, isPending } = useQuery({ ...fundsQuery(subscription.id), enabled: asked });
-  if (!asked || (!data && !isPending)) return null;
+  const user = useUser();
+  const asked = isPaidByAccount(subscription) && Boolean(user);
+  const { data, isPending } = useQuery({ ...fundsQuery(subscription), enabled: asked });
+  if (!asked) return null;
   return (
     <Fact name={t('facts.account')}>
-      {data ? <FundsText subscription={subscription} funds={data} /> : <span className={styles.room} />}
+      {data ? (
+        <FundsText subscription={subscription} funds={data} />
+      ) : (
+        <span className={styles.room} aria-busy={isPending || undefined}>
+          {isPending ? (
+            <span className="unseen">{t('state.loading')}</span>
+          ) : (
+            <span className={styles.quiet}>{t('facts.accountUnknown')}</span>
+          )}
+        </span>
+      )}
     </Fact>
   );
 }

@@ -1,6 +1,6 @@
 import { ArrowLeftOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { ApiError } from '@/api/error';
 import type { Subscription } from '@/api/types';
@@ -112,7 +112,7 @@ function Sheet({
       </div>
       {forStore ? (
         <>
-          <CardNotice subscription={subscription} />
+          <CardNotice subscription={subscription} reader="store" />
           <Suspense fallback={<div className={styles.officeWaiting} aria-busy="true" />}>
             <OfficeActions subscription={subscription} />
           </Suspense>
@@ -185,11 +185,17 @@ function Actions({ subscription, asked, onDone }: ActionsProps) {
   const user = useUser();
   // The link of a mail lets its holder pay, and change nothing.
   const actions = actionsOf(subscription).filter((action) => user || action === 'pay');
+  const navigate = useNavigate();
   const [open, setOpen] = useState(() => actions.find((action) => action === asked) ?? null);
-  if (actions.length === 0) return <CardNotice subscription={subscription} />;
+  const reader = user ? 'customer' : 'link';
+  if (actions.length === 0) return <CardNotice subscription={subscription} reader={reader} />;
   // What the notice of the card offers stands there, not twice.
   const offered = actions.includes('changePayment') && cardTrouble(subscription, timeOf(subscription)) !== null;
-  const close = () => setOpen(null);
+  const close = () => {
+    setOpen(null);
+    // Whoever loads the page again has not asked for it again.
+    if (asked) void navigate({ to: '.', search: ({ action: _, ...rest }) => rest, replace: true, resetScroll: false });
+  };
   const begin = (action: SubscriptionAction) => {
     onDone(null);
     setOpen(action);
@@ -197,13 +203,13 @@ function Actions({ subscription, asked, onDone }: ActionsProps) {
   const finish = async (said?: Key) => {
     const action = open;
     await refreshAfterPayment();
-    setOpen(null);
+    close();
     if (action) onDone(said ?? DONE[action]);
   };
   const dialog = { subscription, onClose: close, onDone: finish };
   return (
     <>
-      <CardNotice subscription={subscription}>
+      <CardNotice subscription={subscription} reader={reader}>
         {offered ? (
           <Button look="secondary" onClick={() => begin('changePayment')}>
             {t('action.changePayment')}

@@ -74,7 +74,27 @@ describe('the card that pays', () => {
     ['over, of a trial', { ...card(2026, 10), ...december, status: 'trialing' }, 'expired'],
     ['over, and a payment is past due', { ...card(2026, 10), next_invoice: null, status: 'past_due' }, 'expired'],
     ['over, and past due until the end', { ...card(2026, 10), ...ending, status: 'past_due' }, 'expired'],
-    ['over, where the end is set', { ...card(2026, 10), ...ending }, null],
+    ['over, where the end is set', { ...card(2026, 10), ...ending, next_invoice: null }, null],
+    [
+      'over, where it renews before the end that is set',
+      { ...card(2026, 10), ...december, cancel_at: END * 2 },
+      'expired',
+    ],
+    [
+      'good until the month before a renewal before the end',
+      { ...card(2026, 11), ...december, cancel_at: END * 2 },
+      'expiring',
+    ],
+    [
+      'good until the month before nothing is due',
+      { ...card(2026, 11), next_invoice: { ...december.next_invoice, amount: '0' } },
+      null,
+    ],
+    [
+      'over, and nothing is due next',
+      { ...card(2026, 10), next_invoice: { ...december.next_invoice, amount: '0' } },
+      'expired',
+    ],
     ['over, where it is paused', { ...card(2026, 10), status: 'paused' }, null],
     ['over, of one that has ended', { ...card(2026, 10), status: 'canceled' }, null],
     ['without a date', { mandate: { ...card(2026, 10).mandate, exp_month: null, exp_year: null } }, null],

@@ -108,10 +108,14 @@ export const trialEndsSoon = ({ status, trial_end: end, cancel_at_period_end: en
 export function cardTrouble(subscription: Subscription, now: number): 'expired' | 'expiring' | null {
   const { status, mandate, next_invoice: next, current_period_end: periodEnd } = subscription;
   const { exp_month: month, exp_year: year } = mandate ?? {};
-  const charged = status === 'past_due' || ((status === 'active' || status === 'trialing') && !isEnding(subscription));
+  // One that ends later may renew before.
+  const renews = (status === 'active' || status === 'trialing') && (!isEnding(subscription) || next !== null);
+  const charged = status === 'past_due' || renews;
   if (!charged || mandate?.type !== 'card' || !month || !year) return null;
   const end = Date.UTC(year, month) / 1000;
   if (end <= now) return 'expired';
+  // Nothing is taken from it then.
+  if (next?.amount === '0') return null;
   return end <= (next?.at ?? periodEnd) ? 'expiring' : null;
 }
 

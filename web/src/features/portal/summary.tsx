@@ -61,7 +61,7 @@ export function Summary() {
           </Alert>
         ))}
       {page.list.map((each) => (
-        <CardNotice key={each.id} subscription={each}>
+        <CardNotice key={each.id} subscription={each} reader="customer">
           <Link
             to="/customer/subscription/$id"
             params={{ id: each.id }}

@@ -64,9 +64,9 @@ pub async fn open(
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
     // Somebody else's account may not pay: their wallet would be asked for a stranger's debt.
     let is_own = caller.is_none_or(|caller| caller.user.did == customer.did);
-    // The link of a mail may pay and never change.
+    // The link of a mail may pay what is owed and nothing else.
     let may = match action {
-        ConnectAction::Collect | ConnectAction::CollectBatch | ConnectAction::Recharge => {
+        ConnectAction::Collect | ConnectAction::CollectBatch => {
             opener.may_open(&ids, &customer.did, customer.mode) && (is_own || opener.has_link(&ids))
         }
         _ => caller.is_some() && is_own,

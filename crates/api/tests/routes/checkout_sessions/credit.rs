@@ -130,6 +130,8 @@ on_both! {
         app.live_on(WEEK).await;
         assert_eq!(left(&app, &alice).await, 0);
         let invoices = alice.buyer.browser.get("/api/invoices").await.ok()["list"].clone();
+        assert_eq!(invoices[1]["total"], "0", "credit paid all of it");
+        assert_eq!(alice.buyer.browser.get("/api/invoices?ignore_zero=true").await.ok()["list"][1]["id"], invoices[1]["id"]);
         let all = |place: usize| json!({ "invoice_id": invoices[place]["id"] });
         let moved = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await.len();
         let part = json!({ "invoice_id": invoices[0]["id"], "amount": "7" });

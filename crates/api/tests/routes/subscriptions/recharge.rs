@@ -1,6 +1,6 @@
 //! Adding funds to the account that pays: by any wallet but that one, for what was asked, and nothing else.
 
-use crate::app::{Connect, Subscriber, TOKEN, Terms, TestApp, WEEK, altered, claim_of, wallet};
+use crate::app::{Connect, Subscriber, TOKEN, Terms, TestApp, WEEK, altered, claim_of, page_tokens, wallet};
 use serde_json::{Value, json};
 use souk_adapters::arcblock::{Itx, TestWallet, Transaction, TransferV3Tx};
 
@@ -118,6 +118,12 @@ async fn what_cannot_be_added_is_told_before_a_wallet_is_asked() {
     assert_eq!(mallory.browser.get(&format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))).await.status, 404);
     assert_eq!(mallory.browser.get(&format!("/api/subscriptions/{}/funds", alice.id)).await.status, 404);
     assert_eq!(app.browser().get(&format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))).await.status, 401);
+    // The link of a mail pays what is owed: it neither tells what the account holds nor fills it.
+    let token = page_tokens().auth_token(alice.id.as_str(), app.ctx.now());
+    let funds = format!("/api/subscriptions/{}/funds?authToken={token}", alice.id);
+    let recharge = format!("/api/did/recharge/token?authToken={token}{}", query(&alice, TOKEN));
+    assert_eq!((app.browser().get(&funds).await.status, mallory.browser.get(&funds).await.status), (401, 404));
+    assert_eq!((app.browser().get(&recharge).await.status, mallory.browser.get(&recharge).await.status), (404, 404));
 
     let connect = Connect::begin(&app, &alice.buyer.browser, "recharge", &query(&alice, TOKEN)).await;
     let asked = connect.scan().await;

@@ -6,7 +6,7 @@ import { Check, Spinner } from '@/kit/icons';
 import { Skeleton } from '@/kit/skeleton';
 import { formatMoney } from '@/lib/amount';
 import { isCard } from '../rules/currency';
-import { mountPrefix } from '../rules/view';
+import { pageAt } from '../rules/view';
 import type { Overdue } from '../wire';
 import { t } from './text';
 import { useOverdue } from './use-overdue';
@@ -20,8 +20,7 @@ interface OverdueDialogProps {
   onClose: () => void;
 }
 
-const detailsAddress = () =>
-  `${mountPrefix(window.location.pathname)}/customer/invoice/past-due?referer=${encodeURIComponent(window.location.href)}`;
+const detailsAddress = () => pageAt(`/customer/invoice/past-due?referer=${encodeURIComponent(window.location.href)}`);
 
 /** Unpaid invoices that stand in the way of an order, one sum for each currency. */
 export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogProps) {

@@ -10,6 +10,7 @@ import {
   fieldError,
   formErrors,
   prefilled,
+  shownFields,
 } from '../rules/fields';
 import { loadPhoneReader, type PhoneReader, patternReader } from '../rules/phone';
 import type { CheckoutSession, Customer, SessionUser } from '../wire';
@@ -102,9 +103,12 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
     const reader = session.phone_number_collection?.enabled ? await loadPhoneReader() : readPhone;
     const used = { ...context, readPhone: reader, isPostalCode: address ? await loadPostal() : isPostalCode };
     const found = formErrors(values, used);
-    setErrors(found);
+    // All of them have been looked at now: what is right is marked so.
+    setErrors({ ...Object.fromEntries(shownFields(used).map((name) => [name, undefined])), ...found });
     return { context: used, errors: found };
   };
 
-  return { values, errors, context, change, leave, preparePhone, check, refuse: setErrors };
+  const refuse = (refused: FieldErrors) => setErrors((shown) => ({ ...shown, ...refused }));
+
+  return { values, errors, context, change, leave, preparePhone, check, refuse };
 }

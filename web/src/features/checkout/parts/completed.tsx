@@ -5,10 +5,11 @@ import { announce } from '@/kit/announce';
 import { ButtonLink } from '@/kit/button';
 import { Download } from '@/kit/icons';
 import { formatMoney } from '@/lib/amount';
+import { renamed } from '@/lib/written-names';
 import { t } from '../completed-text';
 import { localized } from '../rules/fields';
 import { payeeOf, pricedAs, productName, trialOf } from '../rules/price';
-import { mountPrefix, safeUrl } from '../rules/view';
+import { pageAt, safeUrl } from '../rules/view';
 import type { Checkout, CheckoutSession, LineItem } from '../wire';
 import { Picture } from './picture';
 
@@ -29,14 +30,14 @@ function subscriptionsOf(session: CheckoutSession): { id: string; description?: 
   return session.subscription_id ? [{ id: session.subscription_id }] : [];
 }
 
-/** What was written down by its English name, "Atlas" or "Atlas + 2", by the name that the page's language has for it. */
+/** What was written down by English names, by those that the page's language has for them. */
 function named(written: string, items: LineItem[], locale: string): string {
-  for (const price of items.map(pricedAs)) {
-    const name = price.product?.name;
-    if (name && (written === name || written.startsWith(`${name} + `)))
-      return productName(price, locale) + written.slice(name.length);
-  }
-  return written;
+  if (locale !== 'zh') return written;
+  const prices = items.map(pricedAs);
+  return renamed(written, (name) => {
+    const price = prices.find(({ product }) => product?.name === name);
+    return price && productName(price, locale);
+  });
 }
 
 /** How it is said that it is done. */
@@ -64,9 +65,6 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
   const locale = useLocale();
   const heading = useRef<HTMLHeadingElement>(null);
   const { checkoutSession: session, paymentLink, customer } = checkout;
-  // A language that the address asked for is kept nowhere else.
-  const asked = new URLSearchParams(window.location.search).has('locale') ? `?locale=${locale}` : '';
-  const pageAt = (path: string) => mountPrefix(window.location.pathname) + path + asked;
   const amount = paidAmount(checkout, locale);
   const free = session.payment_status === 'no_payment_required';
   const words = wordsOf(checkout, now);

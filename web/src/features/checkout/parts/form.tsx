@@ -7,7 +7,7 @@ import { type Order, paysByCard } from '../hooks/use-order';
 import type { Payment, Phase } from '../hooks/use-payment';
 import { framePart } from '../parts-later';
 import { type FieldName, shownFields } from '../rules/fields';
-import { mountPrefix } from '../rules/view';
+import { pageAt } from '../rules/view';
 import { type Key, t } from '../text';
 import type { SessionUser } from '../wire';
 import { errorWords, Fields } from './fields';
@@ -144,9 +144,7 @@ function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
       <Alert ref={banner} tone="warn" urgent title={t('error.CUSTOMER_LIMITED.title')}>
         <p>{t('error.CUSTOMER_LIMITED.text')}</p>
         <p>
-          <a href={`${mountPrefix(window.location.pathname)}/customer/invoice/past-due?referer=${back}`}>
-            {t('error.CUSTOMER_LIMITED.link')}
-          </a>
+          <a href={pageAt(`/customer/invoice/past-due?referer=${back}`)}>{t('error.CUSTOMER_LIMITED.link')}</a>
         </p>
       </Alert>
     );

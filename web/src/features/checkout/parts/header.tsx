@@ -4,7 +4,7 @@ import { useLocale } from '@/i18n/light';
 import { Moon, Sun } from '@/kit/icons';
 import { setLocale } from '@/lib/locale';
 import { onTheme, setTheme, theme } from '@/lib/theme';
-import { mountPrefix } from '../rules/view';
+import { pageAt } from '../rules/view';
 import { t } from '../text';
 
 /** The store, and what the visitor may want to change before reading on. */
@@ -14,7 +14,7 @@ export function Header({ store }: { store: StoreInfo | null }) {
   const dark = shown === 'dark';
   return (
     <header className="checkout-header">
-      <a href={`${mountPrefix(window.location.pathname)}/`} className="checkout-brand">
+      <a href={pageAt('/')} className="checkout-brand">
         <img src={store?.logo || '/favicon.svg'} alt="" width={28} height={28} />
         <span>{store?.name ?? 'Souk'}</span>
       </a>

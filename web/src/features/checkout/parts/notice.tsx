@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Button, ButtonLink } from '@/kit/button';
-import { mountPrefix } from '../rules/view';
+import { pageAt } from '../rules/view';
 import { t } from '../text';
 
 interface NoticeProps {
@@ -20,7 +20,7 @@ export function Notice({ title, text, detail, action }: NoticeProps) {
       {detail && <p className="checkout-detail">{detail}</p>}
       <div className="checkout-actions">
         {action}
-        <ButtonLink href={`${mountPrefix(window.location.pathname)}/`} look={action ? 'secondary' : 'primary'}>
+        <ButtonLink href={pageAt('/')} look={action ? 'secondary' : 'primary'}>
           {t('nav.toStore')}
         </ButtonLink>
       </div>

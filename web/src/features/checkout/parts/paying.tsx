@@ -5,7 +5,7 @@ import { Button, ButtonLink } from '@/kit/button';
 import { Spinner } from '@/kit/icons';
 import { toast } from '@/kit/toast';
 import { t } from '../completed-text';
-import { mountPrefix } from '../rules/view';
+import { pageAt } from '../rules/view';
 
 const SLOW_S = 15;
 
@@ -46,7 +46,7 @@ export function PayingTimeout({ onAgain }: { onAgain: () => void }) {
         <Button look="primary" onClick={onAgain}>
           {t('paying.checkAgain')}
         </Button>
-        <ButtonLink href={`${mountPrefix(window.location.pathname)}/customer`}>{t('paying.invoices')}</ButtonLink>
+        <ButtonLink href={pageAt('/customer')}>{t('paying.invoices')}</ButtonLink>
       </div>
     </section>
   );

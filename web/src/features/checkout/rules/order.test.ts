@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { setLocale } from '@/lib/locale';
 import type { Checkout, CheckoutSession, LineItem, PaymentMethod, Price, SessionUser } from '../wire';
 import { payOptions, startingOption } from './currency';
 import { parseQuantity, quantityError, quantityRange } from './quantity';
-import { idOf, modeOf, mountPrefix, paymentError, safeUrl, viewOf } from './view';
+import { idOf, modeOf, mountPrefix, pageAt, paymentError, safeUrl, viewOf } from './view';
 
 const price = (changes: Partial<Price> = {}): Price => ({
   id: 'price_1',
@@ -134,6 +135,15 @@ describe('the address', () => {
     expect(idOf('/checkout/pay/in_1')).toBeNull();
     expect(mountPrefix('/payment/checkout/pay/cs_1')).toBe('/payment');
     expect(mountPrefix('/checkout/pay/cs_1')).toBe('');
+  });
+
+  test('of another page keeps the prefix, and the language that was asked for', () => {
+    setLocale('zh');
+    window.history.replaceState(null, '', '/payment/checkout/pay/cs_1?locale=en&mode=inline');
+    expect(pageAt('/customer')).toBe('/payment/customer?locale=zh');
+    expect(pageAt('/customer?referer=x')).toBe('/payment/customer?referer=x&locale=zh');
+    window.history.replaceState(null, '', '/checkout/pay/cs_1');
+    expect(pageAt('/')).toBe('/');
   });
 
   test('has a mode', () => {

@@ -1,3 +1,4 @@
+import { locale } from '@/lib/locale';
 import type { Checkout, CheckoutSession, PaymentIntent } from '../wire';
 
 /** What the screen shows, decided from what the server says. */
@@ -48,6 +49,13 @@ export function idOf(path: string): { kind: 'link' | 'session'; id: string } | n
 /** `/payment` when the page is served below that prefix, else nothing. */
 export function mountPrefix(path: string): string {
   return /^(.*)\/checkout\/pay\//.exec(path)?.[1] ?? '';
+}
+
+/** A page of the store, in the language that the address of this one asks for: that is kept nowhere else. `path` may have a query. */
+export function pageAt(path: string): string {
+  const { pathname, search } = window.location;
+  const asked = new URLSearchParams(search).has('locale');
+  return mountPrefix(pathname) + path + (asked ? `${path.includes('?') ? '&' : '?'}locale=${locale()}` : '');
 }
 
 /** Only addresses a link may lead to, whole: `javascript:` and the like are none, and a path alone could name another host. */

@@ -6362,7 +6362,7 @@ export interface components {
         };
         /** PaymentIntentUpdate */
         PaymentIntentUpdate: {
-            /** @description Takes the place of what was attached before. */
+            /** @description Takes the place of what was attached before. The customer who paid can read it. */
             metadata: unknown;
         };
         /** PaymentLink */

@@ -374,10 +374,7 @@ export type ProrationLine = Narrow<
 export type SubscriptionFunds = Told<'SubscriptionFunds'>;
 
 /** What a change of plan comes to; `proration_date` and `total` are sent back with the consent. */
-export type PlanPreview = Omit<Narrow<Told<'PlanPreview'>, { lines: ProrationLine[] }>, 'stake'> & {
-  /** What the wallet is asked to leave as a further deposit first, in base units, and no part of `total`; absent where the server asks without telling. */
-  stake?: string;
-};
+export type PlanPreview = Narrow<Told<'PlanPreview'>, { lines: ProrationLine[] }>;
 
 /** What the card processor's form needs; the secret is the browser's alone. */
 export interface StripeContext {

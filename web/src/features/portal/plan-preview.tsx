@@ -37,7 +37,7 @@ export function PlanPreviewLines({ preview, currency, busy }: PlanPreviewProps) 
         <Sum name={t('plan.charge')} amount={money(preview.charge)} />
         <Sum name={t('plan.total')} amount={money(preview.total)} total />
         {preview.credited !== '0' ? <Sum name={t('plan.credited')} amount={money(preview.credited)} /> : null}
-        {staked(preview) ? <Sum name={t('plan.stake')} amount={money(preview.stake ?? '0')} /> : null}
+        {staked(preview) ? <Sum name={t('plan.stake')} amount={money(preview.stake)} /> : null}
         <Sum name={t('plan.nextOn', { date: date(preview.current_period_end) })} amount={money(preview.next_amount)} />
       </dl>
     </div>

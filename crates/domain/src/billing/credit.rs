@@ -87,6 +87,6 @@ pub(crate) fn applied_line(ctx: &Context, invoice: &InvoiceId, amount: Amount, a
 }
 
 /// How much of what lines ask for was paid by credit.
-pub(super) fn applied(lines: &[InvoiceItem]) -> Result<Amount, AmountError> {
+pub fn applied(lines: &[InvoiceItem]) -> Result<Amount, AmountError> {
     Amount::sum(lines.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. })).map(|line| line.amount))
 }

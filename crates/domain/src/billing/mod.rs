@@ -53,7 +53,7 @@ pub use change_payment::{StakeFor, ask_to_change, ask_to_restake, change_to_card
 pub use charge::{SLOTS, charge, note};
 pub use clock::*;
 pub use collect::*;
-pub use credit::{Credit, Credits};
+pub use credit::{Credit, Credits, applied};
 pub(crate) use credit::{CreditFor, applied_line, take_credit};
 pub use debt::{retry_due, time_of};
 pub(crate) use end::stake_invoice;

@@ -1,4 +1,4 @@
-//! What customers have left of changes of plan.
+//! What customers have left of changes of plan, of usage that was billed and not used, and of refunds.
 
 use super::columns::keys;
 use super::listing::sql_each;
@@ -16,6 +16,8 @@ const LOCK: Sql = Sql {
     sqlite: "SELECT amount FROM credits WHERE customer_id = $1 AND currency_id = $2",
     postgres: "SELECT amount FROM credits WHERE customer_id = $1 AND currency_id = $2 FOR UPDATE",
 };
+const PROMISED: Sql = sql_each!("SELECT invoice_id, amount FROM promised_credits WHERE invoice_id IN " (listed "$1"));
+const REDEEM: Sql = sql_each!("DELETE FROM promised_credits WHERE invoice_id IN " (listed "$1") " RETURNING invoice_id, amount");
 
 pub struct SqlCredits<'s>(pub &'s mut Session);
 
@@ -40,15 +42,21 @@ impl Credits for SqlCredits<'_> {
     }
 
     async fn promise(&mut self, invoice: &InvoiceId, amount: Amount) -> Result<(), StorageError> {
-        let sum = self.redeem(invoice).await?.plus(amount).map_err(|error| StorageError::Driver(Box::new(error)))?;
+        let before = self.redeem(std::slice::from_ref(invoice)).await?;
+        let sum = Amount::sum(before.into_iter().map(|(_, before)| before).chain([amount]));
+        let sum = sum.map_err(|error| StorageError::Driver(Box::new(error)))?;
         let insert = "INSERT INTO promised_credits (invoice_id, amount) VALUES ($1, $2)";
         self.0.query(insert).bind(invoice).bind(sum).execute().await.map(drop)
     }
 
-    async fn redeem(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError> {
-        let delete = "DELETE FROM promised_credits WHERE invoice_id = $1 RETURNING amount";
-        let row = self.0.query(delete).bind(invoice).optional().await?;
-        row.map_or(Ok(Amount::ZERO), |row| row.get("amount"))
+    async fn promised(&mut self, invoices: &[InvoiceId]) -> Result<Vec<(InvoiceId, Amount)>, StorageError> {
+        let rows = self.0.query_each(PROMISED).bind(keys(invoices)).all().await?;
+        rows.iter().map(promise).collect()
+    }
+
+    async fn redeem(&mut self, invoices: &[InvoiceId]) -> Result<Vec<(InvoiceId, Amount)>, StorageError> {
+        let rows = self.0.query_each(REDEEM).bind(keys(invoices)).all().await?;
+        rows.iter().map(promise).collect()
     }
 
     async fn take(&mut self, credit: &Credit) -> Result<bool, StorageError> {
@@ -72,4 +80,8 @@ impl SqlCredits<'_> {
 
 fn credit(row: &Row) -> Result<Credit, StorageError> {
     Ok(Credit { customer_id: row.get("customer_id")?, currency_id: row.get("currency_id")?, amount: row.get("amount")? })
+}
+
+fn promise(row: &Row) -> Result<(InvoiceId, Amount), StorageError> {
+    Ok((row.get("invoice_id")?, row.get("amount")?))
 }

@@ -1,9 +1,10 @@
 //! Money that went back.
 
+use super::invoices::SqlInvoices;
 use super::listing::{Listing, list, listing};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::billing::Calculation;
+use souk_domain::billing::{Invoices, applied};
 use souk_domain::payment::{Refund, RefundFilter, RefundStatus, RefundType, Refunds};
 use souk_domain::shared::{Amount, InvoiceId, Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp};
 
@@ -105,16 +106,10 @@ impl SqlRefunds<'_> {
         if self.0.query_each(LOCK_PAID).bind(invoice).optional().await?.is_none() {
             return Ok(false);
         }
-        let lines = self.0.query("SELECT amount, calculation FROM invoice_items WHERE invoice_id = $1").bind(invoice).all().await?;
-        let mut applied = Vec::new();
-        for line in &lines {
-            if matches!(line.get("calculation")?, Calculation::Applied { .. }) {
-                applied.push(line.get("amount")?);
-            }
-        }
+        let lines = SqlInvoices(self.0).items(invoice).await?;
         let before = self.credited(invoice).await?;
         let after = before.plus(refund.amount);
-        Ok(Amount::sum(applied).is_ok_and(|applied| after.is_ok_and(|after| after <= applied)))
+        Ok(applied(&lines).is_ok_and(|applied| after.is_ok_and(|after| after <= applied)))
     }
 
     /// Whether so much more is beyond what an invoice asked for.

@@ -27,7 +27,7 @@ pub(super) struct Book {
     pub mandates: HashMap<MandateId, Mandate>,
     pub methods: HashMap<MethodId, Method>,
     pub currencies: HashMap<CurrencyId, Currency>,
-    /// What customers have left of changes of plan.
+    /// What customers have left of their credit.
     credits: HashMap<(CustomerId, CurrencyId), Amount>,
 }
 

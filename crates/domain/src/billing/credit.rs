@@ -1,4 +1,5 @@
-//! What the store owes a customer after a change of plan, and takes off their next invoices or purchases. Each movement is booked:
+//! What the store owes a customer after a change of plan, for usage that cost less than was billed, or by a refund, and takes off their
+//! next invoices or purchases. Each movement is booked:
 //! what is given was income, and becomes income again when it is taken.
 
 use super::line::APPLIED_CREDIT;
@@ -28,8 +29,10 @@ pub trait Credits: Send {
     async fn give(&mut self, credit: &Credit) -> Result<(), StorageError>;
     /// Owes credit from when an unpaid invoice is paid, beside what it owes then already.
     async fn promise(&mut self, invoice: &InvoiceId, amount: Amount) -> Result<(), StorageError>;
-    /// What was promised for an invoice, which is forgotten: whoever asks gives it, or has no reason to.
-    async fn redeem(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError>;
+    /// What is promised for those of these invoices for which something is.
+    async fn promised(&mut self, invoices: &[InvoiceId]) -> Result<Vec<(InvoiceId, Amount)>, StorageError>;
+    /// The same, which is forgotten: whoever asks gives it, or has no reason to.
+    async fn redeem(&mut self, invoices: &[InvoiceId]) -> Result<Vec<(InvoiceId, Amount)>, StorageError>;
     /// Takes from it. False: it is not that much, and nothing changed.
     async fn take(&mut self, credit: &Credit) -> Result<bool, StorageError>;
 }
@@ -84,6 +87,6 @@ pub(crate) fn applied_line(ctx: &Context, invoice: &InvoiceId, amount: Amount, a
 }
 
 /// How much of what lines ask for was paid by credit.
-pub(super) fn applied(lines: &[InvoiceItem]) -> Result<Amount, AmountError> {
+pub fn applied(lines: &[InvoiceItem]) -> Result<Amount, AmountError> {
     Amount::sum(lines.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. })).map(|line| line.amount))
 }

@@ -80,9 +80,9 @@ pub(super) async fn write(
 
 /// What is owed for a subscription.
 pub(super) struct Owed {
-    /// In the currency of its stake, oldest first. Nobody is paying these just now: a charge on its way may settle still, and must not be
-    /// collected from the deposit as well.
-    pub invoices: Vec<Invoice>,
+    /// In the currency of its stake, oldest first, with what is due of each: what it asks for, less what becomes credit when it is paid.
+    /// Nobody is paying these just now: a charge on its way may settle still, and must not be collected from the deposit as well.
+    pub invoices: Vec<(InvoiceId, Amount)>,
     /// A payment of something is on its way: whether more is owed will be seen.
     pub is_moving: bool,
     /// The stake secures another subscription that has not ended.
@@ -109,19 +109,19 @@ impl StakeMove {
 
 impl Owed {
     pub fn sum(&self) -> Result<Amount, AmountError> {
-        Amount::sum(self.invoices.iter().map(|invoice| invoice.total))
+        Amount::sum(self.invoices.iter().map(|(_, due)| *due))
     }
 
     /// Those that an amount settles, the last of them perhaps in part only.
     fn settled_by(&self, amount: Amount) -> Vec<InvoiceId> {
         let mut left = amount;
         let mut settled = Vec::new();
-        for invoice in &self.invoices {
+        for (invoice, due) in &self.invoices {
             if left.is_zero() {
                 break;
             }
-            left = left.minus(invoice.total).unwrap_or_default();
-            settled.push(invoice.id.clone());
+            left = left.minus(*due).unwrap_or_default();
+            settled.push(invoice.clone());
         }
         settled
     }
@@ -167,7 +167,18 @@ async fn owed_by(
     invoices.retain(|invoice| {
         invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == *currency && !covered.contains(&invoice.id)
     });
+    let due = due_of(unit, &invoices).await?;
+    let invoices = invoices.into_iter().zip(due).map(|(invoice, due)| (invoice.id, due)).filter(|(_, due)| !due.is_zero()).collect();
     Ok(Owed { invoices, is_moving: !covered.is_empty(), may_grow })
+}
+
+/// What is due of each of these: what it asks for, less what its payment would give back as credit. A deposit is not taken to become
+/// credit.
+async fn due_of(unit: &mut dyn UnitOfWork, invoices: &[Invoice]) -> Result<Vec<Amount>, BillingError> {
+    let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
+    let promised: HashMap<_, _> = unit.credits().promised(&ids).await?.into_iter().collect();
+    let due = |one: &Invoice| one.total.minus(promised.get(&one.id).copied().unwrap_or_default()).unwrap_or_default();
+    Ok(invoices.iter().map(due).collect())
 }
 
 /// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.
@@ -272,7 +283,9 @@ pub(super) async fn move_stake(
     }
 }
 
-/// A taken deposit settles what its attempt covers, oldest first. Of one that it does not reach, the rest is asked for anew.
+/// A taken deposit settles what its attempt covers, oldest first: what is due of it, and the credit that is promised for it pays the
+/// rest. Of one that it does not reach, what is left is asked for anew. Where more was taken than is due by now, that becomes credit as
+/// far as it was promised.
 pub(super) async fn settle_by_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -280,15 +293,29 @@ pub(super) async fn settle_by_stake(
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let covers = unit.attempts().covers(&attempt.id).await?;
-    let mut left = attempt.amount;
     let covered = unit.invoices().find_all(&covers).await?;
-    for owed in covered {
-        if left.is_zero() || !unit.invoices().void(&owed.id, now).await? {
+    let dues = due_of(unit, &covered).await?;
+    let mut left = attempt.amount;
+    let mut over = left.minus(Amount::sum(dues.iter().copied())?).unwrap_or_default();
+    for (owed, due) in covered.iter().zip(dues) {
+        if (left.is_zero() && !due.is_zero()) || !unit.invoices().void(&owed.id, now).await? {
             continue;
         }
-        let rest = if left < owed.total { Some(ask_for_rest(ctx, unit, &owed, left, now).await?) } else { None };
-        keep_promise(ctx, unit, &owed, rest.as_ref().map(|rest| (&rest.id, rest.total)), now).await?;
-        left = left.minus(owed.total).unwrap_or_default();
+        let taken = due.min(left);
+        left = left.minus(taken)?;
+        let redeemed = unit.credits().redeem(std::slice::from_ref(&owed.id)).await?;
+        let promised = Amount::sum(redeemed.into_iter().map(|(_, promised)| promised))?;
+        if taken < due {
+            let rest = ask_for_rest(ctx, unit, owed, taken, now).await?;
+            if !promised.is_zero() {
+                unit.credits().promise(&rest.id, promised).await?;
+            }
+            continue;
+        }
+        let used = owed.total.minus(due)?;
+        let again = over.min(used);
+        over = over.minus(again)?;
+        keep_promise(ctx, unit, owed, promised.minus(used)?.plus(again)?, now).await?;
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub use change_payment::{ask_to_change, change_to_card, take_change, takes_card}
 pub use charge::{SLOTS, charge, note};
 pub use clock::*;
 pub use collect::*;
-pub use credit::{Credit, Credits};
+pub use credit::{Credit, Credits, applied};
 pub(crate) use credit::{CreditFor, applied_line, take_credit};
 pub use debt::{retry_due, time_of};
 pub(crate) use end::stake_invoice;

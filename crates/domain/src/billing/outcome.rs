@@ -19,7 +19,7 @@ use crate::payment::{
 };
 use crate::shared::{EntryId, EventId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// How often the wait for an earlier stake doubles: from six hours to eight days.
 const PATIENCE_DOUBLES: u32 = 5;
@@ -95,6 +95,7 @@ async fn paid(
     }
     let now = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
     book(ctx, unit, attempt, intent.mode, Reason::Payment, now).await?;
+    let mut promised: HashMap<_, _> = unit.credits().redeem(&intent.invoices).await?.into_iter().collect();
     for invoice in invoices {
         let before = unit.invoices().pay(&invoice.id, invoice.total, Some(&intent.id), now).await?;
         if let (Some(InvoiceStatus::Uncollectible), Some(subscription)) = (before, &invoice.subscription_id)
@@ -105,7 +106,7 @@ async fn paid(
         if before.is_none() {
             continue;
         }
-        keep_promise(ctx, unit, &invoice, None, now).await?;
+        keep_promise(ctx, unit, &invoice, promised.remove(&invoice.id).unwrap_or_default(), now).await?;
         let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
         let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
         let told = match &invoice.subscription_id {

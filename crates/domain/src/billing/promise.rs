@@ -151,25 +151,18 @@ async fn bills(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result
     Ok(bills)
 }
 
-/// An invoice was paid, or settled up to `rest`, which is asked for by another one: what was promised for it is credit, but for what that
-/// other one is to be paid first.
+/// An invoice was paid or settled: what was promised for it is credit.
 pub(super) async fn keep_promise(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     settled: &Invoice,
-    rest: Option<(&InvoiceId, Amount)>,
+    promised: Amount,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let promised = unit.credits().redeem(&settled.id).await?;
-    let later = rest.map_or(Amount::ZERO, |(_, rest)| rest.min(promised));
-    if let Some((other, _)) = rest.filter(|_| !later.is_zero()) {
-        unit.credits().promise(other, later).await?;
-    }
-    let credit =
-        Credit { customer_id: settled.customer_id.clone(), currency_id: settled.currency_id.clone(), amount: promised.minus(later)? };
-    if credit.amount.is_zero() {
+    if promised.is_zero() {
         return Ok(());
     }
+    let credit = Credit { customer_id: settled.customer_id.clone(), currency_id: settled.currency_id.clone(), amount: promised };
     let what = CreditFor { subject: settled.id.as_str(), mode: settled.mode, method: &settled.method_id, at: now };
     give_credit(ctx, unit, &credit, what, Reason::CreditReleased).await
 }

@@ -31,7 +31,7 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
     }
     give_applied_back(ctx, unit.as_mut(), &invoice, now).await?;
     // What was to become credit with its payment is asked for no more.
-    unit.credits().redeem(id).await?;
+    unit.credits().redeem(std::slice::from_ref(id)).await?;
     if let Some(subscription) = &invoice.subscription_id
         && !debt_paid(unit.as_mut(), subscription, now).await?
     {

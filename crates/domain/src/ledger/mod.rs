@@ -15,7 +15,7 @@ pub enum Account {
     Staked(String),
     /// The same deposits, owed to those who made them.
     Stakes,
-    /// What customers have left of changes of plan.
+    /// What the store owes customers, and takes off what they buy next.
     Credits,
 }
 

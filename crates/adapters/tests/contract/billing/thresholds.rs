@@ -8,8 +8,8 @@ use crate::till::id;
 use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_domain::billing::{
-    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, RefundOrder, Requester, Subscription, SubscriptionItem,
-    Threshold, UsageAction, UsageReport,
+    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, RefundOrder, Requester, STAKE_WAITING, Subscription,
+    SubscriptionItem, Threshold, UsageAction, UsageReport,
 };
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Tier, TiersMode, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode};
@@ -68,6 +68,17 @@ impl Billing {
         let paid: u128 = invoices.iter().map(|invoice| invoice.amount_paid.base_units()).sum();
         (paid - self.kept().await) / UNIT
     }
+}
+
+/// The same, where the wallet permits next to nothing, and has staked 200.
+async fn staked(db: &souk_adapters::testing::TestDatabase) -> Billing {
+    let billing = permitted(db, 10).await;
+    let stake = billing.booked_stake(&billing.find("sub_1").await, 200).await;
+    let mut unit = billing.ctx.store.begin().await.expect("begins");
+    let one = unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("stands");
+    assert!(unit.subscriptions().update(&Subscription { stake: Some(stake), ..one }).await.expect("writes"));
+    unit.commit().await.expect("commits");
+    billing
 }
 
 /// 1,100 seats were billed, which the wallet cannot pay.
@@ -194,12 +205,7 @@ on_both! {
     }
 
     async fn what_a_stake_has_paid_is_credit_when_there_was_less(db: &TestDatabase) {
-        let billing = permitted(db, 10).await;
-        let stake = billing.booked_stake(&billing.find("sub_1").await, 200).await;
-        let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let one = unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("stands");
-        assert!(unit.subscriptions().update(&Subscription { stake: Some(stake), ..one }).await.expect("writes"));
-        unit.commit().await.expect("commits");
+        let billing = staked(db).await;
         billing.used("si_1", 100).await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         billing::slash_stake(&billing.ctx, &id("sub_1"), Some(Amount::new(100 * UNIT)), "owed").await.expect("is ordered");
@@ -208,6 +214,25 @@ on_both! {
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!((billing.networks.earned().await, billing.kept().await), (100, 80 * UNIT));
+        is_sound(&billing).await;
+    }
+
+    async fn a_stake_is_not_taken_for_what_its_owner_would_get_back(db: &TestDatabase) {
+        let billing = staked(db).await;
+        billing.write("UPDATE subscriptions SET days_until_cancel = 60").await;
+        billing.used("si_1", 100).await;
+        billing.used("si_1", 20).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        billing::slash_stake(&billing.ctx, &id("sub_1"), Some(Amount::new(15 * UNIT)), "owed").await.expect("is ordered");
+        billing.send_all().await;
+        assert_eq!((billing.networks.earned().await, billing.kept().await), (15, 0));
+        is_sound(&billing).await;
+        billing.end_with(RefundChoice::None).await.expect("ends");
+        billing.wait(STAKE_WAITING);
+        billing.round().await;
+        assert_eq!((billing.networks.earned().await, billing.kept().await), (20, 0), "20 seats");
+        assert!(billing.statuses().await.iter().all(|status| *status != InvoiceStatus::Uncollectible), "all is settled");
         is_sound(&billing).await;
     }
 

@@ -25,7 +25,7 @@ const RULES: &[Rule] = &[
             ),
             (
                 "SELECT e.id FROM journal_entries e LEFT JOIN invoices i ON i.id = e.subject AND i.status = 'void'
-                     LEFT JOIN refunds r ON r.id = e.subject AND r.kind = 'credit'
+                     LEFT JOIN refunds r ON r.id = e.subject AND (r.kind = 'credit' OR r.status = 'failed')
                  WHERE e.reason = 'credit_returned' AND i.id IS NULL AND r.id IS NULL",
                 "returns credit for no invoice that is void, and for no refund",
             ),

@@ -9,8 +9,8 @@ use super::paid::given_back;
 use super::plan::paid_lines;
 use super::renew::publish_charges;
 use super::{
-    BillingReason, COMMENT_MAX, Credit, CreditFor, Invoice, InvoiceFilter, InvoiceStatus, ManageError, Notice, RefundChoice, Subscription,
-    announce, credits, take_credit,
+    BillingError, BillingReason, COMMENT_MAX, Credit, CreditFor, Invoice, InvoiceFilter, InvoiceStatus, ManageError, Notice, RefundChoice,
+    Subscription, announce, credits, take_credit,
 };
 use crate::access::Did;
 use crate::context::Context;
@@ -75,6 +75,7 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
     if !from_network.is_zero() {
         let (refund, attempt) = write(ctx, unit.as_mut(), &intent, named.as_ref(), from_network, &told).await?;
+        take_uncovered(ctx, unit.as_mut(), &refund).await?;
         refunds.push(refund);
         attempts.push(attempt);
     }
@@ -100,6 +101,36 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     let refunds = as_credit(ctx, unit.as_mut(), by_credit, amount, &told).await?;
     unit.commit().await?;
     Ok(refunds)
+}
+
+/// A network will not give a payment back: the store has it still, and the credit that was to go with it is the customer's again.
+pub(super) async fn not_given_back(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId) -> Result<(), BillingError> {
+    let now = ctx.now();
+    let refund = unit.refunds().find(id).await?.ok_or(BillingError::Orphan)?;
+    if !unit.refunds().finish(id, RefundStatus::Failed, "", now).await? {
+        return Ok(());
+    }
+    let amount = booked(unit, id.as_str(), &[Reason::CreditUsed]).await?;
+    if amount.is_zero() {
+        return Ok(());
+    }
+    let credit = Credit { amount, customer_id: refund.customer_id.clone(), currency_id: refund.currency_id.clone() };
+    let what = CreditFor { subject: id.as_str(), mode: refund.mode, method: &refund.method_id, at: now };
+    give_credit(ctx, unit, &credit, what, Reason::CreditReturned).await
+}
+
+/// Credit that the customer holds came of what they have paid. What is covered by that no longer, as a payment goes back, goes with it:
+/// the same money is given back once.
+async fn take_uncovered(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<(), ManageError> {
+    let credits = unit.credits().of_all(std::slice::from_ref(&refund.customer_id)).await?;
+    let Some(held) = credits.into_iter().find(|credit| credit.currency_id == refund.currency_id) else { return Ok(()) };
+    let covered = unit.intents().paid_by(&refund.customer_id, &refund.currency_id).await?;
+    let credit = Credit { amount: held.amount.minus(covered).unwrap_or_default(), ..held };
+    if credit.amount.is_zero() {
+        return Ok(());
+    }
+    let what = CreditFor { subject: refund.id.as_str(), mode: refund.mode, method: &refund.method_id, at: refund.created_at };
+    if take_credit(ctx, unit, &credit, what).await? { Ok(()) } else { Err(ManageError::Contended) }
 }
 
 /// A change of plan reads what was given back, and waits until that is written.
@@ -343,15 +374,15 @@ async fn kept_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, paid: &
     let newest = Page::new(None, Some(LOOK_BACK));
     let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
     // What it asked too much, and was promised before it was paid.
-    let mut given = credit_of(unit, paid, &[Reason::CreditReleased]).await?;
+    let mut given = booked(unit, paid.id.as_str(), &[Reason::CreditReleased]).await?;
     let mut used = Amount::ZERO;
     let newest = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
     for later in newest {
         if later.number <= paid.number || later.currency_id != paid.currency_id {
             continue;
         }
-        given = given.plus(credit_of(unit, &later, &[Reason::CreditGiven, Reason::CreditReturned]).await?)?;
-        used = used.plus(credit_of(unit, &later, &[Reason::CreditUsed]).await?)?;
+        given = given.plus(booked(unit, later.id.as_str(), &[Reason::CreditGiven, Reason::CreditReturned]).await?)?;
+        used = used.plus(booked(unit, later.id.as_str(), &[Reason::CreditUsed]).await?)?;
     }
     let kept = given.minus(used).unwrap_or_default();
     let credits = unit.credits().of_all(std::slice::from_ref(&paid.customer_id)).await?;
@@ -360,9 +391,9 @@ async fn kept_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, paid: &
     Ok(Kept { held, spent: kept.minus(held)? })
 }
 
-/// What was booked as credit for an invoice, for these reasons.
-async fn credit_of(unit: &mut dyn UnitOfWork, invoice: &Invoice, reasons: &[Reason]) -> Result<Amount, ManageError> {
-    let entries = unit.journal().of_subject(invoice.id.as_str()).await?;
+/// What was booked as credit for an invoice or a refund, for these reasons.
+async fn booked(unit: &mut dyn UnitOfWork, subject: &str, reasons: &[Reason]) -> Result<Amount, BillingError> {
+    let entries = unit.journal().of_subject(subject).await?;
     let booked = entries.iter().filter(|entry| reasons.contains(&entry.reason));
     Ok(Amount::sum(booked.filter_map(|entry| entry.postings().first()).map(|posting| posting.amount))?)
 }

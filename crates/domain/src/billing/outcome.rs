@@ -4,6 +4,7 @@ use super::book::Book;
 use super::change_payment::switch_over;
 use super::debt::{debt_paid, refuse, time_of};
 use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
+use super::give_back::not_given_back;
 use super::manage::nonce;
 use super::pay_by_card::pay_with_saved;
 use super::promise::keep_promise;
@@ -66,10 +67,7 @@ pub(super) async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &
         // Nothing waited for it but whoever signed it, who is told.
         Purpose::Stake(_) | Purpose::Recharge(_) => Ok(()),
         Purpose::ReturnStake(subscription) | Purpose::Slash(subscription) => stake_lost(ctx, unit, attempt, subscription).await,
-        Purpose::Refund(refund) => {
-            unit.refunds().finish(refund, RefundStatus::Failed, "", wall).await?;
-            Ok(())
-        }
+        Purpose::Refund(refund) => not_given_back(ctx, unit, refund).await,
     }
 }
 

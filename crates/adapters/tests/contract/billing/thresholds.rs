@@ -11,6 +11,7 @@ use souk_domain::billing::{
     self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, RefundOrder, Requester, STAKE_WAITING, Subscription,
     SubscriptionItem, Threshold, UsageAction, UsageReport,
 };
+use souk_domain::payment::{Asker, Outcome, Purpose, Pursued, Refusal};
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Tier, TiersMode, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode};
 
@@ -201,6 +202,54 @@ on_both! {
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!(billing.kept().await, 30 * UNIT, "100 less the 50 that went back, for 20 seats");
+        is_sound(&billing).await;
+    }
+
+    async fn a_payment_that_goes_back_takes_the_credit_along_that_came_of_it(db: &TestDatabase) {
+        let billing = subscribed(db).await;
+        billing.used("si_1", 100).await;
+        let first = billing.invoices().await.remove(0);
+        billing.used("si_1", 20).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        let kept = billing.kept().await;
+        assert!(kept > 0, "what was not used is credit");
+        let back = |tokens: u128| RefundOrder {
+            amount: Some(Amount::new(tokens * UNIT)),
+            invoice: None,
+            reason: String::new(),
+            description: String::new(),
+        };
+        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &back(10)).await.expect("goes back");
+        assert_eq!(billing.kept().await, kept, "what is left of the payment covers it");
+        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &back(90)).await.expect("goes back");
+        assert_eq!(billing.kept().await, 0);
+        billing.send_all().await;
+        is_sound(&billing).await;
+    }
+
+    async fn credit_that_went_along_with_a_payment_comes_back_when_its_network_refuses(db: &TestDatabase) {
+        let billing = subscribed(db).await;
+        billing.used("si_1", 100).await;
+        let first = billing.invoices().await.remove(0);
+        billing.used("si_1", 20).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        let kept = billing.kept().await;
+        let all = RefundOrder { amount: None, invoice: None, reason: String::new(), description: String::new() };
+        let refund = billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &all).await.expect("goes back").remove(0);
+        assert!(kept > 0 && billing.kept().await == 0);
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let attempt = unit.attempts().open_of(&Purpose::Refund(refund.id)).await.expect("reads").expect("on its way");
+        let found = unit.methods().find_with_currency(&attempt.method_id, &attempt.currency_id).await.expect("reads");
+        let (method, currency) = found.expect("stand");
+        let refused = Outcome::Refused(Refusal { code: "declined".to_owned(), message: "No".to_owned() });
+        let pursued = Pursued { attempt, method, currency };
+        for _ in 0..2 {
+            billing::note(&billing.ctx, unit.as_mut(), &pursued, &refused, Asker::First).await.expect("notes");
+        }
+        unit.commit().await.expect("commits");
+        assert_eq!(billing.kept().await, kept);
         is_sound(&billing).await;
     }
 

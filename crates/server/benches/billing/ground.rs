@@ -65,4 +65,17 @@ impl Ground {
         session.query(sql).execute().await.expect(sql);
         session.commit().await.expect("commits");
     }
+
+    /// Tells the planner what there is now, and waits until SQLite has copied its log into the file, as it does between the rounds of a
+    /// store: the hundreds of megabytes that a preparation logs would be looked through with each page.
+    pub async fn settle(&self) {
+        self.write("ANALYZE").await;
+        while self.engine == "sqlite" {
+            let mut session = self.database.read().await.expect("reads");
+            let row = session.query("PRAGMA wal_checkpoint(PASSIVE)").one().await.expect("copies");
+            if row.get::<u64>("log").expect("a number") == row.get::<u64>("checkpointed").expect("a number") {
+                break;
+            }
+        }
+    }
 }

@@ -71,7 +71,7 @@ pub async fn claim_due() -> Vec<Figure> {
         for ground in [few, many] {
             ground.write("UPDATE subscriptions SET due_at = anchor, clock_id = NULL WHERE id <= 'sub_storm_10000099'").await;
             ground.write("UPDATE subscriptions SET due_at = NULL WHERE id > 'sub_storm_10000099'").await;
-            ground.write("ANALYZE").await;
+            ground.settle().await;
         }
         for _ in 0..30 {
             for (times, ground) in times.iter_mut().zip([few, many]) {
@@ -128,7 +128,7 @@ pub async fn invoice_page() -> Vec<Figure> {
             let mut session = ground.database.begin().await.expect("begins");
             session.query(CLONE).bind(1_000u64).bind(count + 1_000).execute().await.expect("writes");
             session.commit().await.expect("commits");
-            ground.write("ANALYZE").await;
+            ground.settle().await;
         }
         let customer = CustomerId::parse("cus_storm_0").expect("an id");
         let filter = InvoiceFilter { customer_id: Some(customer), ..InvoiceFilter::default() };

@@ -15,10 +15,12 @@ pub(super) async fn kept_lines(
     invoice: &Invoice,
     at: Timestamp,
 ) -> Result<Vec<InvoiceItem>, ManageError> {
-    if invoice.currency_id != subscription.currency_id && invoice.period.is_some_and(|period| period.contains(at)) {
+    let lines = unit.invoices().items(&invoice.id).await?;
+    // Lines of a change of plan begin with the second of the change, their invoice a moment later.
+    let is_for_now = invoice.period.into_iter().chain(lines.iter().filter_map(|line| line.period)).any(|span| span.contains(at));
+    if invoice.currency_id != subscription.currency_id && is_for_now {
         return Err(ManageError::PaidOtherwise);
     }
-    let lines = unit.invoices().items(&invoice.id).await?;
     let back = back_of(unit, invoice).await?;
     Ok(less(lines, back))
 }

@@ -9,7 +9,7 @@ use souk_domain::billing::{
     RefundOrder, Requester, StakeChoice, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::{
-    Asker, Attempt, Intent, Mandate, MandateStatus, Outcome, Purpose, Pursued, RefundFilter, RefundStatus, Settlement,
+    Asker, Attempt, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Pursued, RefundFilter, RefundStatus, Settlement,
 };
 use souk_domain::pricing::{Anchoring, Cycle, Interval, QuantityError, Recurring, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode, Page, SubscriptionId, Timestamp};
@@ -283,6 +283,20 @@ on_both! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 2]);
         billing.end_with(RefundChoice::Proration).await.expect("ends");
         assert_eq!(billing.refunds().await, [280 * UNIT, 20 * UNIT]);
+    }
+
+    async fn what_was_paid_in_another_currency_is_no_credit_in_this_one_even_within_the_second_of_a_change(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 6, MONTHLY).await;
+        billing.wait(DAY * 10);
+        billing.accept("price_1", 5).await;
+        billing.accept("price_1", 4).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let currency = unit.methods().currencies(Mode::Test).await.expect("reads").remove(0);
+        unit.methods().insert_currency(&Currency { id: id("pc_another"), ..currency }).await.expect("writes");
+        unit.commit().await.expect("commits");
+        billing.write("UPDATE invoices SET currency_id = 'pc_another'").await;
+        let refused = billing::preview_plan(&billing.ctx, &sub(), &choice("price_1", 1)).await;
+        assert!(matches!(refused, Err(ManageError::PaidOtherwise)), "{refused:?}");
     }
 
     async fn an_unchanged_plan_gives_back_what_is_left_of_its_payment(db: &TestDatabase) {

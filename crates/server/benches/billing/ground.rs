@@ -70,12 +70,14 @@ impl Ground {
     /// store: the hundreds of megabytes that a preparation logs would be looked through with each page.
     pub async fn settle(&self) {
         self.write("ANALYZE").await;
-        while self.engine == "sqlite" {
-            let mut session = self.database.read().await.expect("reads");
-            let row = session.query("PRAGMA wal_checkpoint(PASSIVE)").one().await.expect("copies");
-            if row.get::<u64>("log").expect("a number") == row.get::<u64>("checkpointed").expect("a number") {
-                break;
-            }
+        if self.engine == "sqlite" {
+            while !self.has_copied_its_log().await {}
         }
+    }
+
+    async fn has_copied_its_log(&self) -> bool {
+        let mut session = self.database.read().await.expect("reads");
+        let row = session.query("PRAGMA wal_checkpoint(PASSIVE)").one().await.expect("copies");
+        row.get::<u64>("log").expect("a number") == row.get::<u64>("checkpointed").expect("a number")
     }
 }

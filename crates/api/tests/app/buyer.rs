@@ -1,6 +1,6 @@
 //! Somebody who buys.
 
-use super::{Answer, Browser, Connect, Shop, Sold, TestApp, claim_of, signed_claim};
+use super::{Answer, Browser, Connect, Shop, Sold, TestApp, claim_of};
 use serde_json::{Value, json};
 use souk_adapters::arcblock::TestWallet;
 use std::sync::Arc;
@@ -70,14 +70,7 @@ impl Buyer {
     /// Signs whatever the wallet is asked for until the store has its last word: that, and the types of the claims.
     pub async fn give_all(&self, app: &TestApp, session: &str, action: &str) -> (Value, Vec<String>) {
         let query = format!("&checkoutSessionId={session}&sessionUserDid={}", self.wallet.did());
-        let connect = Connect::begin(app, &self.browser, action, &query).await;
-        let mut asked = connect.scan().await;
-        let mut kinds = Vec::new();
-        while asked["action"] == "responseAuth" {
-            kinds.push(asked["requestedClaims"][0]["type"].as_str().expect("a type").to_owned());
-            asked = connect.answer(&self.wallet, &asked, signed_claim(&self.wallet, &asked)).await;
-        }
-        (asked, kinds)
+        Connect::begin(app, &self.browser, action, &query).await.give_all(&self.wallet).await
     }
 
     /// The whole subscription by wallet.

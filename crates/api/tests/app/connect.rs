@@ -74,6 +74,16 @@ impl Connect {
         self.read(&self.post(&self.signed(wallet, request, "responseAuth", claims)).await)
     }
 
+    /// Gives whatever is asked for, one after the other; the last answer, and what was asked for.
+    pub async fn give_all(&self, wallet: &TestWallet) -> (Value, Vec<String>) {
+        let (mut asked, mut kinds) = (self.scan().await, Vec::new());
+        while asked["action"] == "responseAuth" {
+            kinds.push(asked["requestedClaims"][0]["type"].as_str().expect("a type").to_owned());
+            asked = self.answer(wallet, &asked, signed_claim(wallet, &asked)).await;
+        }
+        (asked, kinds)
+    }
+
     /// The whole login, after which the browser carries the cookie.
     pub async fn sign_in(&self, wallet: &TestWallet, name: &str) {
         let asked = self.scan().await;

@@ -8,7 +8,7 @@ use crate::till::id;
 use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_domain::billing::{
-    self, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, RefundOrder, Requester, STAKE_WAITING, Subscription,
+    self, Invoice, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, RefundOrder, Requester, STAKE_WAITING, Subscription,
     SubscriptionItem, Threshold, UsageAction, UsageReport,
 };
 use souk_domain::payment::{Asker, Outcome, Purpose, Pursued, Refusal};
@@ -34,6 +34,25 @@ async fn permitted(db: &souk_adapters::testing::TestDatabase, tokens: u128) -> B
     one.billing_threshold = Some(Threshold { amount: Amount::new(50 * UNIT), resets_anchor: false });
     billing.insert(&one).await;
     billing
+}
+
+/// One that has paid a bill for 100 seats and used fewer: the bill, and what is credit since.
+async fn credited(db: &souk_adapters::testing::TestDatabase) -> (Billing, Invoice, u128) {
+    let billing = subscribed(db).await;
+    billing.used("si_1", 100).await;
+    let first = billing.invoices().await.remove(0);
+    billing.used("si_1", 20).await;
+    billing.wait(DAY * 30);
+    billing.round().await;
+    let kept = billing.kept().await;
+    assert!(kept > 0, "what was not used is credit");
+    (billing, first, kept)
+}
+
+/// So many tokens are to go back; `None`: all that can.
+fn back(tokens: Option<u128>) -> RefundOrder {
+    let amount = tokens.map(|tokens| Amount::new(tokens * UNIT));
+    RefundOrder { amount, invoice: None, reason: String::new(), description: String::new() }
 }
 
 impl Billing {
@@ -196,8 +215,7 @@ on_both! {
         let billing = subscribed(db).await;
         billing.used("si_1", 100).await;
         let first = billing.invoices().await.remove(0);
-        let half = RefundOrder { amount: Some(Amount::new(50 * UNIT)), invoice: None, reason: String::new(), description: String::new() };
-        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &half).await.expect("goes back");
+        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &back(Some(50))).await.expect("goes back");
         billing.used("si_1", 20).await;
         billing.wait(DAY * 30);
         billing.round().await;
@@ -206,39 +224,19 @@ on_both! {
     }
 
     async fn a_payment_that_goes_back_takes_the_credit_along_that_came_of_it(db: &TestDatabase) {
-        let billing = subscribed(db).await;
-        billing.used("si_1", 100).await;
-        let first = billing.invoices().await.remove(0);
-        billing.used("si_1", 20).await;
-        billing.wait(DAY * 30);
-        billing.round().await;
-        let kept = billing.kept().await;
-        assert!(kept > 0, "what was not used is credit");
-        let back = |tokens: u128| RefundOrder {
-            amount: Some(Amount::new(tokens * UNIT)),
-            invoice: None,
-            reason: String::new(),
-            description: String::new(),
-        };
-        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &back(10)).await.expect("goes back");
+        let (billing, first, kept) = credited(db).await;
+        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &back(Some(10))).await.expect("goes back");
         assert_eq!(billing.kept().await, kept, "what is left of the payment covers it");
-        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &back(90)).await.expect("goes back");
+        billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &back(Some(90))).await.expect("goes back");
         assert_eq!(billing.kept().await, 0);
         billing.send_all().await;
         is_sound(&billing).await;
     }
 
     async fn credit_that_went_along_with_a_payment_comes_back_when_its_network_refuses(db: &TestDatabase) {
-        let billing = subscribed(db).await;
-        billing.used("si_1", 100).await;
-        let first = billing.invoices().await.remove(0);
-        billing.used("si_1", 20).await;
-        billing.wait(DAY * 30);
-        billing.round().await;
-        let kept = billing.kept().await;
-        let all = RefundOrder { amount: None, invoice: None, reason: String::new(), description: String::new() };
-        let refund = billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &all).await.expect("goes back").remove(0);
-        assert!(kept > 0 && billing.kept().await == 0);
+        let (billing, first, kept) = credited(db).await;
+        let refund = billing::refund_invoice(&billing.ctx, Mode::Test, &first.id, &back(None)).await.expect("goes back").remove(0);
+        assert_eq!(billing.kept().await, 0);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let attempt = unit.attempts().open_of(&Purpose::Refund(refund.id)).await.expect("reads").expect("on its way");
         let found = unit.methods().find_with_currency(&attempt.method_id, &attempt.currency_id).await.expect("reads");

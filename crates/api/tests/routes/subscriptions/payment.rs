@@ -165,13 +165,7 @@ on_both! {
         assert_eq!((&seen["mandate"]["type"], &seen["staking"]), (&json!("card"), &json!(null)), "a card secures nothing: {seen}");
         app.advance(Duration::from_secs(5));
         let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
-        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
-        let mut request = connect.scan().await;
-        let mut kinds = Vec::new();
-        while request["action"] == "responseAuth" {
-            kinds.push(request["requestedClaims"][0]["type"].as_str().expect("a type").to_owned());
-            request = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
-        }
+        let (request, kinds) = Connect::begin(&app, &alice.browser, "change-payment", &query).await.give_all(&alice.wallet).await;
         assert_eq!((&request["status"], kinds), (&json!("ok"), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{request}");
         app.drain().await;
         let seen = alice.browser.get(&path).await.ok();

@@ -302,13 +302,7 @@ on_both! {
         assert_eq!(asked["connect"]["action"], "change-payment", "it is asked for again: {asked}");
 
         app.advance(Duration::from_secs(5));
-        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
-        let mut request = connect.scan().await;
-        let mut kinds = Vec::new();
-        while request["action"] == "responseAuth" {
-            kinds.push(request["requestedClaims"][0]["type"].as_str().expect("a type").to_owned());
-            request = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
-        }
+        let (request, kinds) = Connect::begin(&app, &alice.browser, "change-payment", &query).await.give_all(&alice.wallet).await;
         assert_eq!((&request["status"], kinds), (&json!("ok"), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{request}");
         app.drain().await;
         let seen = alice.browser.get(&path).await.ok();

@@ -32,7 +32,7 @@ pub struct SqlIntents<'s>(pub &'s mut Session);
 
 #[async_trait]
 impl Intents for SqlIntents<'_> {
-    async fn put_all(&mut self, intents: &[Intent]) -> Result<bool, StorageError> {
+    async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError> {
         let insert = "INSERT INTO payment_intents (id, livemode, status, description, amount, amount_received, amount_refunded,
                           currency_id, method_id, customer_id, subscription_id, session_id, invoices, last_error, reference, payer,
                           metadata, created_at, updated_at)";
@@ -48,8 +48,7 @@ impl Intents for SqlIntents<'_> {
             let values = values.bind(&intent.invoices).bind(&intent.last_error).bind(&intent.reference).bind(&intent.payer);
             values.bind(&intent.metadata).bind(intent.created_at).bind(intent.updated_at)
         };
-        let written = self.0.insert(insert, intents.iter().map(row).collect(), update).await?;
-        Ok(written == intents.len() as u64)
+        self.0.insert_later(insert, intents.iter().map(row).collect(), update).await
     }
 
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError> {

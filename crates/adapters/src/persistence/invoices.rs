@@ -71,23 +71,17 @@ const DATED_BACK: Sql = Sql {
 
 #[async_trait]
 impl Invoices for SqlInvoices<'_> {
-    async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<bool, StorageError> {
-        if self.0.insert(INSERT, vec![values_of(invoice)], "ON CONFLICT (id) DO NOTHING").await? == 0 {
-            let update = "UPDATE invoices SET description = $2, customer_id = $3, currency_id = $4, method_id = $5, intent_id = $6,
-                              bill_to = $7, total = $8, updated_at = $9, reason = $10, subscription_id = $11, period_start = $12,
-                              period_end = $13, clock_id = $14
-                          WHERE id = $1 AND status = 'draft'";
-            let query = self.0.query(update).bind(&invoice.id).bind(&invoice.description).bind(&invoice.customer_id);
-            let query = query.bind(&invoice.currency_id).bind(&invoice.method_id).bind(&invoice.intent_id).bind(&invoice.bill_to);
-            let query = query.bind(invoice.total).bind(invoice.updated_at).bind(invoice.reason).bind(&invoice.subscription_id);
-            let query = query.bind(invoice.period.map(|period| period.start)).bind(invoice.period.map(|period| period.end));
-            if query.bind(&invoice.clock_id).execute().await? == 0 {
-                return Ok(false);
-            }
-            self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).execute().await?;
-        }
-        self.insert_items(std::iter::once(items)).await?;
-        Ok(true)
+    async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
+        let update = "ON CONFLICT (id) DO UPDATE SET
+                          description = excluded.description, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
+                          method_id = excluded.method_id, intent_id = excluded.intent_id, bill_to = excluded.bill_to,
+                          total = excluded.total, updated_at = excluded.updated_at, reason = excluded.reason,
+                          subscription_id = excluded.subscription_id, period_start = excluded.period_start,
+                          period_end = excluded.period_end, clock_id = excluded.clock_id
+                          WHERE invoices.status = 'draft'";
+        self.0.insert_later(INSERT, vec![values_of(invoice)], update).await?;
+        self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).later(None).await?;
+        self.0.insert_later(INSERT_ITEMS, rows_of(std::iter::once(items)), "").await
     }
 
     async fn take_numbers(&mut self, mode: Mode, count: u32) -> Result<u64, StorageError> {
@@ -101,7 +95,7 @@ impl Invoices for SqlInvoices<'_> {
         if self.0.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < invoices.len() as u64 {
             return Err(StorageError::Duplicate("invoices: one of this subscription, start and reason".to_owned()));
         }
-        self.insert_items(invoices.iter().map(|(_, items)| items.as_slice())).await
+        self.0.insert_later(INSERT_ITEMS, rows_of(invoices.iter().map(|(_, items)| items.as_slice())), "").await
     }
 
     async fn pay(
@@ -255,17 +249,14 @@ impl Invoices for SqlInvoices<'_> {
     }
 }
 
-impl SqlInvoices<'_> {
-    async fn insert_items(&mut self, invoices: impl Iterator<Item = &[InvoiceItem]>) -> Result<(), StorageError> {
-        let row = |(position, item): (u32, &InvoiceItem)| {
-            let values = Values::default().bind(&item.id).bind(&item.invoice_id).bind(position).bind(&item.price_id);
-            let values = values.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
-            let values = values.bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
-            values.bind(&item.calculation)
-        };
-        let rows = invoices.flat_map(|items| (0u32..).zip(items).map(row)).collect();
-        self.0.insert(INSERT_ITEMS, rows, "").await.map(drop)
-    }
+fn rows_of<'i>(invoices: impl Iterator<Item = &'i [InvoiceItem]>) -> Vec<Values> {
+    let row = |(position, item): (u32, &InvoiceItem)| {
+        let values = Values::default().bind(&item.id).bind(&item.invoice_id).bind(position).bind(&item.price_id);
+        let values = values.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
+        let values = values.bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
+        values.bind(&item.calculation)
+    };
+    invoices.flat_map(|items| (0u32..).zip(items).map(row)).collect()
 }
 
 fn values_of(invoice: &Invoice) -> Values {

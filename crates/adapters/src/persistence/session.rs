@@ -2,17 +2,21 @@
 
 use super::database::storage;
 use super::value::{Bound, Kind, Stored, Value, Values};
+use futures_util::TryStreamExt;
 use souk_domain::shared::StorageError;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgRow, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow};
-use sqlx::{Column, Row as _, Transaction};
+use sqlx::{Column, Executor, Row as _, Transaction};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// Rows that one statement inserts at most: with the widest table, far below the 32,766 values that SQLite binds.
 const ROWS_MAX: usize = 64;
+/// Values of a statement that waits for the next one, at most.
+const VALUES_PUT_OFF: usize = 64;
 
 /// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
 ///
@@ -22,6 +26,15 @@ pub struct Session {
     connection: Connection,
     published: Arc<Notify>,
     publishes: bool,
+    waiting: Vec<Waiting>,
+}
+
+/// A statement that is run with the next one ([`Query::later`]).
+struct Waiting {
+    sql: Cow<'static, str>,
+    values: Vec<Value>,
+    /// How many rows it must change.
+    rows: Option<u64>,
 }
 
 pub(super) enum Connection {
@@ -79,7 +92,7 @@ pub struct Sql {
 
 impl Session {
     pub(super) fn new(connection: Connection, published: Arc<Notify>) -> Self {
-        Self { connection, published, publishes: false }
+        Self { connection, published, publishes: false, waiting: Vec::new() }
     }
 
     /// A statement with `$1`, `$2`, ... for the values bound to it, in order.
@@ -98,28 +111,97 @@ impl Session {
     /// Inserts rows by as few statements as [`ROWS_MAX`] permits: `into` names the table and its columns, every row has a value for
     /// each of them, and `conflict` is what follows the values. Answers how many rows were written.
     pub async fn insert(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<u64, StorageError> {
-        let (mut rows, mut written) = (rows.into_iter(), 0);
+        let mut written = 0;
+        for (sql, values, _) in self.inserts(into, rows, conflict)? {
+            written += self.run(sql, values).await?;
+        }
+        Ok(written)
+    }
+
+    /// As [`Session::insert`], but as [`Query::later`]: a row that is not written is [`StorageError::Conflict`].
+    pub async fn insert_later(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<(), StorageError> {
+        for (sql, values, rows) in self.inserts(into, rows, conflict)? {
+            self.put_off(Waiting { sql: sql.into(), values, rows: Some(rows) }).await?;
+        }
+        Ok(())
+    }
+
+    /// The statements that insert rows, with their values and how many rows each has.
+    fn inserts(
+        &self,
+        into: &'static str,
+        rows: Vec<Values>,
+        conflict: &'static str,
+    ) -> Result<Vec<(String, Vec<Value>, u64)>, StorageError> {
+        // SQLite's numbered parameters have names, and each is bound by a walk over all of them.
+        let name = match self.connection {
+            Connection::Sqlite(_) => |_| "?".to_owned(),
+            Connection::Postgres(_) => |number| format!("${number}"),
+        };
+        let (mut rows, mut statements) = (rows.into_iter(), Vec::new());
         while let Some(size) = rows.len().min(ROWS_MAX).checked_ilog2() {
             // Powers of two only, so that a connection keeps few statements prepared.
             let chunk: Vec<_> = rows.by_ref().take(1 << size).map(|row| row.0).collect::<Result<_, _>>()?;
-            #[cfg(feature = "testing")]
-            super::tally::statement();
-            written += match &mut self.connection {
-                Connection::Sqlite(handle) => {
-                    // Its numbered parameters have names, and each is bound by a walk over all of them.
-                    let sql = sqlx::AssertSqlSafe(format!("{into} VALUES {} {conflict}", placeholders(&chunk, |_| "?".to_owned())));
-                    let arguments = sqlite_arguments(chunk.into_iter().flatten())?;
-                    sqlx::query_with(sql, arguments).execute(handle.get()).await.map_err(storage)?.rows_affected()
-                }
-                Connection::Postgres(handle) => {
-                    let sql =
-                        sqlx::AssertSqlSafe(format!("{into} VALUES {} {conflict}", placeholders(&chunk, |number| format!("${number}"))));
-                    let arguments = postgres_arguments(chunk.into_iter().flatten())?;
-                    sqlx::query_with(sql, arguments).execute(handle.get()).await.map_err(storage)?.rows_affected()
-                }
-            };
+            let sql = format!("{into} VALUES {} {conflict}", placeholders(&chunk, name));
+            statements.push((sql, chunk.into_iter().flatten().collect(), 1 << size));
         }
-        Ok(written)
+        Ok(statements)
+    }
+
+    /// Runs a statement that was put together; answers how many rows it changed.
+    async fn run(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StorageError> {
+        self.catch_up().await?;
+        tally();
+        let sql = sqlx::AssertSqlSafe(sql);
+        match &mut self.connection {
+            Connection::Sqlite(handle) => {
+                let done = sqlx::query_with(sql, sqlite_arguments(values)?).execute(handle.get()).await;
+                done.map(|done| done.rows_affected())
+            }
+            Connection::Postgres(handle) => {
+                let done = sqlx::query_with(sql, postgres_arguments(values)?).execute(handle.get()).await;
+                done.map(|done| done.rows_affected())
+            }
+        }
+        .map_err(storage)
+    }
+
+    /// Leaves a statement for the next call where that spares one, and runs it at once elsewhere.
+    async fn put_off(&mut self, statement: Waiting) -> Result<(), StorageError> {
+        // Long ones would be prepared again for whatever they are run with.
+        if matches!(self.connection, Connection::Sqlite(Handle::Transaction(_))) && statement.values.len() <= VALUES_PUT_OFF {
+            self.waiting.push(statement);
+            return Ok(());
+        }
+        let changed = self.run(statement.sql.into_owned(), statement.values).await?;
+        expect(statement.rows, changed)
+    }
+
+    /// Runs what waits.
+    async fn catch_up(&mut self) -> Result<(), StorageError> {
+        if self.waiting.is_empty() { Ok(()) } else { self.catch_up_with(None).await.map(drop) }
+    }
+
+    /// Runs what waits and a last statement by one call, in their order; answers how many rows the last one changed.
+    async fn catch_up_with(&mut self, last: Option<Waiting>) -> Result<u64, StorageError> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let wanted: Vec<_> = waiting.iter().map(|statement| statement.rows).collect();
+        waiting.extend(last);
+        let Connection::Sqlite(handle) = &mut self.connection else { return Ok(0) };
+        let (mut texts, mut values) = (Vec::new(), Vec::new());
+        for statement in waiting {
+            tally();
+            texts.push(in_order(&statement.sql, statement.values, &mut values));
+        }
+        let query = sqlx::query_with(sqlx::AssertSqlSafe(texts.join("; ")), sqlite_arguments(values)?);
+        let mut done = handle.get().fetch_many(query);
+        let mut changes = Vec::new();
+        while let Some(step) = done.try_next().await.map_err(storage)? {
+            changes.extend(step.left().map(|done| done.rows_affected()));
+        }
+        let rest = changes.split_off(wanted.len().min(changes.len()));
+        wanted.into_iter().zip(changes).try_for_each(|(wanted, changed)| expect(wanted, changed))?;
+        Ok(rest.iter().sum())
     }
 
     /// Makes the commit wake the relay of this process.
@@ -135,7 +217,8 @@ impl Session {
         .map_err(storage)
     }
 
-    pub async fn commit(self) -> Result<(), StorageError> {
+    pub async fn commit(mut self) -> Result<(), StorageError> {
+        self.catch_up().await?;
         #[cfg(feature = "testing")]
         super::tally::commit();
         match self.connection {
@@ -160,8 +243,8 @@ pub struct Query<'s> {
 
 macro_rules! run {
     ($query:ident, $run:ident) => {{
-        #[cfg(feature = "testing")]
-        super::tally::statement();
+        $query.session.catch_up().await?;
+        tally();
         let (sql, values) = ($query.sql, $query.values.0?);
         match &mut $query.session.connection {
             Connection::Sqlite(handle) => {
@@ -199,8 +282,49 @@ impl Query<'_> {
 
     /// How many rows were inserted, changed or deleted.
     pub async fn execute(self) -> Result<u64, StorageError> {
-        Ok(run!(self, execute))
+        if self.session.waiting.is_empty() {
+            return Ok(run!(self, execute));
+        }
+        let last = Waiting { sql: self.sql.into(), values: self.values.0?, rows: None };
+        self.session.catch_up_with(Some(last)).await
     }
+
+    /// Runs it with the next statement of the unit of work, or with its commit: SQLite is asked by a walk to another thread and back,
+    /// so several statements by one call cost little more than one. It is one statement, and answers no rows.
+    ///
+    /// What it is refused for is told by that later call; [`StorageError::Conflict`] where it changes another number of rows.
+    pub async fn later(self, rows: Option<u64>) -> Result<(), StorageError> {
+        let statement = Waiting { sql: self.sql.into(), values: self.values.0?, rows };
+        self.session.put_off(statement).await
+    }
+}
+
+fn expect(wanted: Option<u64>, changed: u64) -> Result<(), StorageError> {
+    if wanted.is_none_or(|wanted| wanted == changed) { Ok(()) } else { Err(StorageError::Conflict) }
+}
+
+/// Counts a statement, where tests and benches do.
+fn tally() {
+    #[cfg(feature = "testing")]
+    super::tally::statement();
+}
+
+/// The statement with its numbered parameters as plain ones, which count on from the statement before it, and their values.
+fn in_order(sql: &str, values: Vec<Value>, all: &mut Vec<Value>) -> String {
+    if !sql.contains('$') {
+        all.extend(values);
+        return sql.to_owned();
+    }
+    let mut parts = sql.split('$');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let number: usize = part[..digits].parse().expect("a parameter is named by its number");
+        all.push(values[number - 1].clone());
+        text.push('?');
+        text.push_str(&part[digits..]);
+    }
+    text
 }
 
 /// What a driver answers, as ours.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use souk_adapters::on_both;
-use souk_adapters::persistence::{Database, Session, Sql};
+use souk_adapters::persistence::{Database, Session, Sql, Values};
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Did;
 use souk_domain::shared::{Amount, SessionId, StorageError, Timestamp};
@@ -156,6 +156,53 @@ on_both! {
         }
         let row = db.read().await.expect("reads").query("SELECT number FROM specimens").one().await.expect("reads");
         assert_eq!(row.get::<u32>("number").expect("number"), 80);
+    }
+
+    async fn statements_that_wait_are_run_in_their_order_before_whatever_comes_next(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        let insert = "INSERT INTO specimens (id, number) VALUES ($1, $2), ($3, $2)";
+        session.query(insert).bind("cs_1").bind(5u32).bind("cs_2").later(Some(2)).await.expect("waits");
+        session.query("UPDATE specimens SET number = number + $2 WHERE id = $1").bind("cs_1").bind(1u32).later(Some(1)).await.expect("waits");
+        let count = "SELECT SUM(number) AS number FROM specimens WHERE number >= $1";
+        assert_eq!(session.query(count).bind(5u32).one().await.expect("reads").get::<u32>("number").expect("number"), 11);
+
+        session.query("DELETE FROM specimens WHERE id = $1").bind("cs_9").later(None).await.expect("waits");
+        session.query("UPDATE specimens SET number = $2 WHERE id = $1").bind("cs_2").bind(7u32).later(Some(1)).await.expect("waits");
+        let changed = session.query("UPDATE specimens SET number = number * $1").bind(10u32).execute().await.expect("changes");
+        assert_eq!(changed, 2, "what waited is not counted");
+
+        let row = |id: &str, number: u32| Values::default().bind(id).bind(number);
+        let rows = vec![row("cs_3", 1), row("cs_4", 2), row("cs_5", 3)];
+        session.insert_later("INSERT INTO specimens (id, number)", rows, "").await.expect("waits");
+        session.commit().await.expect("commits");
+        let mut session = db.read().await.expect("reads");
+        assert_eq!(session.query(count).bind(0u32).one().await.expect("reads").get::<u32>("number").expect("number"), 136);
+    }
+
+    async fn a_statement_that_waited_and_changed_something_else_undoes_its_unit_of_work(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("inserts");
+        session.commit().await.expect("commits");
+        for by_commit in [true, false] {
+            let mut session = db.begin().await.expect("begins");
+            session.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
+            let waits = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+            let told = match (waits, by_commit) {
+                (Err(error), _) => Err(error),
+                (Ok(()), true) => session.commit().await,
+                (Ok(()), false) => session.query("UPDATE specimens SET number = 4").execute().await.map(drop),
+            };
+            assert!(matches!(told, Err(StorageError::Conflict)));
+        }
+        let mut session = db.begin().await.expect("begins");
+        session.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
+        let told = match session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").later(None).await {
+            Ok(()) => session.commit().await,
+            told => told,
+        };
+        assert!(matches!(told, Err(StorageError::Duplicate(_))));
+        let row = db.read().await.expect("reads").query("SELECT number FROM specimens").one().await.expect("reads");
+        assert_eq!(row.get::<u32>("number").expect("number"), 1);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::till::{all_at_once, at, begin, customer, id, intent, open_till};
 use souk_adapters::on_both;
 use souk_domain::payment::{Intent, IntentStatus, Refusal};
 use souk_domain::pricing::Metadata;
-use souk_domain::shared::{Amount, Mode, Page};
+use souk_domain::shared::{Amount, Mode, Page, StorageError};
 
 fn refusal() -> Refusal {
     Refusal { code: "card_declined".to_owned(), message: "Your card was declined".to_owned() }
@@ -23,10 +23,14 @@ on_both! {
             updated_at: at(2),
             ..intent("pi_1")
         };
-        assert!(unit.intents().put(&changed).await.expect("replaces"));
+        unit.intents().put(&changed).await.expect("replaces");
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(changed.clone()));
         assert!(unit.intents().succeed(&id("pi_1"), Amount::new(7), "0xhash", "z1buyer", at(3)).await.expect("succeeds"));
-        assert!(!unit.intents().put(&intent("pi_1")).await.expect("replaces"));
+        unit.commit().await.expect("commits");
+        let mut unit = begin(db).await;
+        let put = unit.intents().put(&intent("pi_1")).await;
+        assert!(matches!(put.and(unit.commit().await), Err(StorageError::Conflict)));
+        let mut unit = begin(db).await;
         let wanted = Intent {
             status: IntentStatus::Succeeded,
             amount_received: Amount::new(7),
@@ -45,7 +49,7 @@ on_both! {
         assert!(!unit.intents().label(Mode::Live, &id("pi_1"), &label, at(1)).await.expect("labels"), "it is of the other mode");
         assert!(!unit.intents().label(Mode::Test, &id("pi_9"), &label, at(1)).await.expect("labels"), "there is none");
         assert!(unit.intents().label(Mode::Test, &id("pi_1"), &label, at(1)).await.expect("labels"));
-        assert!(unit.intents().put(&Intent { metadata: Metadata::new(), ..intent("pi_1") }).await.expect("replaces"));
+        unit.intents().put(&Intent { metadata: Metadata::new(), ..intent("pi_1") }).await.expect("replaces");
         assert!(unit.intents().succeed(&id("pi_1"), Amount::new(7), "0xhash", "z1buyer", at(3)).await.expect("succeeds"));
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").metadata, label);
         assert!(unit.intents().label(Mode::Test, &id("pi_1"), &Metadata::new(), at(4)).await.expect("labels"));

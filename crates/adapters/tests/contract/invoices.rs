@@ -3,22 +3,26 @@
 use crate::till::{all_at_once, at, begin, customer, id, invoice, invoice_item, open_till, read};
 use souk_adapters::on_both;
 use souk_domain::billing::{Calculation, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus};
-use souk_domain::shared::{Amount, InvoiceId, Mode, Page};
+use souk_domain::shared::{Amount, InvoiceId, Mode, Page, StorageError};
 
 on_both! {
     async fn a_draft_is_replaced_with_its_items_until_it_is_paid(db: &TestDatabase) {
         open_till(db, &[]).await;
         let mut unit = begin(db).await;
         let lines = [invoice_item("ii_2", "in_1"), invoice_item("ii_1", "in_1")];
-        assert!(unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("inserts"));
+        unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("inserts");
         assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(invoice("in_1")));
         assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), lines);
         let changed = Invoice { total: Amount::new(u128::MAX), description: "One thing".to_owned(), updated_at: at(2), ..invoice("in_1") };
-        assert!(unit.invoices().put_draft(&changed, &[invoice_item("ii_3", "in_1")]).await.expect("replaces"));
+        unit.invoices().put_draft(&changed, &[invoice_item("ii_3", "in_1")]).await.expect("replaces");
         assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(changed.clone()));
         assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), [invoice_item("ii_3", "in_1")]);
         assert!(unit.invoices().pay(&id("in_1"), changed.total, None, at(3)).await.expect("pays").is_some());
-        assert!(!unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("replaces"));
+        unit.commit().await.expect("commits");
+        let mut unit = begin(db).await;
+        let put = unit.invoices().put_draft(&invoice("in_1"), &lines).await;
+        assert!(matches!(put.and(unit.commit().await), Err(StorageError::Conflict)));
+        let mut unit = begin(db).await;
         assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), [invoice_item("ii_3", "in_1")]);
         let paid = Invoice {
             status: InvoiceStatus::Paid,

@@ -294,7 +294,7 @@ pub async fn open_till(db: &Database, intents: &[&str]) {
     unit.methods().insert_currency(&currency()).await.expect("inserts");
     unit.sessions().insert(&session("cs_1")).await.expect("inserts");
     for name in intents {
-        assert!(unit.intents().put(&intent(name)).await.expect("inserts"));
+        unit.intents().put(&intent(name)).await.expect("inserts");
     }
     unit.commit().await.expect("commits");
 }

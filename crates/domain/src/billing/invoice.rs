@@ -195,8 +195,9 @@ pub struct InvoiceFilter {
 
 #[async_trait]
 pub trait Invoices: Send {
-    /// Inserts a draft, or replaces the draft with this id and its items. False when it is no draft any more.
-    async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<bool, StorageError>;
+    /// Inserts a draft, or replaces the draft with this id and its items. Where it is no draft any more, the unit of work fails with
+    /// [`StorageError::Conflict`], at the latest when it commits.
+    async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError>;
     /// The next `count` numbers of a mode's series, the first of them. Whoever asks next waits until this unit of work ends.
     async fn take_numbers(&mut self, mode: Mode, count: u32) -> Result<u64, StorageError>;
     /// Inserts a finalized invoice with its number. [`StorageError::Duplicate`] when its subscription, start and reason have

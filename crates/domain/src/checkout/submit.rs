@@ -111,7 +111,7 @@ enum Step {
 pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted, SubmitError> {
     for _ in 0..TRIES {
         let step = match try_submit(ctx, submission).await {
-            // The database ended one of two that waited for each other.
+            // The database ended one of two that waited for each other, or what is written was settled meanwhile.
             Err(SubmitError::Storage(StorageError::Conflict)) => Step::Raced,
             step => step?,
         };
@@ -319,9 +319,7 @@ async fn write_down(
         created_at: known.as_ref().map_or(now, |known| known.created_at),
         updated_at: now,
     };
-    if !unit.intents().put(&intent).await? {
-        return Ok(Step::Raced);
-    }
+    unit.intents().put(&intent).await?;
     let bill_to = BillTo {
         name: contact.name.clone(),
         email: contact.email.clone(),
@@ -357,9 +355,7 @@ async fn write_down(
             updated_at: now,
         };
         let lines = first_lines(ctx, (&invoice.id, &currency.id), &session.items, &items, part, &order.amounts, now);
-        if !unit.invoices().put_draft(&invoice, &lines).await? {
-            return Ok(Step::Raced);
-        }
+        unit.invoices().put_draft(&invoice, &lines).await?;
         first = first.or(Some(invoice));
     }
     for left in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {

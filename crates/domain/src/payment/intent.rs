@@ -249,13 +249,13 @@ pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
 
 #[async_trait]
 pub trait Intents: Send {
-    /// Inserts, or replaces amount, currency, method and status of an intent that has not succeeded. False when it has. What the
-    /// store attached stays.
-    async fn put(&mut self, intent: &Intent) -> Result<bool, StorageError> {
+    /// Inserts, or replaces amount, currency, method and status of an intent that has not succeeded. What the store attached stays.
+    /// Where it has succeeded, the unit of work fails with [`StorageError::Conflict`], at the latest when it commits.
+    async fn put(&mut self, intent: &Intent) -> Result<(), StorageError> {
         self.put_all(std::slice::from_ref(intent)).await
     }
-    /// As [`Intents::put`], different ones. False when one of them has succeeded.
-    async fn put_all(&mut self, intents: &[Intent]) -> Result<bool, StorageError>;
+    /// As [`Intents::put`], different ones.
+    async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError>;
     async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError>;
     /// To `succeeded`, from any status but that. True for exactly one caller.

@@ -9,8 +9,8 @@ pub enum StorageError {
     /// Stored data that no code of ours writes.
     #[error("stored {table}.{column} is not valid: {value}")]
     Corrupt { table: &'static str, column: &'static str, value: String },
-    /// The database gave this unit of work up, because it and others waited for each other: nothing of it has happened, and it may be
-    /// done again.
+    /// This unit of work was given up, because it and others waited for each other, or because what it changes was changed meanwhile:
+    /// nothing of it has happened, and it may be done again.
     #[error("storage was contended")]
     Conflict,
     /// The database could not be reached, was busy, or refused the statement.

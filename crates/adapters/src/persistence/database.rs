@@ -17,6 +17,8 @@ const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait before a file is opened again that another process has locked.
 const LOCKED: Duration = Duration::from_millis(20);
 const SQLITE_READERS: u32 = 4;
+/// Rows that the thread of a connection reads ahead: a batch of any of our rounds, so that it need not wait for whoever takes them.
+const SQLITE_ROWS: usize = 512;
 /// Pages of the write-ahead log from which a commit itself copies them into the file: far more than are written between two looks of
 /// the task that does so beside the commits.
 const LOG_PAGES_MAX: &str = "20000";
@@ -84,7 +86,8 @@ impl Database {
             .create_if_missing(true)
             .foreign_keys(true)
             .busy_timeout(SQLITE_BUSY_TIMEOUT)
-            .statement_cache_capacity(STATEMENT_CACHE);
+            .statement_cache_capacity(STATEMENT_CACHE)
+            .row_buffer_size(SQLITE_ROWS);
         // A file does not hang up: to ask before each use whether it is there would cost as much as a statement.
         let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);

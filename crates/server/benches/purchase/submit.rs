@@ -8,6 +8,7 @@ use crate::souk::Settings;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use souk_adapters::testing::TestDatabase;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use url::Url;
@@ -50,7 +51,7 @@ async fn measure(settings: &Settings, floor: &str, names: [&'static str; 2]) -> 
         let sessions = store.sessions(CONNECTIONS * SUBMITS).await;
         ours.push(percentile(round(&souk.address, Round::Submit(sessions)).await, 99));
     }
-    println!("{}: p99 in ms, ours {ours:.2?}, the floor {theirs:.2?}", names[0]);
+    println!("{}: p99 in ms, ours {ours:.2?}, the floor {theirs:.2?}; an fsync takes {:.2} ms here", names[0], fsync());
     let (first, replayed) = replays(&souk.address, store.sessions(REPLAYS).await).await;
     souk.kill().await;
     vec![
@@ -175,6 +176,18 @@ async fn submit(client: &Client, address: &Url, open: &Open, key: Option<&str>) 
     let status = answer.status();
     let body = answer.bytes().await.expect("answers whole");
     assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
+}
+
+/// How long this disk takes to keep a page, in milliseconds: the slower, the less of a submit is our own work.
+fn fsync() -> f64 {
+    let mut file = tempfile::tempfile().expect("a file");
+    let keep = |_| {
+        file.write_all(&[0; 4096]).expect("writes");
+        let begun = Instant::now();
+        file.sync_all().expect("keeps");
+        milliseconds(begun)
+    };
+    median((0..100).map(keep).collect())
 }
 
 fn form() -> Value {

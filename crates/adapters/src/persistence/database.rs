@@ -27,7 +27,7 @@ const CHECKPOINTS: Duration = Duration::from_millis(500);
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// How long `begin` and `read` wait for a free connection before they fail.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(15);
-/// Prepared statements kept per connection; every statement of ours fits.
+/// Prepared statements kept per connection; those that are used often fit.
 const STATEMENT_CACHE: usize = 500;
 
 /// Connections to the payment database. Cheap to clone.

@@ -17,6 +17,8 @@ use tokio::sync::Notify;
 const ROWS_MAX: usize = 64;
 /// Values of a statement that waits for the next one, at most.
 const VALUES_PUT_OFF: usize = 64;
+/// Statements that wait for the next one, at most: each sequence of them is prepared and kept as one.
+const WAITING: usize = 8;
 
 /// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
 ///
@@ -27,6 +29,8 @@ pub struct Session {
     published: Arc<Notify>,
     publishes: bool,
     waiting: Vec<Waiting>,
+    /// What waited was not run as it should have been, so nothing that follows may be kept.
+    broken: bool,
 }
 
 /// A statement that is run with the next one ([`Query::later`]).
@@ -92,7 +96,7 @@ pub struct Sql {
 
 impl Session {
     pub(super) fn new(connection: Connection, published: Arc<Notify>) -> Self {
-        Self { connection, published, publishes: false, waiting: Vec::new() }
+        Self { connection, published, publishes: false, waiting: Vec::new(), broken: false }
     }
 
     /// A statement with `$1`, `$2`, ... for the values bound to it, in order.
@@ -151,6 +155,10 @@ impl Session {
     /// Runs a statement that was put together; answers how many rows it changed.
     async fn run(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StorageError> {
         self.catch_up().await?;
+        self.run_now(sql, values).await
+    }
+
+    async fn run_now(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StorageError> {
         tally();
         let sql = sqlx::AssertSqlSafe(sql);
         match &mut self.connection {
@@ -169,21 +177,31 @@ impl Session {
     /// Leaves a statement for the next call where that spares one, and runs it at once elsewhere.
     async fn put_off(&mut self, statement: Waiting) -> Result<(), StorageError> {
         // Long ones would be prepared again for whatever they are run with.
-        if matches!(self.connection, Connection::Sqlite(Handle::Transaction(_))) && statement.values.len() <= VALUES_PUT_OFF {
+        let is_short = statement.values.len() <= VALUES_PUT_OFF && self.waiting.len() < WAITING;
+        if is_short && matches!(self.connection, Connection::Sqlite(Handle::Transaction(_))) {
             self.waiting.push(statement);
             return Ok(());
         }
-        let changed = self.run(statement.sql.into_owned(), statement.values).await?;
-        expect(statement.rows, changed)
+        self.catch_up().await?;
+        self.broken = true;
+        let changed = self.run_now(statement.sql.into_owned(), statement.values).await?;
+        expect(statement.rows, changed)?;
+        self.broken = false;
+        Ok(())
     }
 
     /// Runs what waits.
     async fn catch_up(&mut self) -> Result<(), StorageError> {
-        if self.waiting.is_empty() { Ok(()) } else { self.catch_up_with(None).await.map(drop) }
+        match self.waiting.is_empty() {
+            true if self.broken => Err(StorageError::Conflict),
+            true => Ok(()),
+            false => self.catch_up_with(None).await.map(drop),
+        }
     }
 
     /// Runs what waits and a last statement by one call, in their order; answers how many rows the last one changed.
     async fn catch_up_with(&mut self, last: Option<Waiting>) -> Result<u64, StorageError> {
+        self.broken = true;
         let mut waiting = std::mem::take(&mut self.waiting);
         let wanted: Vec<_> = waiting.iter().map(|statement| statement.rows).collect();
         waiting.extend(last);
@@ -191,7 +209,7 @@ impl Session {
         let (mut texts, mut values) = (Vec::new(), Vec::new());
         for statement in waiting {
             tally();
-            texts.push(in_order(&statement.sql, statement.values, &mut values));
+            texts.push(in_order(&statement.sql, statement.values, &mut values)?);
         }
         let query = sqlx::query_with(sqlx::AssertSqlSafe(texts.join("; ")), sqlite_arguments(values)?);
         let mut done = handle.get().fetch_many(query);
@@ -199,8 +217,13 @@ impl Session {
         while let Some(step) = done.try_next().await.map_err(storage)? {
             changes.extend(step.left().map(|done| done.rows_affected()));
         }
-        let rest = changes.split_off(wanted.len().min(changes.len()));
+        drop(done);
+        if changes.len() < wanted.len() {
+            return Err(StorageError::Driver("fewer statements were run than were asked for".into()));
+        }
+        let rest = changes.split_off(wanted.len());
         wanted.into_iter().zip(changes).try_for_each(|(wanted, changed)| expect(wanted, changed))?;
+        self.broken = false;
         Ok(rest.iter().sum())
     }
 
@@ -292,8 +315,10 @@ impl Query<'_> {
     /// Runs it with the next statement of the unit of work, or with its commit: SQLite is asked by a walk to another thread and back,
     /// so several statements by one call cost little more than one. It is one statement, and answers no rows.
     ///
-    /// What it is refused for is told by that later call; [`StorageError::Conflict`] where it changes another number of rows.
+    /// What it is refused for is told by that later call; [`StorageError::Conflict`] where it changes another number of rows. From then on
+    /// the unit of work can only be rolled back.
     pub async fn later(self, rows: Option<u64>) -> Result<(), StorageError> {
+        debug_assert!(!self.sql.contains(';'), "one statement: {}", self.sql);
         let statement = Waiting { sql: self.sql.into(), values: self.values.0?, rows };
         self.session.put_off(statement).await
     }
@@ -310,21 +335,22 @@ fn tally() {
 }
 
 /// The statement with its numbered parameters as plain ones, which count on from the statement before it, and their values.
-fn in_order(sql: &str, values: Vec<Value>, all: &mut Vec<Value>) -> String {
+fn in_order(sql: &str, values: Vec<Value>, all: &mut Vec<Value>) -> Result<String, StorageError> {
     if !sql.contains('$') {
         all.extend(values);
-        return sql.to_owned();
+        return Ok(sql.to_owned());
     }
     let mut parts = sql.split('$');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-        let number: usize = part[..digits].parse().expect("a parameter is named by its number");
-        all.push(values[number - 1].clone());
+        let value = part[..digits].parse().ok().and_then(|number: usize| values.get(number.checked_sub(1)?));
+        let Some(value) = value else { return Err(StorageError::Driver(format!("a parameter has no value: {sql}").into())) };
+        all.push(value.clone());
         text.push('?');
         text.push_str(&part[digits..]);
     }
-    text
+    Ok(text)
 }
 
 /// What a driver answers, as ours.

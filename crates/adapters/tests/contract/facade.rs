@@ -194,6 +194,14 @@ on_both! {
             };
             assert!(matches!(told, Err(StorageError::Conflict)));
         }
+        // Whoever does not listen cannot keep the rest of it either.
+        let mut session = db.begin().await.expect("begins");
+        let waits = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+        let then = session.query("UPDATE specimens SET number = 4").execute().await;
+        assert!(matches!(waits.and(then), Err(StorageError::Conflict)));
+        assert!(matches!(session.query("UPDATE specimens SET number = 5").execute().await, Err(StorageError::Conflict)));
+        assert!(matches!(session.commit().await, Err(StorageError::Conflict)));
+
         let mut session = db.begin().await.expect("begins");
         session.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
         let told = match session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").later(None).await {

@@ -17,7 +17,8 @@ pub const SLOTS: usize = 32;
 const SENDING: Duration = Duration::from_secs(300);
 /// One call to a network and the question after it end within this. What cannot is not sent any more: the janitor has its turn.
 const LAST_CALL: Duration = Duration::from_secs(30);
-/// The most outcomes of one commit: as many as come back at once. More would only keep the last ones waiting.
+/// The most outcomes of one commit. Twice as many would spare commits where answers pile up, and keep the last of a message waiting for
+/// as long again.
 const GROUP: usize = SLOTS;
 /// Groups that are written beside each other, so that a database that is a journey away keeps up with the networks.
 const WRITERS: usize = 2;

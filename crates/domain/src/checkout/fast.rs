@@ -114,22 +114,24 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did) -> Result<bool
         }
         let mandate = if needs_mandate { sufficient(ctx, &payable).await? } else { None };
         let done = match (credit, mandate) {
-            (true, mandate) if !needs_mandate || mandate.is_some() => write_credit(ctx, payable, mandate, payer).await?,
-            (false, Some(mandate)) if holds(ctx, &payable, payer).await? => write_down(ctx, payable, mandate, payer).await?,
+            (true, mandate) if !needs_mandate || mandate.is_some() => write_credit(ctx, payable, mandate, payer).await,
+            (false, Some(mandate)) if holds(ctx, &payable, payer).await? => write_down(ctx, payable, mandate, payer).await,
             // Another confirmation may have taken the credit for this very order between the looks.
             _ => return is_complete(ctx, id).await,
         };
         match done {
-            Step::Completed => return Ok(true),
-            Step::Charge(attempt) => {
+            Ok(Step::Completed) => return Ok(true),
+            Ok(Step::Charge(attempt)) => {
                 let _ = settle_first(ctx, &attempt).await;
                 let mut unit = ctx.store.read().await?;
                 let found = unit.attempts().find(&attempt).await?;
                 return Ok(found.is_some_and(|attempt| attempt.status != AttemptStatus::Refused));
             }
             // A payment is on its way already: the page polls for it.
-            Step::Nothing => return Ok(true),
-            Step::Raced => {}
+            Ok(Step::Nothing) => return Ok(true),
+            // Somebody was faster: what is there now is looked at.
+            Ok(Step::Raced) | Err(TransferError::Changed) => {}
+            Err(error) => return Err(error),
         }
     }
     Err(TransferError::Changed)

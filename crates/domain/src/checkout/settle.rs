@@ -74,6 +74,7 @@ impl From<SettleError> for super::SubmitError {
     fn from(error: SettleError) -> Self {
         match error {
             SettleError::Storage(error) => Self::Storage(error),
+            SettleError::Contended => Self::Storage(StorageError::Conflict),
             _ => Self::PaymentInFlight,
         }
     }

@@ -11,6 +11,7 @@ use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Amount, Clock, Timestamp};
+use souk_domain::storage::Store;
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
@@ -38,9 +39,8 @@ impl Ground {
         let nowhere = Url::parse("http://127.0.0.1:9/").expect("an address");
         let near = ArcblockRail::new(AppKey::from_seed(&derived("app")), Arc::new(RunningClock), nowhere.clone()).expect("a rail");
         let rail = Far { near, latency, amount: Amount::new(CHARGE) };
-        let store = SqlStore::new(Database::clone(&database), Arc::new(SecretBox::new(&derived("methods"))));
         let ctx = Context {
-            store: Arc::new(store),
+            store: store(Database::clone(&database)),
             clock: Arc::new(RunningClock),
             random: Arc::new(SystemRandom),
             networks: Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)),
@@ -54,6 +54,11 @@ impl Ground {
         let payers: Vec<_> = (0..20).map(|number| Payer::known(&nowhere, number)).collect();
         plans::plant(&database, &payers, subscriptions, now).await;
         Self { database, ctx, now, engine }
+    }
+
+    /// Its store by new connections.
+    pub async fn opened_again(&self) -> Arc<dyn Store> {
+        store(Database::open(self.database.address()).await.expect("opens"))
     }
 
     pub fn name(&self, figure: &str) -> String {
@@ -80,4 +85,8 @@ impl Ground {
         let row = session.query("PRAGMA wal_checkpoint(PASSIVE)").one().await.expect("copies");
         row.get::<u64>("log").expect("a number") == row.get::<u64>("checkpointed").expect("a number")
     }
+}
+
+fn store(database: Database) -> Arc<dyn Store> {
+    Arc::new(SqlStore::new(database, Arc::new(SecretBox::new(&derived("methods")))))
 }

@@ -13,6 +13,9 @@ const BATCH: u32 = 200;
 const ROUNDS: u32 = 10;
 const FEW: u64 = 1_000;
 const MANY: u64 = 1_000_000;
+/// How often a store is opened again for claims, and claims of each time.
+const PLACES: usize = 12;
+const CLAIMS: usize = 10;
 const LATENCY: Duration = Duration::from_millis(50);
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -62,31 +65,38 @@ pub async fn renewals() -> Vec<Figure> {
     figures
 }
 
-/// 100 that are due, among few and among many.
+/// 100 that are due, among few and among many: the lower quartile of the medians of connections that are opened again and again. Where the
+/// system puts the thread of a connection makes one and the same claim cost half as much again for as long as it stays there.
 pub async fn claim_due() -> Vec<Figure> {
     let (few, many) = (Ground::both(FEW, Duration::ZERO).await, Ground::both(MANY, Duration::ZERO).await);
     let mut figures = Vec::new();
     for (few, many) in few.iter().zip(&many) {
-        let mut times = [Vec::new(), Vec::new()];
+        let mut places = [Vec::new(), Vec::new()];
         for ground in [few, many] {
             ground.write("UPDATE subscriptions SET due_at = anchor, clock_id = NULL WHERE id <= 'sub_storm_10000099'").await;
             ground.write("UPDATE subscriptions SET due_at = NULL WHERE id > 'sub_storm_10000099'").await;
             ground.settle().await;
         }
-        for _ in 0..60 {
-            for (times, ground) in times.iter_mut().zip([few, many]) {
-                let begun = Instant::now();
-                let mut unit = ground.ctx.store.begin().await.expect("begins");
-                let due = unit.subscriptions().lock_due(&Scope::Wall, ground.now, 100).await.expect("claims");
-                times.push(begun.elapsed().as_secs_f64() * 1_000.0);
-                assert_eq!(due.len(), 100);
-                // Waited for: what is dropped ends beside the other one's claim, which is always the same one's.
-                unit.commit().await.expect("ends");
+        for _ in 0..PLACES {
+            for (places, ground) in places.iter_mut().zip([few, many]) {
+                let store = ground.opened_again().await;
+                let mut times = Vec::new();
+                for _ in 0..CLAIMS {
+                    let begun = Instant::now();
+                    let mut unit = store.begin().await.expect("begins");
+                    let due = unit.subscriptions().lock_due(&Scope::Wall, ground.now, 100).await.expect("claims");
+                    times.push(begun.elapsed().as_secs_f64() * 1_000.0);
+                    assert_eq!(due.len(), 100);
+                    unit.commit().await.expect("ends");
+                }
+                places.push(median(times));
             }
         }
-        let [few_times, many_times] = times;
-        let floor = Some(median(few_times));
-        figures.push(Figure { name: few.name("claim_due"), value: median(many_times), unit: "ms", floor, aim: 1.5 });
+        let [few_times, many_times] = places.map(|mut places| {
+            places.sort_by(f64::total_cmp);
+            places[places.len() / 4]
+        });
+        figures.push(Figure { name: few.name("claim_due"), value: many_times, unit: "ms", floor: Some(few_times), aim: 1.5 });
     }
     figures
 }

@@ -24,7 +24,8 @@ export default defineConfig({
   outputDir: 'test-results',
   workers: 2,
   timeout: 30_000,
-  reporter: process.env.CI ? 'line' : 'list',
+  // Whole failures stand at the end of it, where a cut record still shows them.
+  reporter: process.stdout.isTTY ? 'list' : 'dot',
   use: { baseURL: server ?? preview, launchOptions, trace: 'retain-on-failure' },
   projects: [
     { name: 'desktop', testIgnore: 'server/**', use: { viewport: { width: 1280, height: 800 }, launchOptions } },

@@ -121,10 +121,12 @@ test.describe('Esc does not interrupt a payment', () => {
   test('that was permitted before', async ({ page }) => {
     await serve(page, { submit: fastSubmit });
     let answer = () => {};
+    // Held from the start: the page asks who is signed in before it asks for the payment.
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     await page.route('**/fast-checkout-confirm?*', async (route) => {
-      await new Promise<void>((resolve) => {
-        answer = resolve;
-      });
+      await answered;
       await route.fulfill({ json: { fastPaid: true } });
     });
     await go(page);

@@ -163,6 +163,7 @@ test.describe('the page', () => {
   });
 
   test('stays with the order that was begun, inline too, when somebody signs in', async ({ page }) => {
+    await page.clock.install();
     const item = lineItem(1, { adjustable_quantity: { enabled: true } });
     const { backend, seen } = await serve(page, {
       user: null,
@@ -173,7 +174,7 @@ test.describe('the page', () => {
     await page.getByRole('button', { name: 'One more' }).click();
     await expect(page.getByTestId('total')).toContainText('10 SKT');
     // Later than repeated starts of one link share an answer.
-    await page.waitForTimeout(3200);
+    await page.clock.fastForward(3200);
     await submit(page).click();
     const { user } = await import('./fixtures/checkout');
     backend.user = user;
@@ -191,7 +192,11 @@ test.describe('the page', () => {
     down = false;
     await expect(submit(page)).toBeVisible();
     for (let i = 0; i < 2; i++) await page.evaluate(() => window.dispatchEvent(new Event('online')));
-    await page.waitForTimeout(300);
+    // Whatever the page asks because of it was asked before this.
+    await page.evaluate(async () => {
+      for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+      await fetch('/api/settings');
+    });
     expect([seen.starts, seen.retrieves]).toEqual([1, 0]);
   });
 
@@ -215,7 +220,7 @@ test.describe('the page', () => {
     await serve(page, { delayMs: 900 });
     await go(page);
     await submit(page).waitFor();
-    await page.waitForTimeout(300);
+    await page.waitForLoadState('networkidle');
     expect(await page.evaluate(() => (window as unknown as { shift: number }).shift)).toBeLessThanOrEqual(0.02);
   });
 

@@ -531,12 +531,13 @@ test.describe('what is past due', () => {
   });
 
   test('goes from the page when the store says that it was paid elsewhere', async ({ page }) => {
+    await page.clock.install();
     const seen = await begin(page, page_);
     await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toBeVisible();
     await expect.poll(() => Boolean(seen.tell)).toBe(true);
     seen.billing.overdue.all = nothingOverdue;
     seen.tell?.('invoice.paid', { customer_id: 'cus_other', id: 'in_x' });
-    await page.waitForTimeout(1500);
+    await page.clock.fastForward(6000);
     await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toBeVisible();
     seen.tell?.('invoice.paid', { customer_id: 'cus_1', id: 'in_due1' });
     await expect(page.getByRole('heading', { level: 1, name: 'Nothing is past due' })).toBeVisible();

@@ -5,7 +5,7 @@ use souk_domain::shared::StorageError;
 use sqlx::pool::CloseEvent;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection};
+use sqlx::{ConnectOptions, Connection, Postgres, Transaction};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl Database {
     async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<Session, StorageError> {
         let connection = match &self.engine {
             Engine::Sqlite { writer, .. } => writer.begin_with(sqlite).await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => pool.begin_with(postgres).await.map_err(storage)?.into(),
+            Engine::Postgres(pool) => begin_whole(pool, postgres).await?.into(),
         };
         Ok(Session::new(connection, Arc::clone(&self.published)))
     }
@@ -135,7 +135,7 @@ impl Database {
     pub async fn snapshot(&self) -> Result<Session, StorageError> {
         let connection = match &self.engine {
             Engine::Sqlite { reader, .. } => reader.begin_with("BEGIN").await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await.map_err(storage)?.into(),
+            Engine::Postgres(pool) => begin_whole(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await?.into(),
         };
         Ok(Session::new(connection, Arc::clone(&self.published)))
     }
@@ -159,6 +159,14 @@ impl Database {
             Engine::Postgres(pool) => pool.close().await,
         }
     }
+}
+
+/// Begins, whether its caller waits for it or not: sqlx gives a connection back in the transaction that somebody had stopped waiting for,
+/// and the next one, who may mean to write for good, would go on in it.
+async fn begin_whole(pool: &PgPool, statement: &'static str) -> Result<Transaction<'static, Postgres>, StorageError> {
+    let pool = pool.clone();
+    let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
+    begun.map_err(|error| StorageError::Driver(Box::new(error)))?.map_err(storage)
 }
 
 /// Copies the log into the file beside the commits, which would wait for the disk twice otherwise. Ends with the database.

@@ -6,6 +6,9 @@ use souk_adapters::persistence::{Database, Session, Sql, Values};
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Did;
 use souk_domain::shared::{Amount, SessionId, StorageError, Timestamp};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 
 /// A table with a column of each kind, made by the test itself.
 async fn with_specimens(db: &Database) -> Session {
@@ -24,6 +27,26 @@ async fn with_specimens(db: &Database) -> Session {
 fn id(text: &str) -> SessionId {
     SessionId::parse(text).expect("an id")
 }
+
+/// Drops a future that has not ended after so many polls.
+async fn give_up_after<T>(polls: u32, future: impl Future<Output = T>) {
+    let mut future = pin!(future);
+    let mut left = polls;
+    poll_fn(|context| match left.checked_sub(1) {
+        Some(fewer) => {
+            left = fewer;
+            future.as_mut().poll(context).map(drop)
+        }
+        None => Poll::Ready(()),
+    })
+    .await;
+}
+
+/// SQLite: 1 is NORMAL, 2 is FULL.
+const WAITS: Sql = Sql {
+    sqlite: "SELECT synchronous AS waits FROM pragma_synchronous",
+    postgres: "SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN 1::bigint ELSE 2 END AS waits",
+};
 
 async fn waits(session: &mut Session, ask: Sql) -> u32 {
     session.query_each(ask).one().await.expect("asks").get("waits").expect("a number")
@@ -121,19 +144,44 @@ on_both! {
     }
 
     async fn only_a_relaxed_commit_does_not_wait_for_the_disk(db: &TestDatabase) {
-        let ask = Sql {
-            sqlite: "SELECT synchronous AS waits FROM pragma_synchronous",
-            postgres: "SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN 1::bigint ELSE 2 END AS waits",
-        };
-        // SQLite: 1 is NORMAL, 2 is FULL. The PostgreSQL of tests may be set not to wait at all.
-        let server = waits(&mut db.read().await.expect("reads"), ask).await;
+        // The PostgreSQL of tests may be set not to wait at all.
+        let server = waits(&mut db.read().await.expect("reads"), WAITS).await;
         let durable = if db.address().starts_with("sqlite") { 2 } else { server };
         for _ in 0..2 {
             let mut session = db.begin_relaxed().await.expect("begins");
-            assert_eq!(waits(&mut session, ask).await, 1);
+            assert_eq!(waits(&mut session, WAITS).await, 1);
             session.commit().await.expect("commits");
             let mut session = db.begin().await.expect("begins");
-            assert_eq!(waits(&mut session, ask).await, durable);
+            assert_eq!(waits(&mut session, WAITS).await, durable);
+        }
+    }
+
+    async fn a_unit_of_work_that_is_given_up_while_it_begins_leaves_its_manner_to_no_other(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        let durable = waits(&mut session, WAITS).await;
+        session.commit().await.expect("commits");
+        // Enough that the connection that was given up is among them.
+        let at_once = if db.address().starts_with("sqlite") { 1 } else { 3 };
+        // How many it takes to come as far as the server's answer differs by one or two.
+        for polls in (0..5).cycle().take(40) {
+            for only_reads in [true, false] {
+                // Connections that nobody else is about to give back, so that as many polls come as far every time.
+                let fresh = Database::open(db.address()).await.expect("opens");
+                match only_reads {
+                    true => give_up_after(polls, fresh.snapshot()).await,
+                    false => give_up_after(polls, fresh.begin_relaxed()).await,
+                }
+                let mut sessions = Vec::new();
+                for _ in 0..at_once {
+                    sessions.push(fresh.begin().await.expect("begins"));
+                }
+                for (number, session) in sessions.iter_mut().enumerate() {
+                    assert_eq!(waits(session, WAITS).await, durable);
+                    session.query(INSERT_AMOUNT).bind(format!("cs_{number}")).bind(Amount::ZERO).execute().await.expect("may write");
+                }
+                drop(sessions);
+                fresh.close().await;
+            }
         }
     }
 

@@ -114,7 +114,7 @@ fn story(subscription: &ReceiptSubscription, language: Language) -> String {
         BillingReason::SubscriptionCycle => (format!("With it, {title} was renewed."), format!("{title} 已续订。")),
         BillingReason::SubscriptionUpdate => (
             format!("It is for the change of your plan of {title}: what is left of the old one was taken off."),
-            format!("这是 {title} 变更套餐的费用，原套餐未使用的部分已抵扣。"),
+            format!("这是 {title} 更换方案的费用，原方案未使用的部分已抵扣。"),
         ),
         BillingReason::SubscriptionRecover => (format!("With it, {title} goes on."), format!("{title} 已恢复。")),
         BillingReason::SubscriptionThreshold => {

@@ -58,7 +58,7 @@ pub enum Calculation {
         whole: Box<Self>,
         billed: Amount,
     },
-    /// What is left of an earlier change of plan, taken off.
+    /// Of the credit that the customer has with the store, taken off.
     Applied {
         amount: Amount,
     },
@@ -167,8 +167,8 @@ impl Calculation {
             }
             Self::Rest { whole, billed } => format!("{}, less {} billed before", whole.text(language, decimals, symbol), money(*billed)),
             Self::Flat { amount } => money(*amount),
-            Self::Applied { amount } if chinese => format!("更改套餐留存的余额：{}", money(*amount)),
-            Self::Applied { amount } => format!("Credit from a change of plan: {}", money(*amount)),
+            Self::Applied { amount } if chinese => format!("您在本店的余额：{}", money(*amount)),
+            Self::Applied { amount } => format!("Your credit with the store: {}", money(*amount)),
             Self::Taken { amount } if chinese => format!("已从质押中扣除：{}", money(*amount)),
             Self::Taken { amount } => format!("Taken from the stake: {}", money(*amount)),
         }

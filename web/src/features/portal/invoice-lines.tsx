@@ -77,7 +77,7 @@ function Reckoning({ line }: { line: InvoiceLine }) {
       {line.period ? <span className={styles.note}>{spanText(line.period, language)}</span> : null}
       {formula ? (
         <span className={`${styles.note} figures`}>
-          <span className="unseen">{t('invoice.formula')}: </span>
+          <span className="unseen">{t('invoice.formula')}</span>
           {formula}
         </span>
       ) : null}

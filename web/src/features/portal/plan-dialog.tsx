@@ -85,7 +85,8 @@ function Choice({ subscription, onClose, onChoose }: ChoiceProps) {
   return (
     <div className={styles.form}>
       <p>
-        {t('plan.now')} <strong className="money">{planText(subscription, texts)}</strong>
+        {t('plan.now')}
+        <strong className="money">{planText(subscription, texts)}</strong>
       </p>
       {data ? (
         <RadioCards
@@ -182,7 +183,7 @@ function Consent({ subscription, plan, onBack, onBusy, onDone }: ConsentProps) {
   return (
     <div className={styles.form}>
       <p>
-        {productName(plan, texts)}:{' '}
+        {t('plan.chosen', { name: productName(plan, texts) })}
         <strong className="money">
           {priceText(plan, subscription.paymentCurrency, texts, planQuantity(subscription, plan))}
         </strong>

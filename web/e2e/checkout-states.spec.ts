@@ -34,7 +34,7 @@ const payByCard = async (page: Page) => {
 };
 
 const STATES: Record<string, State> = {
-  loading: { backend: { delayMs: 4000 }, says: { en: 'Loading your order…', zh: '正在加载订单…' } },
+  loading: { backend: { delayMs: 20_000 }, says: { en: 'Loading your order…', zh: '正在加载订单…' } },
   form: { says: { en: 'Pay 5 SKT', zh: '支付 5 SKT' } },
   'form with everything asked for': {
     backend: { checkout: required() },
@@ -225,7 +225,7 @@ test.describe('the page', () => {
   });
 
   test('hides its skeleton from screen readers and speaks only when it is late', async ({ page }) => {
-    await serve(page, { delayMs: 1500 });
+    await serve(page, { delayMs: 20_000 });
     await go(page);
     await expect(page.getByTestId('skeleton')).toBeVisible();
     await expect(page.locator('.k-skeleton:not([aria-hidden="true"])')).toHaveCount(0);
@@ -254,9 +254,11 @@ test.describe('the page', () => {
   });
 
   test('says that it expires before it does, and then that it has', async ({ page }) => {
-    await serve(page, { checkout: checkout({}, { expires_at: Math.floor(Date.now() / 1000) + 3 }) });
+    await page.clock.install();
+    await serve(page, { checkout: checkout({}, { expires_at: Math.floor(Date.now() / 1000) + 50 }) });
     await go(page);
     await expect(page.getByRole('status').filter({ hasText: 'This page expires in 1 minute.' })).toBeVisible();
+    await page.clock.fastForward(60_000);
     await expect(page.getByRole('heading', { name: 'This link has expired' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'Start again' })).toHaveAttribute('href', /\/apps\/z8iZ1$/);
   });
@@ -777,11 +779,20 @@ test.describe('the form', () => {
   });
 
   test('sends one request for a double click and for Enter, with a key, and is busy meanwhile', async ({ page }) => {
-    const { seen, backend } = await serve(page, { submit: { status: 400, body: { error: 'no' }, delayMs: 500 } });
+    const { seen, backend } = await serve(page, { submit: { status: 400, body: { error: 'no' } } });
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/submit?*', async (route) => {
+      await answered;
+      await route.fallback();
+    });
     await go(page);
     await submit(page).dblclick();
     await expect(submit(page)).toBeDisabled();
     await expect(submit(page)).toHaveAttribute('aria-busy', 'true');
+    answer();
     await expect(submit(page)).toBeEnabled();
     expect(seen.submits).toHaveLength(1);
     await page.getByLabel('Full name').press('Enter');

@@ -31,7 +31,7 @@ pub use manage_link::*;
 pub use order::{Order, Part, reckon};
 pub use proceed::proceed;
 pub use session::*;
-pub use settle::{SettleError, check_due, nudge, nudge_mandates, nudge_payment, settle};
+pub use settle::{SettleError, check_due, nudge, nudge_mandates, nudge_payment, settle, settle_first};
 pub use start::{NewSession, StartError, Visitor, create_session, start};
 pub use submit::{Submission, SubmitError, Submitted, submit};
 pub use terms::*;

@@ -85,8 +85,8 @@ pub async fn settle(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
     pursue(ctx, id, Asker::Worker).await
 }
 
-/// The same for an attempt that was written down just now and has never been sent.
-pub(super) async fn settle_first(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
+/// The same for an attempt that was written down just now and, unless the janitor was quicker, has never been sent.
+pub async fn settle_first(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
     pursue(ctx, id, Asker::First).await
 }
 
@@ -94,7 +94,11 @@ pub(super) async fn settle_first(ctx: &Context, id: &AttemptId) -> Result<(), Se
 async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker) -> Result<(), SettleError> {
     let mut next = Some((id.clone(), asker));
     while let Some((id, asker)) = next.take() {
+        let taken = if asker == Asker::First { take_first(ctx, &id).await? } else { None };
         let Some(pursued) = load(ctx, &id).await? else { return Ok(()) };
+        // What the janitor has taken meanwhile it may be sending: a refusal told to somebody beside it decides nothing.
+        let is_first = taken == Some(pursued.attempt.check_at);
+        let asker = if asker == Asker::First && !is_first { Asker::Worker } else { asker };
         // Whoever waits at a page does not queue behind what is charged while nobody waits.
         let slot = match asker {
             Asker::Worker => ctx.networks.slot(&pursued.method.id).await,
@@ -105,6 +109,16 @@ async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker) -> Result<(), Settl
         next = apply(ctx, pursued, outcome, asker).await?.map(|charge| (charge, Asker::First));
     }
     Ok(())
+}
+
+/// Takes an attempt for its first sending, and answers until when it is nobody else's; `None`: somebody has taken it before.
+async fn take_first(ctx: &Context, id: &AttemptId) -> Result<Option<Timestamp>, SettleError> {
+    let now = ctx.now();
+    let until = next_check(now, 0);
+    let mut unit = ctx.store.begin().await?;
+    let ours = unit.attempts().claim_first(std::slice::from_ref(id), now, until).await?;
+    unit.commit().await?;
+    Ok((!ours.is_empty()).then_some(until))
 }
 
 /// Asks the network to give the attempt up. True when no attempt stands open any more.

@@ -1,6 +1,6 @@
 //! Subscriptions renew by themselves: each period is billed once and charged once (invariants 1, 2, 11).
 
-use super::bench::{Billing, DAY, MONTHLY};
+use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_both;
@@ -144,6 +144,25 @@ on_both! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "one refusal decides nothing yet");
         billing::charge(&billing.ctx, &round.attempts).await.expect("leaves it to the janitor");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0));
+        billing.wait(DAY);
+        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
+        assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));
+    }
+
+    async fn whoever_comes_after_the_janitor_is_not_the_first_to_send(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let sent = billing.round_unsent().await;
+        // The janitor has taken it, and may be sending it now.
+        billing.wait(DAY);
+        let now = billing.ctx.now();
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        assert_eq!(unit.attempts().claim_due(now, now.plus(HOUR), 10).await.expect("claims"), sent);
+        unit.commit().await.expect("commits");
+        billing.networks.fault("refuse").await;
+        souk_domain::checkout::settle_first(&billing.ctx, &sent[0]).await.expect("asks");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "a refusal beside the janitor decides nothing");
         billing.wait(DAY);
         souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));

@@ -18,7 +18,10 @@ use crate::ledger::Reason;
 use crate::payment::{
     Attempt, AttemptKind, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
 };
-use crate::shared::{Amount, AttemptId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
+use crate::shared::{
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp,
+    check_text,
+};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
@@ -63,14 +66,14 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         Some(invoice) => vec![invoice.clone()],
         None => unit.invoices().find_all(&intent.invoices).await?,
     };
-    hold_subscriptions(unit.as_mut(), &invoices).await?;
+    hold(unit.as_mut(), &intent.customer_id, &invoices).await?;
     let mut at_network = at_network(&intent)?;
     if let Some(invoice) = &named {
         at_network = at_network.min(invoice.total.minus(given_back(unit.as_mut(), invoice).await?).unwrap_or_default());
     }
     let by_credit = by_credit(unit.as_mut(), &invoices).await?;
-    let all = at_network.plus(Amount::sum(by_credit.iter().map(|(_, left)| *left))?)?;
-    let amount = wanted(order, all)?;
+    let holds = held_of(unit.as_mut(), (&intent.customer_id, &intent.currency_id), sum_of(&by_credit)?, at_network).await?;
+    let amount = wanted(order, at_network.plus(sum_of(&by_credit)?)?, holds)?;
     let from_network = amount.min(at_network);
     let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
     if !from_network.is_zero() {
@@ -94,10 +97,12 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
         drop(unit);
         return refund_payment(ctx, mode, intent, &RefundOrder { invoice: Some(id.clone()), ..order.clone() }).await;
     }
+    let (customer, currency) = (invoice.customer_id.clone(), invoice.currency_id.clone());
     let invoices = [invoice];
-    hold_subscriptions(unit.as_mut(), &invoices).await?;
+    hold(unit.as_mut(), &customer, &invoices).await?;
     let by_credit = by_credit(unit.as_mut(), &invoices).await?;
-    let amount = wanted(order, Amount::sum(by_credit.iter().map(|(_, left)| *left))?)?;
+    let left = sum_of(&by_credit)?;
+    let amount = wanted(order, left, held_of(unit.as_mut(), (&customer, &currency), left, Amount::ZERO).await?)?;
     let refunds = as_credit(ctx, unit.as_mut(), by_credit, amount, &told).await?;
     unit.commit().await?;
     Ok(refunds)
@@ -107,6 +112,7 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
 pub(super) async fn not_given_back(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId) -> Result<(), BillingError> {
     let now = ctx.now();
     let refund = unit.refunds().find(id).await?.ok_or(BillingError::Orphan)?;
+    unit.credits().hold(std::slice::from_ref(&refund.customer_id)).await?;
     if !unit.refunds().finish(id, RefundStatus::Failed, "", now).await? {
         return Ok(());
     }
@@ -122,10 +128,10 @@ pub(super) async fn not_given_back(ctx: &Context, unit: &mut dyn UnitOfWork, id:
 /// Credit that the customer holds came of what they have paid. What is covered by that no longer, as a payment goes back, goes with it:
 /// the same money is given back once.
 async fn take_uncovered(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<(), ManageError> {
-    let credits = unit.credits().of_all(std::slice::from_ref(&refund.customer_id)).await?;
-    let Some(held) = credits.into_iter().find(|credit| credit.currency_id == refund.currency_id) else { return Ok(()) };
-    let covered = unit.intents().paid_by(&refund.customer_id, &refund.currency_id).await?;
-    let credit = Credit { amount: held.amount.minus(covered).unwrap_or_default(), ..held };
+    let (customer_id, currency_id) = (refund.customer_id.clone(), refund.currency_id.clone());
+    let held = held(unit, &customer_id, &currency_id).await?;
+    let covered = unit.intents().paid_by(&customer_id, &currency_id).await?;
+    let credit = Credit { amount: held.minus(covered).unwrap_or_default(), customer_id, currency_id };
     if credit.amount.is_zero() {
         return Ok(());
     }
@@ -133,13 +139,35 @@ async fn take_uncovered(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refun
     if take_credit(ctx, unit, &credit, what).await? { Ok(()) } else { Err(ManageError::Contended) }
 }
 
-/// A change of plan reads what was given back, and waits until that is written.
-async fn hold_subscriptions(unit: &mut dyn UnitOfWork, invoices: &[Invoice]) -> Result<(), ManageError> {
+/// A change of plan reads what was given back, another refund what its customer holds: both wait until this is written.
+async fn hold(unit: &mut dyn UnitOfWork, customer: &CustomerId, invoices: &[Invoice]) -> Result<(), ManageError> {
     let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     for subscription in &subscriptions {
         unit.subscriptions().lock(subscription).await?;
     }
-    Ok(())
+    Ok(unit.credits().hold(std::slice::from_ref(customer)).await?)
+}
+
+/// The credit that a customer holds in a currency.
+async fn held(unit: &mut dyn UnitOfWork, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, StorageError> {
+    let credits = unit.credits().of_all(std::slice::from_ref(customer)).await?;
+    Ok(credits.into_iter().find(|credit| credit.currency_id == *currency).map_or(Amount::ZERO, |credit| credit.amount))
+}
+
+/// How much of what credit has paid its customer holds as credit already, by a change of plan since: given as well, it would be more
+/// than they have paid, once `at_network` has gone back.
+async fn held_of(
+    unit: &mut dyn UnitOfWork,
+    (customer, currency): (&CustomerId, &CurrencyId),
+    by_credit: Amount,
+    at_network: Amount,
+) -> Result<Amount, ManageError> {
+    if by_credit.is_zero() {
+        return Ok(by_credit);
+    }
+    let covered = unit.intents().paid_by(customer, currency).await?.minus(at_network).unwrap_or_default();
+    let uncovered = by_credit.plus(held(unit, customer, currency).await?)?.minus(covered).unwrap_or_default();
+    Ok(uncovered.min(by_credit))
 }
 
 /// How much of a payment is left that its network has moved.
@@ -163,11 +191,17 @@ async fn by_credit(unit: &mut dyn UnitOfWork, invoices: &[Invoice]) -> Result<Ve
     Ok(by_credit)
 }
 
-/// What of `all` that is left is asked for.
-fn wanted(order: &RefundOrder, all: Amount) -> Result<Amount, ManageError> {
-    match order.amount.unwrap_or(all) {
+fn sum_of(by_credit: &[(Invoice, Amount)]) -> Result<Amount, AmountError> {
+    Amount::sum(by_credit.iter().map(|(_, left)| *left))
+}
+
+/// What is asked for of `left`, all of which can go back but what the customer `holds` of it as credit.
+fn wanted(order: &RefundOrder, left: Amount, holds: Amount) -> Result<Amount, ManageError> {
+    let most = left.minus(holds)?;
+    match order.amount.unwrap_or(if most.is_zero() { left } else { most }) {
         amount if amount.is_zero() => Err(ManageError::NothingPaid),
-        amount if amount > all => Err(ManageError::OverRefund),
+        amount if amount > left => Err(ManageError::OverRefund),
+        amount if amount > most => Err(ManageError::HeldAsCredit),
         amount => Ok(amount),
     }
 }
@@ -328,7 +362,7 @@ pub(super) async fn at_the_end(
             Some(intent) => at_network(intent)?.min(invoice.amount_paid.minus(given_back(unit, invoice).await?).unwrap_or_default()),
             None => Amount::ZERO,
         };
-        let left = at_network.plus(Amount::sum(by_credit.iter().map(|(_, left)| *left))?)?;
+        let left = at_network.plus(sum_of(&by_credit)?)?;
         let kept = match wanted {
             Some(_) => Kept::default(),
             None => kept_of(unit, subscription, invoice).await?,
@@ -385,9 +419,7 @@ async fn kept_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, paid: &
         used = used.plus(booked(unit, later.id.as_str(), &[Reason::CreditUsed]).await?)?;
     }
     let kept = given.minus(used).unwrap_or_default();
-    let credits = unit.credits().of_all(std::slice::from_ref(&paid.customer_id)).await?;
-    let credit = credits.iter().find(|credit| credit.currency_id == paid.currency_id).map_or(Amount::ZERO, |credit| credit.amount);
-    let held = kept.min(credit);
+    let held = kept.min(held(unit, &paid.customer_id, &paid.currency_id).await?);
     Ok(Kept { held, spent: kept.minus(held)? })
 }
 

@@ -55,6 +55,8 @@ pub enum ManageError {
     NothingPaid,
     #[error("The payment has not that much left to give back")]
     OverRefund,
+    #[error("The customer holds this as credit already, or a part of it")]
+    HeldAsCredit,
     #[error("This subscription holds no stake that could be moved")]
     NoStake,
     #[error("The stake does not hold that much")]

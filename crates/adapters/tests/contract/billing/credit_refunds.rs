@@ -85,6 +85,24 @@ on_both! {
         assert_eq!(billing.preview("price_1", 1).await.credit, Amount::ZERO, "what was given back is paid no more");
     }
 
+    async fn what_a_change_of_plan_has_made_credit_again_is_not_given_back_beside_it(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        billing.price("price_2", 10, MONTHLY).await;
+        billing.accept("price_2", 1).await;
+        billing.accept("price_1", 1).await;
+        let invoice = last(&billing).await;
+        assert_eq!((invoice.total, billing.credit().await), (Amount::ZERO, 0), "credit of 20 has paid it");
+        billing.accept("price_2", 1).await;
+        assert_eq!(billing.credit().await, 20 * UNIT);
+        let beyond = refund(&billing.ctx, &invoice, Some(10 * UNIT + 1)).await;
+        assert!(matches!(beyond, Err(ManageError::HeldAsCredit)), "{beyond:?}");
+        let rest = refund(&billing.ctx, &invoice, None).await.expect("goes back");
+        assert_eq!((told(&rest)[0].2, billing.credit().await), (10 * UNIT, 30 * UNIT), "all that was ever paid");
+        let again = refund(&billing.ctx, &invoice, None).await;
+        assert!(matches!(again, Err(ManageError::HeldAsCredit)), "{again:?}");
+        assert_eq!(breaches(db).await, [""; 0]);
+    }
+
     async fn however_many_ask_at_once_no_more_is_credit_again_than_credit_paid(db: &TestDatabase) {
         let billing = paid_by_credit(db, 1).await;
         let (invoice, ctx) = (last(&billing).await, billing.ctx.clone());

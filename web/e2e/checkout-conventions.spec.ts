@@ -13,6 +13,7 @@ import {
   yearly,
 } from './fixtures/checkout';
 import { go, serveConnect, submit } from './fixtures/checkout-page';
+import { hold } from './fixtures/held';
 
 /** What good checkouts have in common, beyond what is shown in each state. */
 
@@ -120,15 +121,9 @@ test('the focus ring stands out from what is around it by 3 to 1, in both scheme
 test.describe('Esc does not interrupt a payment', () => {
   test('that was permitted before', async ({ page }) => {
     await serve(page, { submit: fastSubmit });
-    let answer = () => {};
-    // Held from the start: the page asks who is signed in before it asks for the payment.
-    const answered = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/fast-checkout-confirm?*', async (route) => {
-      await answered;
-      await route.fulfill({ json: { fastPaid: true } });
-    });
+    const answer = await hold(page, '**/fast-checkout-confirm?*', (route) =>
+      route.fulfill({ json: { fastPaid: true } }),
+    );
     await go(page);
     await pay(page);
     const dialog = page.getByRole('dialog', { name: 'Confirm your payment' });

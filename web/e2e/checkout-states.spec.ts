@@ -1,6 +1,7 @@
 import { expect, type Page, test } from '@playwright/test';
 import { type Backend, cardSubmit, checkout, completed, lineItem, serve } from './fixtures/checkout';
 import { accessible, go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
+import { hold } from './fixtures/held';
 
 /** Every state of the checkout against answers of our own: what is shown, in both languages, and that it is accessible. */
 
@@ -780,14 +781,7 @@ test.describe('the form', () => {
 
   test('sends one request for a double click and for Enter, with a key, and is busy meanwhile', async ({ page }) => {
     const { seen, backend } = await serve(page, { submit: { status: 400, body: { error: 'no' } } });
-    let answer = () => {};
-    const answered = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/submit?*', async (route) => {
-      await answered;
-      await route.fallback();
-    });
+    const answer = await hold(page, '**/submit?*');
     await go(page);
     await submit(page).dblclick();
     await expect(submit(page)).toBeDisabled();

@@ -1,5 +1,6 @@
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
+import { hold } from './fixtures/held';
 import { wear } from './fixtures/look';
 import { serve } from './fixtures/server';
 
@@ -108,14 +109,7 @@ test('the front page stands where its scripts will put it, before they are there
   test.skip(!process.env.SOUK_URL, 'the server writes it');
   await wear(page);
   await serve(page);
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await page.route('**/assets/*.js', async (route) => {
-    await held;
-    await route.fallback();
-  });
+  const release = await hold(page, '**/assets/*.js');
   await page.goto('/', { waitUntil: 'commit' });
   const heading = page.locator('h1:visible');
   // The styles are not held back; before they are there, both languages are seen, and nothing stands where it will.

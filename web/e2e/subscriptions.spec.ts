@@ -14,6 +14,7 @@ import {
   unpaidByCard,
 } from './fixtures/billing';
 import { usd } from './fixtures/data';
+import { hold } from './fixtures/held';
 import { looks, wear } from './fixtures/look';
 import { type Seen, type ServerOptions, serve } from './fixtures/server';
 
@@ -466,21 +467,16 @@ test.describe('adding funds', () => {
   });
 
   test('keeps the place of what the account holds, whatever its network does', async ({ page }) => {
-    let answer = (_: boolean) => {};
-    const asked = new Promise<boolean>((resolve) => {
-      answer = resolve;
-    });
     await page.clock.setFixedTime(NOW * 1000);
     await serve(page, { signedIn: true, billing: {} });
-    await page.route(/\/funds\?/, async (route) => {
-      await asked;
-      await route.fulfill({ status: 502, json: { error: 'The network is silent' } });
-    });
+    const answer = await hold(page, /\/funds\?/, (route) =>
+      route.fulfill({ status: 502, json: { error: 'The network is silent' } }),
+    );
     await page.goto(detail('sub_active'));
     const account = page.locator('dl > div').filter({ hasText: 'Paying account' });
     await expect(account.locator('[aria-busy="true"]')).toHaveText('Loading…');
     const before = await account.boundingBox();
-    answer(true);
+    answer();
     await expect(account).toContainText('Could not be found out');
     expect((await account.boundingBox())?.height).toBe(before?.height);
   });

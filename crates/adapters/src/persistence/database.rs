@@ -117,7 +117,7 @@ impl Database {
     async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<Session, StorageError> {
         let connection = match &self.engine {
             Engine::Sqlite { writer, .. } => writer.begin_with(sqlite).await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => begin_whole(pool, postgres).await?.into(),
+            Engine::Postgres(pool) => begin_whole(pool, postgres).await.map_err(storage)?.into(),
         };
         Ok(Session::new(connection, Arc::clone(&self.published)))
     }
@@ -135,7 +135,7 @@ impl Database {
     pub async fn snapshot(&self) -> Result<Session, StorageError> {
         let connection = match &self.engine {
             Engine::Sqlite { reader, .. } => reader.begin_with("BEGIN").await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => begin_whole(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await?.into(),
+            Engine::Postgres(pool) => begin_whole(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await.map_err(storage)?.into(),
         };
         Ok(Session::new(connection, Arc::clone(&self.published)))
     }
@@ -163,10 +163,9 @@ impl Database {
 
 /// Begins, whether its caller waits for it or not: sqlx gives a connection back in the transaction that somebody had stopped waiting for,
 /// and the next one, who may mean to write for good, would go on in it.
-async fn begin_whole(pool: &PgPool, statement: &'static str) -> Result<Transaction<'static, Postgres>, StorageError> {
+pub(crate) async fn begin_whole(pool: &PgPool, statement: &'static str) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
     let pool = pool.clone();
-    let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
-    begun.map_err(|error| StorageError::Driver(Box::new(error)))?.map_err(storage)
+    tokio::spawn(async move { pool.begin_with(statement).await }).await.map_err(|_| sqlx::Error::WorkerCrashed)?
 }
 
 /// Copies the log into the file beside the commits, which would wait for the disk twice otherwise. Ends with the database.

@@ -49,6 +49,7 @@ pub use connect_sessions::SqlConnectSessions;
 pub use credits::SqlCredits;
 pub use customers::SqlCustomers;
 pub use database::Database;
+pub(crate) use database::begin_whole;
 pub use entitlements::SqlEntitlements;
 pub use idempotency_keys::SqlIdempotencyKeys;
 pub use intents::SqlIntents;

@@ -2,6 +2,7 @@
 //!
 //! Statements are written once, in `$1` style, over columns of two types: `TEXT` and `BIGINT`.
 
+use crate::persistence::begin_whole;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
 use sqlx::{Executor, Postgres, Row as _, Sqlite, Transaction};
@@ -42,11 +43,10 @@ impl SandboxDb {
     }
 
     /// Opens the schema `sandbox` of a PostgreSQL database, creating it when it is missing.
-    #[expect(clippy::disallowed_methods, reason = "PostgreSQL takes no lock when it begins")]
     pub async fn open_postgres(url: &str) -> Result<Self, SandboxDbError> {
         let options: PgConnectOptions = url.parse::<PgConnectOptions>()?.options([("search_path", "sandbox")]);
         let pool = PgPoolOptions::new().max_connections(CONNECTIONS).connect_with(options).await?;
-        let mut tx = pool.begin().await?;
+        let mut tx = begin_whole(&pool, "BEGIN").await?;
         lock_schema(&mut tx).await?;
         tx.execute("CREATE SCHEMA IF NOT EXISTS sandbox").await?;
         tx.commit().await?;
@@ -66,11 +66,10 @@ impl SandboxDb {
     }
 
     /// A transaction that may write. On SQLite it takes the writer's place at once.
-    #[expect(clippy::disallowed_methods, reason = "PostgreSQL takes no lock when it begins")]
     pub async fn begin(&self) -> Result<SandboxTx, SandboxDbError> {
         Ok(match self {
             Self::Sqlite(pool) => SandboxTx::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
-            Self::Postgres(pool) => SandboxTx::Postgres(pool.begin().await?),
+            Self::Postgres(pool) => SandboxTx::Postgres(begin_whole(pool, "BEGIN").await?),
         })
     }
 

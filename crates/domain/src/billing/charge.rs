@@ -3,7 +3,7 @@
 use super::BillingError;
 use super::outcome::{refused, settled};
 use crate::context::Context;
-use crate::payment::{Asker, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, Refusal, ask, next_check};
+use crate::payment::{Asker, AttemptStatus, IntentStatus, LAST_CALL, Outcome, Purpose, Pursued, Refusal, ask, next_check};
 use crate::shared::AttemptId;
 use crate::storage::UnitOfWork;
 use futures_util::stream::{self, StreamExt};
@@ -15,8 +15,6 @@ pub const SLOTS: usize = 32;
 /// What is being sent is nobody else's for this long: the others of its message, and those of other messages that wait for slots
 /// before it, are answered by then, or timed out.
 const SENDING: Duration = Duration::from_secs(300);
-/// One call to a network and the question after it end within this. What cannot is not sent any more: the janitor has its turn.
-const LAST_CALL: Duration = Duration::from_secs(30);
 /// The most outcomes of one commit. Twice as many would spare commits where answers pile up, and keep the last of a message waiting for
 /// as long again.
 const GROUP: usize = SLOTS;

@@ -7,8 +7,8 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, LedgerError, Movement, Reason};
 use crate::payment::{
-    Asker, Attempt, AttemptKind, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, RailError, Refusal, Settlement, SetupAsk, ask,
-    card_ask, next_check, not_opened, setup_outcome,
+    Asker, Attempt, AttemptKind, AttemptStatus, IntentStatus, LAST_CALL, Outcome, Purpose, Pursued, RailError, Refusal, Settlement,
+    SetupAsk, ask, card_ask, next_check, not_opened, setup_outcome,
 };
 use crate::shared::{
     Amount, AttemptId, EntitlementId, EntryId, EventId, InvoiceId, MandateId, PaymentIntentId, SessionId, StorageError, SubscriptionId,
@@ -27,6 +27,8 @@ const AT_ONCE: usize = 16;
 /// A round's attempts are nobody else's for this long: 200 of them, 16 at once, fit into it when each asks its network three
 /// times and waits 10 s for every answer.
 const CLAIM: Duration = Duration::from_secs(420);
+/// The same for a first sending, which the janitor is not to send beside.
+const FIRST: Duration = LAST_CALL;
 /// A polling page may make us ask the network this often.
 pub const NUDGE_INTERVAL: Duration = Duration::from_secs(1);
 /// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.
@@ -80,41 +82,52 @@ impl From<SettleError> for super::SubmitError {
     }
 }
 
-/// Asks the network what became of an attempt, and writes the answer down. Safe to call at any time, by anybody, twice at once.
+/// Asks the network what became of an attempt, and writes the answer down. Safe to call at any time, by anybody, twice at once: what a
+/// wallet has signed is sent only by whoever has taken it.
 pub async fn settle(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
-    pursue(ctx, id, Asker::Worker).await
+    pursue(ctx, id, Asker::Worker, None).await
 }
 
 /// The same for an attempt that was written down just now and, unless the janitor was quicker, has never been sent.
 pub async fn settle_first(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
-    pursue(ctx, id, Asker::First).await
+    pursue(ctx, id, Asker::First, None).await
 }
 
-/// What the settlement of one attempt writes down to be charged next is sent at once.
-async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker) -> Result<(), SettleError> {
-    let mut next = Some((id.clone(), asker));
-    while let Some((id, asker)) = next.take() {
-        let taken = if asker == Asker::First { take_first(ctx, &id).await? } else { None };
+/// `until`: how long the attempt is nobody else's. What its settlement writes down to be charged next is sent at once.
+async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker, until: Option<Timestamp>) -> Result<(), SettleError> {
+    let mut next = Some((id.clone(), asker, until));
+    while let Some((id, asker, until)) = next.take() {
+        let until = if asker == Asker::First { take_first(ctx, &id).await? } else { until };
         let Some(pursued) = load(ctx, &id).await? else { return Ok(()) };
-        // What the janitor has taken meanwhile it may be sending: a refusal told to somebody beside it decides nothing.
-        let is_first = taken == Some(pursued.attempt.check_at);
-        let asker = if asker == Asker::First && !is_first { Asker::Worker } else { asker };
         // Whoever waits at a page does not queue behind what is charged while nobody waits.
         let slot = match asker {
             Asker::Worker => ctx.networks.slot(&pursued.method.id).await,
             Asker::First | Asker::Page => None,
         };
+        let asker = if may_send(ctx, &pursued.attempt, asker, until) { asker } else { Asker::Page };
         let outcome = ask(ctx, &pursued, asker).await;
         drop(slot);
-        next = apply(ctx, pursued, outcome, asker).await?.map(|charge| (charge, Asker::First));
+        next = apply(ctx, pursued, outcome, asker).await?.map(|charge| (charge, Asker::First, None));
     }
     Ok(())
+}
+
+/// Whether what a wallet has signed is this caller's to send: others may be sending what they have taken since, and of two who send the
+/// same, one could be refused and believed while the other is not. A card's provider knows the second by its key.
+fn may_send(ctx: &Context, attempt: &Attempt, asker: Asker, until: Option<Timestamp>) -> bool {
+    let is_ours = until == Some(attempt.check_at);
+    match (&attempt.kind, asker) {
+        (AttemptKind::Wallet { .. }, Asker::First) => is_ours,
+        // A slot may have come late.
+        (AttemptKind::Wallet { .. }, _) => is_ours && ctx.now().plus(LAST_CALL) < attempt.check_at,
+        _ => true,
+    }
 }
 
 /// Takes an attempt for its first sending, and answers until when it is nobody else's; `None`: somebody has taken it before.
 async fn take_first(ctx: &Context, id: &AttemptId) -> Result<Option<Timestamp>, SettleError> {
     let now = ctx.now();
-    let until = next_check(now, 0);
+    let until = now.plus(FIRST);
     let mut unit = ctx.store.begin().await?;
     let ours = unit.attempts().claim_first(std::slice::from_ref(id), now, until).await?;
     unit.commit().await?;
@@ -143,11 +156,13 @@ pub(super) async fn end(ctx: &Context, id: &AttemptId) -> Result<bool, SettleErr
             Ok(intent) => rail.cancel(&pursued.method, &pursued.currency, &intent.provider_id).await,
             Err(error) => not_opened(error),
         },
-        _ => ask(ctx, &pursued, Asker::Worker).await,
+        // What a wallet has signed is the janitor's to send.
+        _ => ask(ctx, &pursued, Asker::Page).await,
     };
     let id = pursued.attempt.id.clone();
-    if let Some(charge) = apply(ctx, pursued, outcome, Asker::Worker).await? {
-        pursue(ctx, &charge, Asker::First).await?;
+    let asker = if matches!(pursued.attempt.kind, AttemptKind::Wallet { .. }) { Asker::Page } else { Asker::Worker };
+    if let Some(charge) = apply(ctx, pursued, outcome, asker).await? {
+        pursue(ctx, &charge, Asker::First, None).await?;
     }
     Ok(load(ctx, &id).await?.is_none())
 }
@@ -163,7 +178,7 @@ pub async fn nudge(ctx: &Context, session: &Session, open: &Attempt) -> Result<(
     let mut unit = ctx.store.begin().await?;
     let is_ours = unit.attempts().claim_nudge(&open.id, since, now).await?;
     unit.commit().await?;
-    if is_ours { pursue(ctx, &open.id, Asker::Page).await } else { Ok(()) }
+    if is_ours { pursue(ctx, &open.id, Asker::Page, None).await } else { Ok(()) }
 }
 
 /// A page waits for a permission that a subscription was promised: asks the network, as [`nudge`] does. True when it asked.
@@ -192,7 +207,7 @@ async fn nudge_all(ctx: &Context, awaited: Vec<MandateId>) -> Result<bool, Settl
         let is_ours = unit.attempts().claim_nudge(&attempt.id, since, now).await?;
         unit.commit().await?;
         if is_ours {
-            pursue(ctx, &attempt.id, Asker::Page).await?;
+            pursue(ctx, &attempt.id, Asker::Page, None).await?;
             asked = true;
         }
     }
@@ -204,10 +219,11 @@ async fn nudge_all(ctx: &Context, awaited: Vec<MandateId>) -> Result<bool, Settl
 pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    let due = unit.attempts().claim_due(now, now.plus(CLAIM), limit).await?;
+    let until = now.plus(CLAIM);
+    let due = unit.attempts().claim_due(now, until, limit).await?;
     unit.commit().await?;
     // Where one waits for long, the next take the places of those that are done.
-    let asked: Vec<_> = due.iter().map(|id| look_after(ctx, id).boxed()).collect();
+    let asked: Vec<_> = due.iter().map(|id| look_after(ctx, id, until).boxed()).collect();
     let done: Vec<_> = stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
     match done.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
@@ -216,11 +232,11 @@ pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> 
 }
 
 /// Asks about an attempt, or ends what nobody will finish any more.
-async fn look_after(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
+async fn look_after(ctx: &Context, id: &AttemptId, until: Timestamp) -> Result<(), SettleError> {
     let pursued = load(ctx, id).await?;
     match pursued.is_some_and(|pursued| is_abandoned(&pursued.attempt, ctx.now())) {
         true => end(ctx, id).await.map(drop),
-        false => settle(ctx, id).await,
+        false => pursue(ctx, id, Asker::Worker, Some(until)).await,
     }
 }
 
@@ -243,7 +259,11 @@ async fn load(ctx: &Context, id: &AttemptId) -> Result<Option<Pursued>, SettleEr
 /// Writes down that a card intent could not be opened.
 pub(super) async fn note_not_opened(ctx: &Context, id: &AttemptId, error: RailError) -> Result<(), SettleError> {
     let Some(pursued) = load(ctx, id).await? else { return Ok(()) };
-    apply(ctx, pursued, not_opened(error), Asker::First).await.map(drop)
+    match &pursued.attempt.kind {
+        // Another page has opened and named it meanwhile.
+        AttemptKind::Card { provider_id, .. } | AttemptKind::CardSetup { provider_id, .. } if !provider_id.is_empty() => Ok(()),
+        _ => apply(ctx, pursued, not_opened(error), Asker::First).await.map(drop),
+    }
 }
 
 /// Answers the charge that was written down in its wake.

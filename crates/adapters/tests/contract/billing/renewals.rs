@@ -160,9 +160,8 @@ on_both! {
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         assert_eq!(unit.attempts().claim_due(now, now.plus(HOUR), 10).await.expect("claims"), sent);
         unit.commit().await.expect("commits");
-        billing.networks.fault("refuse").await;
         souk_domain::checkout::settle_first(&billing.ctx, &sent[0]).await.expect("asks");
-        assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "a refusal beside the janitor decides nothing");
+        assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0), "the janitor's to send");
         billing.wait(DAY);
         souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));

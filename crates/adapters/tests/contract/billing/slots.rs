@@ -1,7 +1,8 @@
 //! However many messages are charged beside each other, a network never has more than its slots to answer at once.
 
-use super::bench::{Billing, DAY, MONTHLY};
+use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::ledger::bench::{sandbox_db, serve};
+use async_trait::async_trait;
 use futures_util::future::join_all;
 use poem::{Endpoint, EndpointExt, Route};
 use souk_adapters::arcblock::ArcblockRail;
@@ -9,11 +10,13 @@ use souk_adapters::on_both;
 use souk_adapters::sandbox::ledger::{Ledger, routes};
 use souk_adapters::slots::NetworkSlots;
 use souk_domain::billing::{self, InvoiceStatus, Scope};
+use souk_domain::checkout;
 use souk_domain::context::{Context, Networks};
-use souk_domain::payment::MethodKind;
+use souk_domain::payment::{ChargeSlots, MethodKind};
+use souk_domain::shared::MethodId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::Barrier;
+use tokio::sync::{Barrier, Notify};
 
 const SLOTS: usize = 3;
 
@@ -26,7 +29,47 @@ struct Crowd {
     full: Barrier,
 }
 
+/// The one slot of a network, which is free when somebody says so.
+#[derive(Default)]
+struct Gate {
+    is_waited_for: Notify,
+    is_free: Notify,
+}
+
+#[async_trait]
+impl ChargeSlots for Gate {
+    async fn take(&self, _: &MethodId) -> Box<dyn Send> {
+        self.is_waited_for.notify_one();
+        self.is_free.notified().await;
+        Box::new(())
+    }
+}
+
 on_both! {
+    async fn a_janitor_that_waited_for_a_slot_beyond_its_turn_sends_nothing(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let sent = billing.round_unsent().await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        assert_eq!(unit.attempts().claim_first(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims"), sent);
+        unit.commit().await.expect("commits");
+        // Long enough for a refusal to be believed.
+        billing.wait(DAY + HOUR);
+        let gate = Arc::new(Gate::default());
+        let slow = Context { networks: billing.ctx.networks.clone().with_slots(gate.clone()), ..billing.ctx.clone() };
+        let second = async {
+            gate.is_waited_for.notified().await;
+            billing.wait(HOUR);
+            billing.networks.fault("refuse").await;
+            assert_eq!(checkout::check_due(&billing.ctx, 10).await.expect("asks"), 1);
+            assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "its refusal is believed");
+            gate.is_free.notify_one();
+        };
+        let (first, ()) = tokio::join!(checkout::check_due(&slow, 10), second);
+        assert_eq!((first.expect("asks"), billing.networks.transfers().await.len()), (1, 0), "and nothing is sent afterwards");
+    }
+
     async fn messages_that_are_charged_at_once_share_the_slots_of_their_network(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 2, MONTHLY).await;

@@ -3,7 +3,7 @@
 use crate::app::{ACCEPTED, TestApp, form};
 use serde_json::json;
 use souk_adapters::on_both;
-use souk_domain::checkout::check_due;
+use souk_domain::checkout::{check_due, expire_due};
 use std::time::Duration;
 
 on_both! {
@@ -43,6 +43,24 @@ async fn a_request_that_never_reached_the_ledger_is_sent_again_with_the_same_byt
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
     let moved = app.networks.transfers_to(app.app_key.did().as_str()).await;
     assert_eq!((moved.len(), &moved[0]["hash"]), (1, &done["response"]["hash"]));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_wallet_signed_is_the_janitors_to_send_though_the_session_is_over() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &session).await;
+    app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
+    alice.pay_by_wallet(&app, &session).await;
+    app.advance(Duration::from_secs(25 * 3_600));
+    // Beside the janitor it would be believed when the network refuses it, as long as this may have been sent before.
+    assert_eq!(expire_due(&app.ctx, 10).await.expect("looks"), 0);
+    assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), 0);
+    check_due(&app.ctx, 10).await.expect("checks");
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), 1);
     app.finish().await;
 }
 

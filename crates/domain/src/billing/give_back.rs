@@ -2,7 +2,7 @@
 //! the network has moved goes back first.
 
 use super::book::Book;
-use super::credit::{applied, give_credit};
+use super::credit::{applied, beside_credit, give_credit, held};
 use super::end::owed_for;
 use super::manage::nonce;
 use super::paid::given_back;
@@ -19,8 +19,7 @@ use crate::payment::{
     Attempt, AttemptKind, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
 };
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp,
-    check_text,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text,
 };
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -78,7 +77,7 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
     if !from_network.is_zero() {
         let (refund, attempt) = write(ctx, unit.as_mut(), &intent, named.as_ref(), from_network, &told).await?;
-        take_uncovered(ctx, unit.as_mut(), &refund).await?;
+        take_along(ctx, unit.as_mut(), &refund, Amount::ZERO).await?;
         refunds.push(refund);
         attempts.push(attempt);
     }
@@ -126,12 +125,12 @@ pub(super) async fn not_given_back(ctx: &Context, unit: &mut dyn UnitOfWork, id:
 }
 
 /// Credit that the customer holds came of what they have paid. What is covered by that no longer, as a payment goes back, goes with it:
-/// the same money is given back once.
-async fn take_uncovered(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<(), ManageError> {
+/// the same money is given back once. At least `of_it`, which is known to have come of this payment.
+async fn take_along(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, of_it: Amount) -> Result<(), ManageError> {
     let (customer_id, currency_id) = (refund.customer_id.clone(), refund.currency_id.clone());
     let held = held(unit, &customer_id, &currency_id).await?;
     let covered = unit.intents().paid_by(&customer_id, &currency_id).await?;
-    let credit = Credit { amount: held.minus(covered).unwrap_or_default(), customer_id, currency_id };
+    let credit = Credit { amount: held.minus(covered).unwrap_or_default().max(of_it), customer_id, currency_id };
     if credit.amount.is_zero() {
         return Ok(());
     }
@@ -148,12 +147,6 @@ async fn hold(unit: &mut dyn UnitOfWork, customer: &CustomerId, invoices: &[Invo
     Ok(unit.credits().hold(std::slice::from_ref(customer)).await?)
 }
 
-/// The credit that a customer holds in a currency.
-async fn held(unit: &mut dyn UnitOfWork, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, StorageError> {
-    let credits = unit.credits().of_all(std::slice::from_ref(customer)).await?;
-    Ok(credits.into_iter().find(|credit| credit.currency_id == *currency).map_or(Amount::ZERO, |credit| credit.amount))
-}
-
 /// How much of what credit has paid its customer holds as credit already, by a change of plan since: given as well, it would be more
 /// than they have paid, once `at_network` has gone back.
 async fn held_of(
@@ -165,9 +158,8 @@ async fn held_of(
     if by_credit.is_zero() {
         return Ok(by_credit);
     }
-    let covered = unit.intents().paid_by(customer, currency).await?.minus(at_network).unwrap_or_default();
-    let uncovered = by_credit.plus(held(unit, customer, currency).await?)?.minus(covered).unwrap_or_default();
-    Ok(uncovered.min(by_credit))
+    let room = beside_credit(unit, customer, currency).await?.minus(at_network).unwrap_or_default();
+    Ok(by_credit.minus(room).unwrap_or_default())
 }
 
 /// How much of a payment is left that its network has moved.
@@ -334,6 +326,7 @@ pub(super) async fn at_the_end(
     if owed_for(unit, subscription).await?.is_moving {
         return Err(ManageError::PaymentInFlight);
     }
+    hold(unit, &subscription.customer_id, &[]).await?;
     let newest = Page::new(None, Some(LOOK_BACK));
     let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
     let current = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
@@ -379,12 +372,8 @@ pub(super) async fn at_the_end(
             attempts.push(attempt);
         }
         refunds.extend(as_credit(ctx, unit, by_credit, amount.minus(from_network)?, &told).await?);
-        if let Some(refund) = refunds.first().filter(|_| !kept.held.is_zero()) {
-            let credit = Credit { amount: kept.held, customer_id: refund.customer_id.clone(), currency_id: refund.currency_id.clone() };
-            let what = CreditFor { subject: refund.id.as_str(), mode: refund.mode, method: &refund.method_id, at: now };
-            if !take_credit(ctx, unit, &credit, what).await? {
-                return Err(ManageError::Contended);
-            }
+        if let Some(refund) = refunds.first() {
+            take_along(ctx, unit, refund, kept.held).await?;
         }
         wanted = wanted.map(|wanted| wanted.minus(amount).unwrap_or_default());
         // All of the last payment, or as much as is wanted of as many as it takes.

@@ -3,7 +3,7 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::carry::carried;
-use super::credit::applied_line;
+use super::credit::{applied_line, beside_credit};
 use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
 use super::paid::kept_lines;
@@ -505,6 +505,12 @@ pub(super) async fn paid_lines(
         }
         wanted.retain(|price| paid.iter().all(|line| line.price_id != *price));
         found.extend(paid);
+    }
+    // What has paid them may have gone back since, though it was another bill's.
+    let mut left = beside_credit(unit, &subscription.customer_id, &subscription.currency_id).await?;
+    for line in &mut found {
+        line.paid = line.paid.min(left);
+        left = left.minus(line.paid)?;
     }
     Ok(found)
 }

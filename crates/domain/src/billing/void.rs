@@ -1,6 +1,6 @@
 //! Taking back what an invoice asks for.
 
-use super::credit::{CreditFor, applied, give_credit};
+use super::credit::{CreditFor, applied, beside_credit, give_credit};
 use super::debt::debt_paid;
 use super::pay_by_card::is_owed;
 use super::{BillingError, Credit, Invoice, ManageError, time_of};
@@ -42,7 +42,8 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
 
 async fn give_applied_back(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<(), BillingError> {
     let lines = unit.invoices().items(&invoice.id).await?;
-    let amount = applied(&lines)?;
+    // Not where the payment that it came of has gone back since.
+    let amount = applied(&lines)?.min(beside_credit(unit, &invoice.customer_id, &invoice.currency_id).await?);
     if amount.is_zero() {
         return Ok(());
     }

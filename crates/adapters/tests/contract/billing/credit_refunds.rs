@@ -1,6 +1,6 @@
 //! What credit had paid goes back as credit: once, within what it paid, and after what a network has moved.
 
-use super::bench::{Billing, DAY, MONTHLY};
+use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use super::plans::subscribed;
 use crate::ledger::bench::UNIT;
 use crate::till::{all_at_once, store};
@@ -19,16 +19,22 @@ const KEPT: u128 = 20 * UNIT - 20 * UNIT / 3;
 
 /// A plan was exchanged for a cheaper one, and what that left has paid the next period and a part of the one after.
 async fn paid_by_credit(db: &souk_adapters::testing::TestDatabase, renewals: u32) -> Billing {
-    let billing = subscribed(db, 30, 1, MONTHLY).await;
-    billing.price("price_2", 10, MONTHLY).await;
-    billing.wait(DAY * 10);
-    billing.accept("price_2", 1).await;
+    let billing = cheaper(db).await;
     assert_eq!(billing.credit().await, KEPT);
     billing.wait(DAY * 20);
     for number in 0..renewals {
         billing.wait(DAY * 30 * u32::from(number > 0));
         billing.round().await;
     }
+    billing
+}
+
+/// A plan was exchanged for a cheaper one after a third of its period.
+async fn cheaper(db: &souk_adapters::testing::TestDatabase) -> Billing {
+    let billing = subscribed(db, 30, 1, MONTHLY).await;
+    billing.price("price_2", 10, MONTHLY).await;
+    billing.wait(DAY * 10);
+    billing.accept("price_2", 1).await;
     billing
 }
 
@@ -101,6 +107,49 @@ on_both! {
         let again = refund(&billing.ctx, &invoice, None).await;
         assert!(matches!(again, Err(ManageError::HeldAsCredit)), "{again:?}");
         assert_eq!(breaches(db).await, [""; 0]);
+    }
+
+    async fn what_was_given_back_by_hand_does_not_go_back_again_at_the_end(db: &TestDatabase) {
+        let billing = cheaper(db).await;
+        let first = billing.invoices().await.remove(0);
+        refund(&billing.ctx, &first, Some(16 * UNIT)).await.expect("goes back");
+        billing.end_with(RefundChoice::Proration).await.expect("ends");
+        billing.send_all().await;
+        assert_eq!(billing.refunds().await.iter().sum::<u128>() + billing.credit().await, 30 * UNIT, "all that was paid");
+        assert_eq!(breaches(db).await, [""; 0]);
+    }
+
+    async fn what_a_payment_paid_by_a_change_of_plan_is_not_paid_once_it_went_back(db: &TestDatabase) {
+        let billing = cheaper(db).await;
+        let first = billing.invoices().await.remove(0);
+        refund(&billing.ctx, &first, None).await.expect("goes back");
+        billing.send_all().await;
+        assert_eq!(billing.credit().await, 0, "it went along");
+        billing.price("price_3", 1, MONTHLY).await;
+        billing.wait(HOUR * 2);
+        let shown = billing.preview("price_3", 1).await;
+        assert_eq!((shown.credit, shown.credited), (Amount::ZERO, Amount::ZERO));
+        billing.accept("price_3", 1).await;
+        assert_eq!((billing.refunds().await, billing.credit().await), (vec![30 * UNIT], 0));
+        assert_eq!(breaches(db).await, [""; 0]);
+    }
+
+    async fn credit_of_a_payment_that_went_back_does_not_come_again_of_a_bill_that_is_taken_back(db: &TestDatabase) {
+        let billing = cheaper(db).await;
+        let kept = billing.credit().await;
+        billing.wait(DAY * 20);
+        billing.round().await;
+        billing.wait(DAY * 30);
+        billing.networks.fault("refuse").await;
+        billing.round().await;
+        let all = billing.invoices().await;
+        let unpaid = all.last().expect("an invoice");
+        assert_eq!((unpaid.status, unpaid.total.base_units()), (InvoiceStatus::Uncollectible, 20 * UNIT - kept), "credit is in it");
+        refund(&billing.ctx, &all[0], None).await.expect("goes back");
+        billing.send_all().await;
+        billing::void_invoice(&billing.ctx, &unpaid.id).await.expect("is taken back");
+        assert_eq!(billing.refunds().await.iter().sum::<u128>(), 30 * UNIT);
+        assert_eq!((billing.credit().await, breaches(db).await), (0, vec![]));
     }
 
     async fn however_many_ask_at_once_no_more_is_credit_again_than_credit_paid(db: &TestDatabase) {

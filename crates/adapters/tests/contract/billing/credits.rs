@@ -2,12 +2,12 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, begin, id, wallet_attempt};
+use crate::till::{all_at_once, begin, id, intent, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{
     self, BilledUsage, Credit, InvoiceStatus, ManageError, Scope, Subscription, SubscriptionFilter, TestClock, Threshold,
 };
-use souk_domain::payment::{Asker, Attempt, Mandate, MandateStatus, Outcome, Purpose, Pursued, Settlement};
+use souk_domain::payment::{Asker, Attempt, Intent, Mandate, MandateStatus, Outcome, Purpose, Pursued, Settlement};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
@@ -79,8 +79,13 @@ on_both! {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        // It came of a payment.
+        let kept = credit(&billing, 300 * UNIT).await;
+        let (amount, currency_id) = (kept.amount, kept.currency_id.clone());
         let mut unit = begin(db).await;
-        unit.credits().give(&credit(&billing, 300 * UNIT).await).await.expect("gives");
+        unit.intents().put(&Intent { amount, currency_id, session_id: None, invoices: vec![], ..intent("pi_1") }).await.expect("inserts");
+        unit.intents().succeed(&id("pi_1"), amount, "", "", billing.start).await.expect("succeeds");
+        unit.credits().give(&kept).await.expect("gives");
         unit.commit().await.expect("commits");
         billing.round().await;
         let refused = billing.invoices().await.remove(0);

@@ -217,7 +217,7 @@ fn payment_failed(subscription: Subscription, invoice: Invoice, code: &str) -> N
 }
 
 fn cancelled(reason: CancelReason) -> Option<Cancellation> {
-    Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(20) })
+    Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(20), taken_back_by: None })
 }
 
 fn refund(kind: RefundType) -> Refund {

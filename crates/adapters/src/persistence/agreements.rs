@@ -192,6 +192,7 @@ pub(super) struct CancellationForm {
     feedback: Option<String>,
     comment: String,
     requested_at: i64,
+    taken_back_by: Option<String>,
 }
 
 impl Formed for Cancellation {
@@ -202,6 +203,7 @@ impl Formed for Cancellation {
             feedback: self.feedback.map(|feedback| feedback.name().to_owned()),
             comment: self.comment,
             requested_at: self.requested_at.micros(),
+            taken_back_by: self.taken_back_by,
         }
     }
     fn of(form: CancellationForm) -> Option<Self> {
@@ -210,7 +212,8 @@ impl Formed for Cancellation {
             None => None,
         };
         let reason = CancelReason::from_name(&form.reason)?;
-        Some(Self { reason, feedback, comment: form.comment, requested_at: Timestamp::from_micros(form.requested_at) })
+        let requested_at = Timestamp::from_micros(form.requested_at);
+        Some(Self { reason, feedback, comment: form.comment, requested_at, taken_back_by: form.taken_back_by })
     }
 }
 

@@ -115,7 +115,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
         Requester::Customer => CancelReason::CancellationRequested,
         Requester::Store => CancelReason::CancellationByStore,
     };
-    subscription.cancellation = Some(Cancellation { reason, feedback: terms.feedback, comment, requested_at: now });
+    subscription.cancellation = Some(Cancellation { reason, feedback: terms.feedback, comment, requested_at: now, taken_back_by: None });
     subscription.canceled_at = Some(now);
     subscription.updated_at = now;
     if !ends_at_once(&subscription, terms.at, now) {
@@ -291,7 +291,7 @@ pub(super) mod tests {
 
     #[test]
     fn only_an_end_of_the_period_that_somebody_asked_for_is_taken_back() {
-        let asked = |reason| Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1) };
+        let asked = |reason| Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), taken_back_by: None };
         let pending =
             Subscription { cancellation: Some(asked(CancelReason::CancellationRequested)), ..subscription(SubscriptionStatus::Active) };
         assert!(pending.is_recoverable());
@@ -309,7 +309,7 @@ pub(super) mod tests {
     #[test]
     fn what_the_store_has_decided_only_the_store_takes_back() {
         let ends = |reason| {
-            let asked = Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1) };
+            let asked = Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), taken_back_by: None };
             Subscription { cancellation: Some(asked), ..subscription(SubscriptionStatus::Active) }
         };
         let (own, decided) = (ends(CancelReason::CancellationRequested), ends(CancelReason::CancellationByStore));

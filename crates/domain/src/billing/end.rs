@@ -46,7 +46,8 @@ pub(super) async fn write(
     subscription.canceled_at = subscription.canceled_at.or(Some(now));
     subscription.updated_at = now;
     if subscription.cancellation.is_none() {
-        subscription.cancellation = Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: now });
+        subscription.cancellation =
+            Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None });
     }
     attempts.extend(bill_usage(ctx, unit, book, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;

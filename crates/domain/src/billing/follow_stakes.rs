@@ -201,7 +201,8 @@ async fn end_with_period(
         return Ok(());
     }
     let reason = CancelReason::StakeRevoked;
-    subscription.cancellation = Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: now });
+    subscription.cancellation =
+        Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None });
     subscription.canceled_at = Some(now);
     subscription.cancel_at_period_end = true;
     if subscription.status == SubscriptionStatus::Paused {

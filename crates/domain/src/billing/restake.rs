@@ -5,7 +5,7 @@ use super::change_payment::{Target, send, target};
 use super::end::told_by_invoice;
 use super::follow_stakes::at_network;
 use super::line;
-use super::manage::load;
+use super::manage::{load, lock, save};
 use super::plan::{planned, switch_plan};
 use super::{
     BillingError, BillingReason, Calculation, ManageError, PlanOrder, Requester, STAKE_WAITING, Stake, StakeStatus, StakeTerms,
@@ -247,7 +247,10 @@ pub async fn take_restake(
     let (target, amount) = missing(ctx, id, payer, what).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check_stake(&target.method, &target.currency, &stake_ask(&target, amount, payer, nonce), signed)?;
-    let unit = ctx.store.begin().await?;
+    let mut unit = ctx.store.begin().await?;
+    if what == StakeFor::Resuming {
+        resume_by(unit.as_mut(), id, &signed.hash).await?;
+    }
     let purpose = Purpose::Stake(target.subscription.id.clone());
     let hash = send(ctx, unit, &target, purpose, amount, payer, signed).await?;
     if let StakeFor::ChangedPlan(order) = what {
@@ -258,7 +261,16 @@ pub async fn take_restake(
     Ok(hash)
 }
 
-/// A stake that no checkout waits for was left: the subscription that it secures goes on.
+/// Keeps with the end that was asked for which stake takes it back: others may be left until then, for something else.
+async fn resume_by(unit: &mut dyn UnitOfWork, id: &SubscriptionId, hash: &str) -> Result<(), ManageError> {
+    let mut subscription = lock(unit, id).await?;
+    subscription.check_recovery(Requester::Customer)?;
+    let cancellation = subscription.cancellation.as_mut().ok_or(ManageError::NotRecoverable)?;
+    cancellation.taken_back_by = Some(hash.to_owned());
+    save(unit, &subscription).await
+}
+
+/// A stake that no checkout waits for was left: it secures the subscription, and one that was cancelled goes on if it was left for that.
 pub(super) async fn restaked(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -268,14 +280,15 @@ pub(super) async fn restaked(
 ) -> Result<(), BillingError> {
     let mut subscription = unit.subscriptions().find(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
+    let AttemptKind::Wallet { payer, hash, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
+    let asked = subscription.cancellation.as_ref().is_some_and(|end| end.taken_back_by.as_ref() == Some(hash));
     // The store may have decided meanwhile that it ends.
-    let resumes = subscription.check_recovery(Requester::Customer).is_ok();
+    let resumes = asked && subscription.check_recovery(Requester::Customer).is_ok();
     if resumes {
         take_back(&mut subscription);
     }
     let status = if subscription.status == SubscriptionStatus::Canceled { StakeStatus::Waiting } else { StakeStatus::Held };
     let return_at = subscription.ended_at.map(|_| now);
-    let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
     let own = |before: &Stake| before.payer == *payer && before.currency_id == attempt.currency_id;
     let grows = subscription.stake.as_ref().is_some_and(|before| own(before) && before.status == StakeStatus::Held);
     let (reason, told) = match (resumes, grows) {

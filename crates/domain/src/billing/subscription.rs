@@ -176,6 +176,8 @@ pub struct Cancellation {
     pub feedback: Option<Feedback>,
     pub comment: String,
     pub requested_at: Timestamp,
+    /// The transaction of the stake that was left to take it back, which is not there yet.
+    pub taken_back_by: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -9,7 +9,7 @@ use souk_adapters::on_both;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
     self, CancelAt, CancelTerms, ManageError, PREVIEW_LIFETIME, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Requester, StakeChoice,
-    StakeFor, StakeStatus, Subscription, SubscriptionItem,
+    StakeFor, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::checkout::check_due;
 use souk_domain::shared::{Amount, PriceId, SubscriptionId};
@@ -19,6 +19,20 @@ use std::time::Duration;
 fn wallet(billing: &Billing) -> Wallet {
     let wallet = &billing.networks.wallet;
     Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() }
+}
+
+/// The customer asks for the end of the period.
+async fn cancel(billing: &Billing) {
+    let (slash_reason, comment) = (String::new(), String::new());
+    let terms = CancelTerms {
+        at: CancelAt::PeriodEnd,
+        refund: RefundChoice::None,
+        stake: StakeChoice::None,
+        slash_reason,
+        feedback: None,
+        comment,
+    };
+    billing::cancel(&billing.ctx, Requester::Customer, &id("sub_1"), &terms).await.expect("is cancelled");
 }
 
 /// How much is missing of the stake, in whole tokens.
@@ -202,5 +216,36 @@ on_both! {
         let (changed, ()) = tokio::join!(change, release);
         assert_eq!(changed, PlanSwitch::NeedsPermission, "50 are there for 45, not for 80");
         assert_eq!((price_of(&billing, "sub_1").await, price_of(&billing, "sub_2").await), (id("price_4"), id("price_1")));
+    }
+
+    async fn an_end_that_was_asked_for_stands_though_another_wallet_leaves_a_stake(db: &TestDatabase) {
+        let billing = permitted(db).await;
+        let first = billing.find("sub_1").await;
+        let mut unit = begin(db).await;
+        assert!(unit.subscriptions().update(&Subscription { stake: None, ..first }).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        cancel(&billing).await;
+        let (own, what, sub) = (wallet(&billing), StakeFor::ChangedPayment, id::<SubscriptionId>("sub_1"));
+        let asked = billing::ask_to_restake(&billing.ctx, &sub, what, &own, 5).await.expect("asks");
+        let signed = billing.networks.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+        billing::take_restake(&billing.ctx, &sub, what, &own, (5, &signed)).await.expect("takes");
+        let after = billing.find("sub_1").await;
+        assert!(after.stake.is_some() && after.cancel_at_period_end && after.cancellation.is_some());
+        billing.wait(Duration::from_secs(40 * 86_400));
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
+    }
+
+    async fn an_end_that_was_asked_for_stands_though_a_stake_for_a_plan_is_found_later(db: &TestDatabase) {
+        let billing = permitted(db).await;
+        let dear = shown(&billing, "sub_1", "price_2").await;
+        billing.networks.fault("drop_answer").await;
+        leave(&billing, "sub_1", &dear, &billing.networks.wallet).await.expect("is sent");
+        cancel(&billing).await;
+        billing.wait(Duration::from_secs(600));
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("looks after it"), 1);
+        let after = billing.find("sub_1").await;
+        assert!(after.cancel_at_period_end && after.cancellation.is_some());
+        assert!(after.stake.is_some_and(|stake| stake.amount > Amount::new(50 * UNIT)), "it is found");
     }
 }

@@ -8,6 +8,7 @@ use super::renew::{Lines, lines, publish_charges, read_usage};
 use super::{BillingReason, Change, ManageError, Subscription, SubscriptionStatus, Unbillable, period, time_of};
 use crate::context::Context;
 use crate::shared::{InvoiceId, SubscriptionId, Timestamp};
+use std::time::Duration;
 
 /// Pauses a subscription. What it owes is still owed.
 pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
@@ -48,6 +49,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    let paused_at = subscription.paused_at;
     if let Err(refused) = go_on(&mut subscription, now) {
         // A round that comes at once would pass over what is still locked.
         unit.roll_back().await?;
@@ -56,6 +58,9 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     subscription.updated_at = now;
     let (mut attempt, mut has_new_items) = (None, false);
     if subscription.period.end <= now {
+        // What was reported before the pause, though the period was over by then, stands on no other bill.
+        let reported_until = paused_at.map_or(now, |paused_at| paused_at.plus(Duration::from_micros(1)).min(now));
+        subscription.period.end = subscription.period.end.max(reported_until);
         let one = std::slice::from_ref(&subscription);
         let mut book = Book::read(unit.as_mut(), one).await?;
         let used = read_usage(unit.as_mut(), &book, one).await?;

@@ -61,7 +61,8 @@ pub(super) async fn bill_when_reached(
         surplus,
         promised: Vec::new(),
     };
-    if threshold.resets_anchor {
+    // Where an end was asked for, no period begins: it stands.
+    if threshold.resets_anchor && subscription.ends_at().is_none() {
         let next = period(&subscription.cycle, at, 0).map_err(Unbillable::from)?;
         let paid = match paid_lines(unit, &subscription, &book, None, at).await {
             // What is still being collected, or was paid in another currency, is not given back: a later report bills.

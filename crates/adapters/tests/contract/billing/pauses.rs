@@ -1,9 +1,12 @@
 //! Pausing, and going on as it was.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use super::thresholds::metered;
+use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
-use souk_domain::billing::{self, ManageError, Subscription, SubscriptionStatus};
-use souk_domain::shared::Amount;
+use souk_domain::billing::{self, ManageError, Subscription, SubscriptionStatus, UsageAction, UsageReport};
+use souk_domain::pricing::Aggregate;
+use souk_domain::shared::{Amount, Mode};
 
 on_both! {
     async fn a_pause_is_no_time_in_which_a_debt_grows_old(db: &TestDatabase) {
@@ -53,5 +56,22 @@ on_both! {
         billing.wait(DAY * 9);
         let resumed = billing::resume(&billing.ctx, &one.id).await.expect("goes on");
         assert_eq!((resumed.status, resumed.index), (SubscriptionStatus::Active, Some(0)), "its first paid period begins");
+    }
+
+    async fn what_was_used_after_a_period_and_before_the_pause_is_billed_when_it_goes_on(db: &TestDatabase) {
+        let billing = Billing::open(db, 1_000).await;
+        let calls = billing.price("price_1", 1, metered(Aggregate::Sum)).await;
+        // The engine is late: its period ended a day ago.
+        let one = billing.subscription("sub_1", &calls, DAY * 32);
+        billing.insert(&one).await;
+        let item = one.items[0].id.clone();
+        let used = UsageReport { item, quantity: 7, action: UsageAction::Increment, at: None, identifier: None };
+        billing::report_usage(&billing.ctx, Mode::Test, &used).await.expect("is taken");
+        billing::pause(&billing.ctx, &one.id).await.expect("pauses");
+        billing.wait(DAY * 3);
+        billing::resume(&billing.ctx, &one.id).await.expect("goes on");
+        billing.send_all().await;
+        let billed: Vec<_> = billing.invoices().await.iter().map(|invoice| invoice.total.base_units()).collect();
+        assert_eq!(billed, [7 * UNIT]);
     }
 }

@@ -15,7 +15,7 @@ use souk_domain::payment::{Asker, Outcome, Purpose, Pursued, Refusal};
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Tier, TiersMode, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode};
 
-const fn metered(aggregate: Aggregate) -> Recurring {
+pub const fn metered(aggregate: Aggregate) -> Recurring {
     Recurring { usage: Usage::Metered(aggregate), ..MONTHLY }
 }
 
@@ -337,5 +337,21 @@ on_both! {
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!(billing.spent().await, 30);
+    }
+
+    async fn a_threshold_bills_usage_alone_where_an_end_was_asked_for(db: &TestDatabase) {
+        let billing = Billing::open(db, 1_000).await;
+        let calls = billing.price("price_2", 1, metered(Aggregate::Sum)).await;
+        let seat = billing.price("price_1", 30, MONTHLY).await;
+        let mut one = billing.subscription("sub_1", &seat, DAY);
+        one.items.push(SubscriptionItem { id: id("si_2"), price_id: calls.id, ..one.items[0].clone() });
+        one.billing_threshold = Some(Threshold { amount: Amount::new(50 * UNIT), resets_anchor: true });
+        one.cancel_at_period_end = true;
+        billing.insert(&one).await;
+        let ends = billing.find("sub_1").await.ends_at();
+        billing.wait(DAY * 20);
+        billing.used("si_2", 60).await;
+        billing.send_all().await;
+        assert_eq!((billing.find("sub_1").await.ends_at(), billing.spent().await), (ends, 60));
     }
 }

@@ -178,7 +178,7 @@ impl Session {
     async fn put_off(&mut self, statement: Waiting) -> Result<(), StorageError> {
         // Long ones would be prepared again for whatever they are run with.
         let is_short = statement.values.len() <= VALUES_PUT_OFF && self.waiting.len() < WAITING;
-        if is_short && matches!(self.connection, Connection::Sqlite(Handle::Transaction(_))) {
+        if is_short && !self.broken && matches!(self.connection, Connection::Sqlite(Handle::Transaction(_))) {
             self.waiting.push(statement);
             return Ok(());
         }
@@ -193,7 +193,7 @@ impl Session {
     /// Runs what waits.
     async fn catch_up(&mut self) -> Result<(), StorageError> {
         match self.waiting.is_empty() {
-            true if self.broken => Err(StorageError::Conflict),
+            _ if self.broken => Err(StorageError::Conflict),
             true => Ok(()),
             false => self.catch_up_with(None).await.map(drop),
         }

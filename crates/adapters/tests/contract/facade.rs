@@ -303,3 +303,15 @@ async fn of_two_who_wait_for_each_other_one_is_told_so() {
     }
     assert_eq!(through, 1);
 }
+
+on_both! {
+    async fn a_unit_of_work_that_failed_stays_failed_whatever_is_asked_of_it(db: &TestDatabase) {
+        let mut session = with_specimens(db).await;
+        session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("writes");
+        // It changes no row where one is wanted, which is found out now or with the next call.
+        let _ = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+        assert!(session.query("UPDATE specimens SET number = 4").execute().await.is_err());
+        assert!(session.query("INSERT INTO specimens (id, number) VALUES ('cs_2', 2)").later(Some(1)).await.is_err());
+        assert!(session.commit().await.is_err());
+    }
+}

@@ -30,7 +30,10 @@ pub(super) async fn refuse(
     let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
     let has_ended = subscription.ended_at.is_some();
     let retry_at = if refusal.is_final() || has_ended { None } else { ctx.policy.next_retry(written_at, now) };
-    unit.invoices().refuse(&invoice.id, retry_at, now).await?;
+    if !unit.invoices().refuse(&invoice.id, retry_at, now).await? {
+        // It is paid or taken back by now.
+        return Ok(());
+    }
     if let Ok(status) = subscription.status.after(Change::PaymentRefused) {
         subscription.status = status;
         subscription.updated_at = now;

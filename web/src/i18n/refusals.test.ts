@@ -16,6 +16,7 @@ const NOT_FOR_PAGES: [path: string, why: string][] = [
   ['crates/domain/src/checkout/manage_link.rs', 'links are set up by key'],
   ['crates/domain/src/checkout/settle.rs', 'the worker logs it'],
   ['crates/domain/src/billing/errors.rs', 'the worker logs it'],
+  ['crates/domain/src/billing/invoice.rs', 'each use case says in its own words why it does nothing'],
   ['crates/domain/src/billing/paper.rs', 'answered as a fault, and logged'],
   ['crates/domain/src/shared/storage_error.rs', 'answered as a fault, and logged'],
   ['crates/domain/src/shared/ids.rs', 'answered as not found'],

@@ -2,10 +2,99 @@
 
 use crate::till::{all_at_once, at, begin, customer, id, invoice, invoice_item, open_till, read};
 use souk_adapters::on_both;
-use souk_domain::billing::{Calculation, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus};
+use souk_adapters::persistence::Database;
+use souk_domain::billing::{Calculation, Invoice, InvoiceChange, InvoiceFilter, InvoiceItem, InvoiceStatus};
 use souk_domain::shared::{Amount, InvoiceId, Mode, Page, StorageError};
 
+async fn row(db: &Database, of: &InvoiceId) -> (Invoice, Vec<InvoiceItem>) {
+    let mut unit = read(db).await;
+    let found = unit.invoices().find(of).await.expect("reads").expect("is there");
+    (found, unit.invoices().items(of).await.expect("reads"))
+}
+
+/// Has the repository apply a change. Answers whether it says that it did; `None`: it does not say.
+async fn apply(db: &Database, to: &InvoiceId, change: InvoiceChange, second: i64) -> Option<bool> {
+    let (name, now) = (to.as_str(), at(second));
+    let mut unit = begin(db).await;
+    let answer = match change {
+        InvoiceChange::Rewrite => {
+            let anew = Invoice { updated_at: now, ..invoice(name) };
+            let put = unit.invoices().put_draft(&anew, &[invoice_item(&format!("ii_anew_{name}"), name)]).await;
+            return match put.and(unit.commit().await) {
+                Err(StorageError::Conflict) => Some(false),
+                written => Some(written.is_ok()),
+            };
+        }
+        InvoiceChange::Pay => {
+            let before = unit.invoices().find(to).await.expect("reads").expect("is there");
+            let paid = unit.invoices().pay(to, before.total, None, now).await.expect("pays");
+            assert!(paid.is_none_or(|status| status == before.status), "{paid:?}");
+            Some(paid.is_some())
+        }
+        InvoiceChange::Refuse => Some(unit.invoices().refuse(to, None, now).await.expect("refuses")),
+        InvoiceChange::Schedule => {
+            unit.invoices().schedule(to, Some(now)).await.expect("schedules");
+            None
+        }
+        InvoiceChange::Void => Some(unit.invoices().void(to, now).await.expect("voids")),
+        InvoiceChange::VoidDraft => Some(unit.invoices().void_draft(to, now).await.expect("voids")),
+    };
+    unit.commit().await.expect("commits");
+    answer
+}
+
 on_both! {
+    async fn what_the_status_does_not_allow_leaves_the_invoice_as_it_was(db: &TestDatabase) {
+        use InvoiceChange as C;
+        use InvoiceStatus as S;
+        open_till(db, &[]).await;
+        let ways: [(S, &[C], S); 9] = [
+            (S::Draft, &[], S::Draft),
+            (S::Open, &[], S::Open),
+            (S::Open, &[C::Refuse], S::Uncollectible),
+            (S::Draft, &[C::Pay], S::Paid),
+            (S::Open, &[C::Pay], S::Paid),
+            (S::Open, &[C::Refuse, C::Pay], S::Paid),
+            (S::Draft, &[C::VoidDraft], S::Void),
+            (S::Open, &[C::Void], S::Void),
+            (S::Open, &[C::Refuse, C::Void], S::Void),
+        ];
+        assert!(S::ALL.into_iter().all(|status| ways.iter().any(|(_, _, to)| *to == status)));
+        let cases = ways.iter().flat_map(|way| C::ALL.map(|change| (way, change)));
+        for (number, ((first, way, status), change)) in cases.enumerate() {
+            let case = format!("{first:?} {way:?}, then {change:?}");
+            let of: InvoiceId = id(&format!("in_{number}"));
+            let lines = [invoice_item(&format!("ii_{number}"), of.as_str())];
+            let mut unit = begin(db).await;
+            if *first == S::Draft {
+                unit.invoices().put_draft(&invoice(of.as_str()), &lines).await.expect("inserts");
+            } else {
+                let number = Some(unit.invoices().take_numbers(Mode::Test, 1).await.expect("counts"));
+                let issued = Invoice { status: *first, number, finalized_at: Some(at(0)), ..invoice(of.as_str()) };
+                unit.invoices().insert_final(&issued, &lines).await.expect("inserts");
+            }
+            unit.commit().await.expect("commits");
+            for step in *way {
+                assert_eq!(apply(db, &of, *step, 1).await, Some(true), "{case}");
+            }
+            let before = row(db, &of).await;
+            assert_eq!(before.0.status, *status, "{case}");
+            let answer = apply(db, &of, change, 2).await;
+            let after = row(db, &of).await;
+            match status.after(change) {
+                Ok(next) => {
+                    assert!(answer != Some(false) && after != before, "{case}");
+                    assert_eq!(after.0.status, next, "{case}");
+                    assert!(before.0.number.is_none() || after.0.number == before.0.number, "{case}");
+                }
+                Err(refused) => {
+                    assert_ne!(answer, Some(true), "{refused}");
+                    assert_eq!(after, before, "{refused}");
+                }
+            }
+        }
+    }
+
     async fn a_draft_is_replaced_with_its_items_until_it_is_paid(db: &TestDatabase) {
         open_till(db, &[]).await;
         let mut unit = begin(db).await;

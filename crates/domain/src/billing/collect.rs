@@ -1,6 +1,7 @@
 //! What is overdue, and paying it by hand: one transfer, signed by a wallet, for one invoice or for all of a currency.
 
-use super::{Invoice, InvoiceStatus, ManageError, charge};
+use super::pay_by_card::is_owed;
+use super::{Invoice, ManageError, charge};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::customer::Customer;
@@ -110,13 +111,7 @@ async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<Bundle, Manage
         }
         Debt::OfCustomer(id, currency) => (overdue_of(unit, id, None).await?.invoices, currency.clone()),
     };
-    let is_owed = |invoice: &Invoice| {
-        matches!(invoice.status, InvoiceStatus::Uncollectible | InvoiceStatus::Open)
-            && invoice.session_id.is_none()
-            && invoice.currency_id == currency
-            && !invoice.total.is_zero()
-    };
-    let invoices: Vec<_> = invoices.into_iter().filter(is_owed).collect();
+    let invoices: Vec<_> = invoices.into_iter().filter(|invoice| is_owed(invoice) && invoice.currency_id == currency).collect();
     if invoices.is_empty() {
         return Err(ManageError::NothingOwed);
     }

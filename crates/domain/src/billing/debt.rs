@@ -3,7 +3,7 @@
 use super::book::{Book, Charge};
 use super::notice::announce_debt;
 use super::renew::{nonces, publish_charges};
-use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceStatus, Notice, Round, Scope, Subscription, announce};
+use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceChange, Notice, Round, Scope, Subscription, announce};
 use crate::context::Context;
 use crate::payment::{RailError, Refusal};
 use crate::shared::{AttemptId, ClockId, InvoiceId, StorageError, SubscriptionId, Timestamp};
@@ -104,7 +104,8 @@ async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) 
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {
         let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
         // What was asked in another currency than the one of today is collected by hand.
-        let fits = |one: &&Subscription| invoice.status == InvoiceStatus::Uncollectible && one.currency_id == invoice.currency_id;
+        let is_tried_again = invoice.status.after(InvoiceChange::Schedule).is_ok();
+        let fits = |one: &&Subscription| is_tried_again && one.currency_id == invoice.currency_id;
         let Some(subscription) = subscription.filter(fits) else { continue };
         if covered.contains(&invoice.id) {
             tried.left.push(invoice);

@@ -38,6 +38,52 @@ impl InvoiceStatus {
     }
 }
 
+/// What happens to an invoice, as [`Invoices`] writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InvoiceChange {
+    /// A draft is put anew: its checkout changed.
+    Rewrite,
+    Pay,
+    /// A collection of it was refused.
+    Refuse,
+    /// When it is tried again by itself is settled.
+    Schedule,
+    /// Nothing is asked for any more; the number stays.
+    Void,
+    /// The checkout ended without it.
+    VoidDraft,
+}
+
+impl InvoiceChange {
+    pub const ALL: [Self; 6] = [Self::Rewrite, Self::Pay, Self::Refuse, Self::Schedule, Self::Void, Self::VoidDraft];
+}
+
+/// A change that the status does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an invoice that is {} does not allow: {change:?}", status.name())]
+pub struct IllegalInvoiceChange {
+    pub status: InvoiceStatus,
+    pub change: InvoiceChange,
+}
+
+impl InvoiceStatus {
+    /// The status after a change. [`Invoices`] refuses the same ones, by conditional updates.
+    pub const fn after(self, change: InvoiceChange) -> Result<Self, IllegalInvoiceChange> {
+        Ok(match (self, change) {
+            (Self::Draft, InvoiceChange::Rewrite) => Self::Draft,
+            (Self::Draft | Self::Open | Self::Uncollectible, InvoiceChange::Pay) => Self::Paid,
+            (Self::Open | Self::Uncollectible, InvoiceChange::Refuse) | (Self::Uncollectible, InvoiceChange::Schedule) => {
+                Self::Uncollectible
+            }
+            (Self::Open | Self::Uncollectible, InvoiceChange::Void) | (Self::Draft, InvoiceChange::VoidDraft) => Self::Void,
+            (Self::Draft, InvoiceChange::Refuse | InvoiceChange::Schedule | InvoiceChange::Void)
+            | (Self::Open, InvoiceChange::Rewrite | InvoiceChange::Schedule | InvoiceChange::VoidDraft)
+            | (Self::Uncollectible, InvoiceChange::Rewrite | InvoiceChange::VoidDraft)
+            | (Self::Paid | Self::Void, _) => return Err(IllegalInvoiceChange { status: self, change }),
+        })
+    }
+}
+
 /// Why an invoice was written (SPEC.md 3). One-time purchases are `manual`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BillingReason {
@@ -260,6 +306,59 @@ pub trait Invoices: Send {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn each_illegal_change_is_refused_by_name() {
+        use InvoiceChange as C;
+        use InvoiceStatus as S;
+        let legal = [
+            (S::Draft, C::Rewrite, S::Draft),
+            (S::Draft, C::Pay, S::Paid),
+            (S::Draft, C::VoidDraft, S::Void),
+            (S::Open, C::Pay, S::Paid),
+            (S::Open, C::Refuse, S::Uncollectible),
+            (S::Open, C::Void, S::Void),
+            (S::Uncollectible, C::Pay, S::Paid),
+            (S::Uncollectible, C::Refuse, S::Uncollectible),
+            (S::Uncollectible, C::Schedule, S::Uncollectible),
+            (S::Uncollectible, C::Void, S::Void),
+        ];
+        for status in S::ALL {
+            for change in C::ALL {
+                let expected = legal.iter().find(|(from, by, _)| *from == status && *by == change).map(|(_, _, to)| *to);
+                assert_eq!(status.after(change), expected.ok_or(IllegalInvoiceChange { status, change }), "{status:?} {change:?}");
+            }
+        }
+        let refused = IllegalInvoiceChange { status: S::Paid, change: C::VoidDraft };
+        assert_eq!(refused.to_string(), "an invoice that is paid does not allow: VoidDraft");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_paid_and_void_are_never_left_and_what_is_payable_is_no_draft_again(
+            first in proptest::sample::select(InvoiceStatus::ALL.to_vec()),
+            changes in proptest::collection::vec(proptest::sample::select(InvoiceChange::ALL.to_vec()), 0..20),
+        ) {
+            let mut status = first;
+            for change in changes {
+                let next = match status.after(change) {
+                    Ok(next) => next,
+                    Err(refused) => {
+                        let text = format!("an invoice that is {} does not allow: {change:?}", status.name());
+                        prop_assert_eq!(refused.to_string(), text);
+                        status
+                    }
+                };
+                let is_final = matches!(status, InvoiceStatus::Paid | InvoiceStatus::Void);
+                prop_assert!(!is_final || next == status, "{:?} {:?}", status, change);
+                prop_assert!(next != InvoiceStatus::Draft || status == InvoiceStatus::Draft, "{:?} {:?}", status, change);
+                // Nothing becomes open but by being issued so, and a refusal is never taken back.
+                prop_assert!(next != InvoiceStatus::Open || status == InvoiceStatus::Open, "{:?} {:?}", status, change);
+                status = next;
+            }
+        }
+    }
 
     #[test]
     fn a_number_is_read_as_people_write_it_and_none_that_no_database_counts_to() {

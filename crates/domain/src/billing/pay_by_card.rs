@@ -2,7 +2,7 @@
 
 use super::collect::intent_of;
 use super::renew::publish_charges;
-use super::{BillingError, Invoice, InvoiceStatus, ManageError};
+use super::{BillingError, Invoice, InvoiceChange, ManageError};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Grant, Mandate, MandateStatus, Method, Purpose, SetupAsk};
@@ -91,8 +91,9 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
     Ok(CardPayment { client_secret, method, customer })
 }
 
+/// Whether it is out for collection, which could be refused, and not for a checkout to pay.
 pub(super) fn is_owed(invoice: &Invoice) -> bool {
-    let stands = matches!(invoice.status, InvoiceStatus::Uncollectible | InvoiceStatus::Open);
+    let stands = invoice.status.after(InvoiceChange::Refuse).is_ok();
     stands && invoice.session_id.is_none() && !invoice.total.is_zero()
 }
 

@@ -3,7 +3,7 @@
 use super::credit::{CreditFor, applied, beside_credit, give_credit};
 use super::debt::debt_paid;
 use super::pay_by_card::is_owed;
-use super::{BillingError, Credit, Invoice, ManageError, time_of};
+use super::{BillingError, Credit, Invoice, InvoiceChange, ManageError, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::shared::{InvoiceId, StorageError, Timestamp};
@@ -18,7 +18,7 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
         unit.subscriptions().lock(subscription).await?;
     }
     let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
-    if !is_owed(&invoice) {
+    if invoice.status.after(InvoiceChange::Void).is_err() || !is_owed(&invoice) {
         return Err(ManageError::NothingOwed);
     }
     let is_covered = !unit.attempts().covered(std::slice::from_ref(id)).await?.is_empty();

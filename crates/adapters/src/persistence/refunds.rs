@@ -6,7 +6,9 @@ use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::billing::{Invoices, applied};
 use souk_domain::payment::{Refund, RefundFilter, RefundStatus, RefundType, Refunds};
-use souk_domain::shared::{Amount, InvoiceId, Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp};
+use souk_domain::shared::{
+    Amount, CurrencyId, CustomerId, InvoiceId, Listed, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp,
+};
 
 /// As for invoices, a list for each index.
 pub(super) const ALL: Listing = listing!("refunds", "livemode = $4 AND $5 IS NULL AND ($6 IS NULL OR invoice_id = $6)");
@@ -91,6 +93,11 @@ impl Refunds for SqlRefunds<'_> {
     async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<Refund>, StorageError> {
         let rows = self.0.query("SELECT * FROM refunds WHERE intent_id = $1 ORDER BY id").bind(intent).all().await?;
         rows.iter().map(refund).collect()
+    }
+
+    async fn is_pending_of(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<bool, StorageError> {
+        let select = "SELECT id FROM refunds WHERE customer_id = $1 AND currency_id = $2 AND status = 'pending' LIMIT 1";
+        Ok(self.0.query(select).bind(customer).bind(currency).optional().await?.is_some())
     }
 
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError> {

@@ -71,13 +71,14 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         at_network = at_network.min(invoice.total.minus(given_back(unit.as_mut(), invoice).await?).unwrap_or_default());
     }
     let by_credit = by_credit(unit.as_mut(), &invoices).await?;
-    let holds = held_of(unit.as_mut(), (&intent.customer_id, &intent.currency_id), sum_of(&by_credit)?, at_network).await?;
+    let holds = held_of(unit.as_mut(), (&intent.customer_id, &intent.currency_id), &by_credit, at_network).await?;
     let amount = wanted(order, at_network.plus(sum_of(&by_credit)?)?, holds)?;
     let from_network = amount.min(at_network);
     let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
     if !from_network.is_zero() {
         let (refund, attempt) = write(ctx, unit.as_mut(), &intent, named.as_ref(), from_network, &told).await?;
-        take_along(ctx, unit.as_mut(), &refund, Amount::ZERO).await?;
+        let of_it = uncovered_by(unit.as_mut(), &invoices, &by_credit).await?;
+        take_along(ctx, unit.as_mut(), &refund, of_it.min(from_network)).await?;
         refunds.push(refund);
         attempts.push(attempt);
     }
@@ -101,7 +102,7 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     hold(unit.as_mut(), &customer, &invoices).await?;
     let by_credit = by_credit(unit.as_mut(), &invoices).await?;
     let left = sum_of(&by_credit)?;
-    let amount = wanted(order, left, held_of(unit.as_mut(), (&customer, &currency), left, Amount::ZERO).await?)?;
+    let amount = wanted(order, left, held_of(unit.as_mut(), (&customer, &currency), &by_credit, Amount::ZERO).await?)?;
     let refunds = as_credit(ctx, unit.as_mut(), by_credit, amount, &told).await?;
     unit.commit().await?;
     Ok(refunds)
@@ -152,14 +153,32 @@ async fn hold(unit: &mut dyn UnitOfWork, customer: &CustomerId, invoices: &[Invo
 async fn held_of(
     unit: &mut dyn UnitOfWork,
     (customer, currency): (&CustomerId, &CurrencyId),
-    by_credit: Amount,
+    by_credit: &[(Invoice, Amount)],
     at_network: Amount,
 ) -> Result<Amount, ManageError> {
-    if by_credit.is_zero() {
-        return Ok(by_credit);
+    let all = sum_of(by_credit)?;
+    if all.is_zero() {
+        return Ok(all);
+    }
+    let mut of_these = Amount::ZERO;
+    for (invoice, left) in by_credit {
+        of_these = of_these.plus(kept_of(unit, invoice, true).await?.held.min(*left))?;
     }
     let room = beside_credit(unit, customer, currency).await?.minus(at_network).unwrap_or_default();
-    Ok(by_credit.minus(room).unwrap_or_default())
+    Ok(all.minus(room).unwrap_or_default().max(of_these))
+}
+
+/// What changes of plan have made credit of these, the customer holds still, and what is left of each after a refund covers no more.
+async fn uncovered_by(unit: &mut dyn UnitOfWork, invoices: &[Invoice], by_credit: &[(Invoice, Amount)]) -> Result<Amount, ManageError> {
+    let mut uncovered = Amount::ZERO;
+    for invoice in invoices.iter().filter(|invoice| invoice.status == InvoiceStatus::Paid) {
+        let at_network = invoice.total.minus(given_back(unit, invoice).await?).unwrap_or_default();
+        let left = by_credit.iter().filter(|(other, _)| other.id == invoice.id).map(|(_, left)| *left);
+        let left = Amount::sum(left.chain([at_network]))?;
+        let kept = kept_of(unit, invoice, true).await?;
+        uncovered = uncovered.plus(kept.held.minus(left).unwrap_or_default())?;
+    }
+    Ok(uncovered)
 }
 
 /// How much of a payment is left that its network has moved.
@@ -358,7 +377,7 @@ pub(super) async fn at_the_end(
         let left = at_network.plus(sum_of(&by_credit)?)?;
         let kept = match wanted {
             Some(_) => Kept::default(),
-            None => kept_of(unit, subscription, invoice).await?,
+            None => kept_of(unit, invoice, false).await?,
         };
         let amount = wanted.map_or(left.minus(kept.spent).unwrap_or_default(), |wanted| wanted.min(left));
         let told = Told {
@@ -393,18 +412,28 @@ struct Kept {
     spent: Amount,
 }
 
-async fn kept_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, paid: &Invoice) -> Result<Kept, ManageError> {
+/// `carried`: only by changes of plan within the time that it was paid for; later ones gave back what others had paid.
+async fn kept_of(unit: &mut dyn UnitOfWork, paid: &Invoice, carried: bool) -> Result<Kept, ManageError> {
+    let Some(subscription) = &paid.subscription_id else { return Ok(Kept::default()) };
     let newest = Page::new(None, Some(LOOK_BACK));
-    let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
+    let filter = InvoiceFilter { subscription_id: Some(subscription.clone()), ..InvoiceFilter::default() };
     // What it asked too much, and was promised before it was paid.
     let mut given = booked(unit, paid.id.as_str(), &[Reason::CreditReleased]).await?;
     let mut used = Amount::ZERO;
-    let newest = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
-    for later in newest {
-        if later.number <= paid.number || later.currency_id != paid.currency_id {
-            continue;
+    let mut later = unit.invoices().list(paid.mode, &filter, &newest).await?.list;
+    later.retain(|later| later.number > paid.number && later.currency_id == paid.currency_id);
+    later.sort_by_key(|later| later.number);
+    let mut until = paid.period.map(|span| span.end);
+    for later in later {
+        // A change to another cycle carries it beyond its own period.
+        let is_change = matches!(later.reason, BillingReason::SubscriptionUpdate | BillingReason::SubscriptionThreshold);
+        let carries = is_change && later.period.is_some_and(|span| until.is_some_and(|until| span.start < until));
+        if carries {
+            until = until.max(later.period.map(|span| span.end));
         }
-        given = given.plus(booked(unit, later.id.as_str(), &[Reason::CreditGiven, Reason::CreditReturned]).await?)?;
+        if carries || !carried {
+            given = given.plus(booked(unit, later.id.as_str(), &[Reason::CreditGiven, Reason::CreditReturned]).await?)?;
+        }
         used = used.plus(booked(unit, later.id.as_str(), &[Reason::CreditUsed]).await?)?;
     }
     let kept = given.minus(used).unwrap_or_default();

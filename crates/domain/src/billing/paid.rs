@@ -1,28 +1,79 @@
 //! What was paid for the time that a subscription lives in, and not given back.
 
-use super::{BillingError, Invoice, InvoiceItem, ManageError, Subscription};
+use super::proration::share;
+use super::{BillingError, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, PaidLine, Prorated, Subscription};
 use crate::payment::{Refund, RefundStatus, RefundType};
-use crate::shared::{Amount, Timestamp};
+use crate::shared::{Amount, PriceId, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
 
-/// The lines of an invoice, less what was given back of what it was paid.
-///
-/// # Errors
-/// [`ManageError::PaidOtherwise`] when it is for the time around `at`, and the subscription is charged in another currency since.
-pub(super) async fn kept_lines(
-    unit: &mut dyn UnitOfWork,
-    subscription: &Subscription,
-    invoice: &Invoice,
-    at: Timestamp,
-) -> Result<Vec<InvoiceItem>, ManageError> {
-    let lines = unit.invoices().items(&invoice.id).await?;
-    // Lines of a change of plan begin with the second of the change, their invoice a moment later.
-    let is_for_now = invoice.period.into_iter().chain(lines.iter().filter_map(|line| line.period)).any(|span| span.contains(at));
-    if invoice.currency_id != subscription.currency_id && is_for_now {
-        return Err(ManageError::PaidOtherwise);
+/// How many invoices are looked through for what was paid for the current period. What is on none of them counts as unpaid.
+const LOOK_BACK: u32 = 100;
+
+/// An invoice, and its lines less what was given back of what they were paid.
+pub(super) type Kept = (Invoice, Vec<InvoiceItem>);
+
+/// The bills that ask ahead for a subscription's current period, newest first, back to the one that began it. What a change of plan has
+/// carried over into its bill is worth what is kept of the bills that it was taken from: refunds of those count here as well, whenever
+/// they were made.
+pub(super) async fn kept_bills(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Kept>, BillingError> {
+    let mut bills = Vec::new();
+    for invoice in unit.invoices().issued_since(&subscription.id, Timestamp::from_micros(0), LOOK_BACK).await? {
+        let begins = matches!(invoice.reason, BillingReason::SubscriptionCreate | BillingReason::SubscriptionCycle);
+        if begins || bills_ahead(&invoice) {
+            bills.push(invoice);
+        }
+        if begins {
+            break;
+        }
     }
-    let back = back_of(unit, invoice).await?;
-    Ok(less(lines, back))
+    let mut kept: Vec<Kept> = Vec::new();
+    for invoice in bills.into_iter().rev() {
+        let lines = unit.invoices().items(&invoice.id).await?;
+        let back = back_of(unit, &invoice).await?.plus(lost(&invoice, &lines, &kept))?;
+        kept.insert(0, (invoice, less(lines, back)));
+    }
+    Ok(kept)
+}
+
+pub(super) fn bills_ahead(invoice: &Invoice) -> bool {
+    // One that is void by now stands for its time all the same: what it gave back is not given back again.
+    matches!(
+        invoice.reason,
+        BillingReason::SubscriptionCreate
+            | BillingReason::SubscriptionCycle
+            | BillingReason::SubscriptionUpdate
+            | BillingReason::SubscriptionThreshold
+    )
+}
+
+/// How much less a bill has carried over than it tells, since bills before it went back.
+fn lost(invoice: &Invoice, lines: &[InvoiceItem], before: &[Kept]) -> Amount {
+    let mut told: BTreeMap<PriceId, (Amount, Timestamp, u64, u64)> = BTreeMap::new();
+    for line in lines {
+        let Calculation::Prorated { what: Prorated::Credit, whole, seconds, of_seconds, .. } = &line.calculation else { continue };
+        let (Some(price), Some(span)) = (line.price_id.clone(), line.period) else { continue };
+        let sum = told.entry(price).or_insert((Amount::ZERO, span.start, *seconds, *of_seconds));
+        sum.0 = sum.0.plus(*whole).unwrap_or(sum.0);
+    }
+    let of_price = |(price, (whole, at, seconds, of_seconds)): (PriceId, (Amount, Timestamp, u64, u64))| {
+        let prices = [price];
+        let paid = before.iter().filter(|(earlier, _)| earlier.currency_id == invoice.currency_id);
+        let mut paid =
+            paid.map(|(earlier, lines)| lines.iter().filter_map(|line| paid_line(&prices, earlier, line, at)).collect::<Vec<_>>());
+        let paid = paid.find(|paid| !paid.is_empty())?;
+        let now = Amount::sum(paid.iter().map(|line| line.paid)).ok()?.min(whole);
+        share(whole, seconds, of_seconds).minus(share(now, seconds, of_seconds)).ok()
+    };
+    Amount::sum(told.into_iter().filter_map(of_price)).unwrap_or_default()
+}
+
+/// What a line was paid for the time around `at`, where it is of one of these prices.
+pub(super) fn paid_line(wanted: &[PriceId], invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {
+    let paid_for = line.period.or(invoice.period).filter(|period| period.contains(at))?;
+    let price_id = line.price_id.clone().filter(|price| wanted.contains(price))?;
+    let paid = if invoice.status == InvoiceStatus::Paid { line.amount } else { Amount::ZERO };
+    (!line.calculation.is_credit()).then_some(PaidLine { price_id, quantity: line.quantity, paid, paid_for })
 }
 
 /// What was given back of what an invoice was paid, as [`given_back`] or as credit.

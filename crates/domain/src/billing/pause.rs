@@ -5,7 +5,7 @@ use super::book::Book;
 use super::manage::{lock, nonce, save};
 use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage};
-use super::{BillingReason, Change, ManageError, Subscription, SubscriptionStatus, Unbillable, period, time_of};
+use super::{BillingReason, Change, ManageError, Period, Subscription, SubscriptionStatus, Unbillable, period, time_of};
 use crate::context::Context;
 use crate::shared::{InvoiceId, SubscriptionId, Timestamp};
 use std::time::Duration;
@@ -44,6 +44,13 @@ fn go_on(subscription: &mut Subscription, now: Timestamp) -> Result<(), ManageEr
     Ok(())
 }
 
+/// The time whose usage is billed as the one of a period that a pause came after: what was reported before the pause, though the period
+/// was over by then, stands on no other bill.
+pub(super) fn reported(period: &Period, paused_at: Option<Timestamp>, now: Timestamp) -> Period {
+    let until = paused_at.map_or(period.end, |paused_at| paused_at.plus(Duration::from_micros(1)).min(now));
+    Period { end: period.end.max(until), ..*period }
+}
+
 /// Lets a paused subscription go on. When its period is over by now, a new one begins, and is charged.
 pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let mut unit = ctx.store.begin().await?;
@@ -58,9 +65,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     subscription.updated_at = now;
     let (mut attempt, mut has_new_items) = (None, false);
     if subscription.period.end <= now {
-        // What was reported before the pause, though the period was over by then, stands on no other bill.
-        let reported_until = paused_at.map_or(now, |paused_at| paused_at.plus(Duration::from_micros(1)).min(now));
-        subscription.period.end = subscription.period.end.max(reported_until);
+        subscription.period = reported(&subscription.period, paused_at, now);
         let one = std::slice::from_ref(&subscription);
         let mut book = Book::read(unit.as_mut(), one).await?;
         let used = read_usage(unit.as_mut(), &book, one).await?;

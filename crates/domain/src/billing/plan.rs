@@ -3,16 +3,16 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::carry::carried;
-use super::credit::{applied_line, beside_credit};
+use super::credit::applied_line;
 use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
-use super::paid::kept_lines;
+use super::paid::{kept_bills, paid_line};
 use super::plan_permission::permits;
 use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::restake::{lock_holder, stake_for_plan};
 use super::{
-    BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine, PlanOrder,
+    BillingReason, Calculation, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine, PlanOrder,
     PlanSwitch, Prorated, ProrationLine, Requester, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, net,
     period, time_of,
 };
@@ -474,11 +474,11 @@ fn next_amount(ctx: &Context, book: &Book, after: &Subscription) -> Result<Amoun
     Ok(lines.total)
 }
 
-/// How many invoices are looked through for what was paid for the current period. What is on none of them counts as unpaid.
-const LOOK_BACK: u32 = 100;
-
 /// What licensed items have been paid for the time around `at`, one of them or all: by the last change within the period, else by
 /// its invoice.
+///
+/// # Errors
+/// [`ManageError::PaidOtherwise`] when that was in another currency than the subscription is charged in since.
 pub(super) async fn paid_lines(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
@@ -486,17 +486,20 @@ pub(super) async fn paid_lines(
     item: Option<&SubscriptionItem>,
     at: Timestamp,
 ) -> Result<Vec<PaidLine>, ManageError> {
-    let invoices = unit.invoices().issued_since(&subscription.id, subscription.period.start, LOOK_BACK).await?;
     let is_licensed = |price: &PriceId| book.prices.get(price).and_then(usage_of) == Some(Usage::Licensed);
     let asked = subscription.items.iter().filter(|one| item.is_none_or(|item| item.id == one.id) && is_licensed(&one.price_id));
     let mut wanted: Vec<_> = asked.map(|one| one.price_id.clone()).collect();
     let mut found = Vec::new();
-    for invoice in invoices.iter().filter(|invoice| bills_ahead(invoice)) {
+    for (invoice, lines) in kept_bills(unit, subscription).await? {
         if wanted.is_empty() {
             break;
         }
-        let lines = kept_lines(unit, subscription, invoice, at).await?;
-        let paid: Vec<_> = lines.iter().filter_map(|line| paid_line(&wanted, invoice, line, at)).collect();
+        // Lines of a change of plan begin with the second of the change, their invoice a moment later.
+        let is_for_now = invoice.period.into_iter().chain(lines.iter().filter_map(|line| line.period)).any(|span| span.contains(at));
+        if invoice.currency_id != subscription.currency_id && is_for_now {
+            return Err(ManageError::PaidOtherwise);
+        }
+        let paid: Vec<_> = lines.iter().filter_map(|line| paid_line(&wanted, &invoice, line, at)).collect();
         if paid.is_empty() {
             continue;
         }
@@ -506,29 +509,5 @@ pub(super) async fn paid_lines(
         wanted.retain(|price| paid.iter().all(|line| line.price_id != *price));
         found.extend(paid);
     }
-    // What has paid them may have gone back since, though it was another bill's.
-    let mut left = beside_credit(unit, &subscription.customer_id, &subscription.currency_id).await?;
-    for line in &mut found {
-        line.paid = line.paid.min(left);
-        left = left.minus(line.paid)?;
-    }
     Ok(found)
-}
-
-fn bills_ahead(invoice: &Invoice) -> bool {
-    // One that is void by now stands for its time all the same: what it gave back is not given back again.
-    matches!(
-        invoice.reason,
-        BillingReason::SubscriptionCreate
-            | BillingReason::SubscriptionCycle
-            | BillingReason::SubscriptionUpdate
-            | BillingReason::SubscriptionThreshold
-    )
-}
-
-fn paid_line(wanted: &[PriceId], invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {
-    let paid_for = line.period.or(invoice.period).filter(|period| period.contains(at))?;
-    let price_id = line.price_id.clone().filter(|price| wanted.contains(price))?;
-    let paid = if invoice.status == InvoiceStatus::Paid { line.amount } else { Amount::ZERO };
-    (!line.calculation.is_credit()).then_some(PaidLine { price_id, quantity: line.quantity, paid, paid_for })
 }

@@ -3,6 +3,7 @@
 use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::end::PATIENCE;
+use super::pause::reported;
 use super::promise::{Surplus, Surpluses, part};
 use super::{
     BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Parked,
@@ -134,7 +135,11 @@ async fn write_due(
 ) -> Result<Round, BillingError> {
     let mut round = Round { due: due.len(), ..Round::default() };
     let mut book = Book::read(unit, &due).await?;
-    let used = read_usage(unit, &book, &due).await?;
+    let mut used = read_usage(unit, &book, &due).await?;
+    for paused in due.iter().filter(|one| one.paused_at.is_some_and(|paused_at| paused_at >= one.period.end)) {
+        let reported = Subscription { period: reported(&paused.period, paused.paused_at, now), ..paused.clone() };
+        used.extend(read_usage(unit, &book, &[reported]).await?);
+    }
     let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
         let (subscription, due) = what_is_due(unit, subscription, now).await?;

@@ -61,9 +61,9 @@ pub(super) async fn bill_when_reached(
         surplus,
         promised: Vec::new(),
     };
-    // Where an end was asked for, no period begins: it stands.
-    if threshold.resets_anchor && subscription.ends_at().is_none() {
-        let next = period(&subscription.cycle, at, 0).map_err(Unbillable::from)?;
+    let next = period(&subscription.cycle, at, 0).map_err(Unbillable::from)?;
+    // An end that was asked for stands: no period begins that would go beyond it.
+    if threshold.resets_anchor && !subscription.cancel_at_period_end && subscription.cancel_at.is_none_or(|end| end >= next.end) {
         let paid = match paid_lines(unit, &subscription, &book, None, at).await {
             // What is still being collected, or was paid in another currency, is not given back: a later report bills.
             Err(ManageError::PaymentInFlight | ManageError::PaidOtherwise) => return Ok(None),

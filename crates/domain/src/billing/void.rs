@@ -3,7 +3,7 @@
 use super::credit::{CreditFor, applied, beside_credit, give_credit};
 use super::debt::debt_paid;
 use super::pay_by_card::is_owed;
-use super::{BillingError, Credit, Invoice, InvoiceChange, ManageError, time_of};
+use super::{Credit, Invoice, InvoiceChange, ManageError, time_of};
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::shared::{InvoiceId, StorageError, Timestamp};
@@ -17,6 +17,7 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
     if let Some(subscription) = &invoice.subscription_id {
         unit.subscriptions().lock(subscription).await?;
     }
+    unit.credits().hold(std::slice::from_ref(&invoice.customer_id)).await?;
     let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
     if invoice.status.after(InvoiceChange::Void).is_err() || !is_owed(&invoice) {
         return Err(ManageError::NothingOwed);
@@ -40,14 +41,21 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
     unit.commit().await.map_err(StorageError::into)
 }
 
-async fn give_applied_back(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<(), BillingError> {
+async fn give_applied_back(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<(), ManageError> {
     let lines = unit.invoices().items(&invoice.id).await?;
-    // Not where the payment that it came of has gone back since.
-    let amount = applied(&lines)?.min(beside_credit(unit, &invoice.customer_id, &invoice.currency_id).await?);
+    let (applied, customer, currency) = (applied(&lines)?, &invoice.customer_id, &invoice.currency_id);
+    if applied.is_zero() {
+        return Ok(());
+    }
+    // Not where the payment that it came of has gone back since: for good, or it would be lost where its network does not give it.
+    let amount = applied.min(beside_credit(unit, customer, currency).await?);
+    if amount < applied && unit.refunds().is_pending_of(customer, currency).await? {
+        return Err(ManageError::PaymentInFlight);
+    }
     if amount.is_zero() {
         return Ok(());
     }
     let credit = Credit { customer_id: invoice.customer_id.clone(), currency_id: invoice.currency_id.clone(), amount };
     let what = CreditFor { subject: invoice.id.as_str(), mode: invoice.mode, method: &invoice.method_id, at: now };
-    give_credit(ctx, unit, &credit, what, Reason::CreditReturned).await
+    Ok(give_credit(ctx, unit, &credit, what, Reason::CreditReturned).await?)
 }

@@ -28,7 +28,7 @@ const AT_ONCE: usize = 16;
 /// times and waits 10 s for every answer.
 const CLAIM: Duration = Duration::from_secs(420);
 /// The same for a first sending, which the janitor is not to send beside.
-const FIRST: Duration = LAST_CALL;
+const FIRST: Duration = Duration::from_secs(30);
 /// A polling page may make us ask the network this often.
 pub const NUDGE_INTERVAL: Duration = Duration::from_secs(1);
 /// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.
@@ -98,12 +98,15 @@ async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker, until: Option<Times
     let mut next = Some((id.clone(), asker, until));
     while let Some((id, asker, until)) = next.take() {
         let until = if asker == Asker::First { take_first(ctx, &id).await? } else { until };
-        let Some(pursued) = load(ctx, &id).await? else { return Ok(()) };
+        let Some(mut pursued) = load(ctx, &id).await? else { return Ok(()) };
+        let mut slot = None;
         // Whoever waits at a page does not queue behind what is charged while nobody waits.
-        let slot = match asker {
-            Asker::Worker => ctx.networks.slot(&pursued.method.id).await,
-            Asker::First | Asker::Page => None,
-        };
+        if asker == Asker::Worker {
+            slot = ctx.networks.slot(&pursued.method.id).await;
+            // It may have taken its time.
+            let Some(found) = load(ctx, &id).await? else { return Ok(()) };
+            pursued = found;
+        }
         let asker = if may_send(ctx, &pursued.attempt, asker, until) { asker } else { Asker::Page };
         let outcome = ask(ctx, &pursued, asker).await;
         drop(slot);

@@ -31,9 +31,9 @@ pub enum Asker {
 /// this long, counted from when it may have been sent first: a node that lags, or another node, refuses what has settled elsewhere.
 const DOUBT: Duration = Duration::from_secs(24 * 3_600);
 
-/// One call to a network and the question after it end within this. What cannot, in the time for which it was taken, is not sent any
-/// more: the janitor has its turn.
-pub const LAST_CALL: Duration = Duration::from_secs(30);
+/// A call to a network, with the questions before and after it, ends within this. What cannot, in the time for which it was taken, is
+/// not sent any more: the janitor has its turn.
+pub const LAST_CALL: Duration = Duration::from_secs(45);
 
 /// Asks the network. What it has never heard of is sent: the same bytes, or under the same key.
 pub async fn ask(ctx: &Context, pursued: &Pursued, asker: Asker) -> Outcome {

@@ -96,5 +96,7 @@ pub trait Refunds: Send {
     /// How much of what credit had paid of an invoice is credit again.
     async fn credited(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError>;
     async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<Refund>, StorageError>;
+    /// Whether one of a customer in a currency is on its way, or has not been sent yet.
+    async fn is_pending_of(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<bool, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;
 }

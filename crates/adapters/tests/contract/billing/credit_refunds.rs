@@ -3,11 +3,11 @@
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use super::plans::subscribed;
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, store};
+use crate::till::{all_at_once, id, store};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_adapters::verify::verify;
-use souk_domain::billing::{self, Invoice, InvoiceStatus, ManageError, RefundChoice, RefundOrder};
+use souk_domain::billing::{self, Invoice, InvoiceStatus, ManageError, PlanChoice, RefundChoice, RefundOrder};
 use souk_domain::context::Context;
 use souk_domain::ledger::Account;
 use souk_domain::payment::{Refund, RefundStatus, RefundType};
@@ -36,6 +36,19 @@ async fn cheaper(db: &souk_adapters::testing::TestDatabase) -> Billing {
     billing.wait(DAY * 10);
     billing.accept("price_2", 1).await;
     billing
+}
+
+/// The same after a period that was paid and used up, and the bill of the current one.
+async fn cheaper_later(db: &souk_adapters::testing::TestDatabase) -> (Billing, Invoice) {
+    let billing = subscribed(db, 30, 1, MONTHLY).await;
+    billing.wait(DAY * 30);
+    billing.round().await;
+    let current = last(&billing).await;
+    billing.price("price_2", 10, MONTHLY).await;
+    billing.wait(DAY * 10);
+    billing.accept("price_2", 1).await;
+    assert_eq!(billing.credit().await, KEPT);
+    (billing, current)
 }
 
 async fn last(billing: &Billing) -> Invoice {
@@ -100,31 +113,30 @@ on_both! {
         assert_eq!((invoice.total, billing.credit().await), (Amount::ZERO, 0), "credit of 20 has paid it");
         billing.accept("price_2", 1).await;
         assert_eq!(billing.credit().await, 20 * UNIT);
-        let beyond = refund(&billing.ctx, &invoice, Some(10 * UNIT + 1)).await;
-        assert!(matches!(beyond, Err(ManageError::HeldAsCredit)), "{beyond:?}");
-        let rest = refund(&billing.ctx, &invoice, None).await.expect("goes back");
-        assert_eq!((told(&rest)[0].2, billing.credit().await), (10 * UNIT, 30 * UNIT), "all that was ever paid");
-        let again = refund(&billing.ctx, &invoice, None).await;
-        assert!(matches!(again, Err(ManageError::HeldAsCredit)), "{again:?}");
-        assert_eq!(breaches(db).await, [""; 0]);
+        for amount in [Some(1), None] {
+            let again = refund(&billing.ctx, &invoice, amount).await;
+            assert!(matches!(again, Err(ManageError::HeldAsCredit)), "{again:?}");
+        }
+        let beyond = refund(&billing.ctx, &invoice, Some(20 * UNIT + 1)).await;
+        assert!(matches!(beyond, Err(ManageError::OverRefund)), "{beyond:?}");
+        assert_eq!(billing.credit().await, 20 * UNIT);
     }
 
     async fn what_was_given_back_by_hand_does_not_go_back_again_at_the_end(db: &TestDatabase) {
-        let billing = cheaper(db).await;
-        let first = billing.invoices().await.remove(0);
-        refund(&billing.ctx, &first, Some(16 * UNIT)).await.expect("goes back");
+        let (billing, current) = cheaper_later(db).await;
+        refund(&billing.ctx, &current, Some(16 * UNIT)).await.expect("goes back");
+        assert_eq!(billing.credit().await, KEPT, "the rest of the payment covers it");
         billing.end_with(RefundChoice::Proration).await.expect("ends");
         billing.send_all().await;
-        assert_eq!(billing.refunds().await.iter().sum::<u128>() + billing.credit().await, 30 * UNIT, "all that was paid");
+        assert_eq!((billing.refunds().await, billing.credit().await), (vec![16 * UNIT], KEPT), "nothing of what is left was paid");
         assert_eq!(breaches(db).await, [""; 0]);
     }
 
     async fn what_a_payment_paid_by_a_change_of_plan_is_not_paid_once_it_went_back(db: &TestDatabase) {
-        let billing = cheaper(db).await;
-        let first = billing.invoices().await.remove(0);
-        refund(&billing.ctx, &first, None).await.expect("goes back");
+        let (billing, current) = cheaper_later(db).await;
+        refund(&billing.ctx, &current, None).await.expect("goes back");
         billing.send_all().await;
-        assert_eq!(billing.credit().await, 0, "it went along");
+        assert_eq!(billing.credit().await, 0, "it went along, though as much was paid for the time before");
         billing.price("price_3", 1, MONTHLY).await;
         billing.wait(HOUR * 2);
         let shown = billing.preview("price_3", 1).await;
@@ -132,6 +144,34 @@ on_both! {
         billing.accept("price_3", 1).await;
         assert_eq!((billing.refunds().await, billing.credit().await), (vec![30 * UNIT], 0));
         assert_eq!(breaches(db).await, [""; 0]);
+    }
+
+    async fn a_refund_that_its_network_refuses_leaves_what_a_change_of_plan_carried_over_as_it_was(db: &TestDatabase) {
+        let (billing, current) = cheaper_later(db).await;
+        let before = billing.preview("price_1", 1).await;
+        refund(&billing.ctx, &current, None).await.expect("is ordered");
+        assert_eq!(billing.preview("price_1", 1).await.credit, Amount::ZERO);
+        billing.networks.fault("refuse").await;
+        billing.send_all().await;
+        assert_eq!((billing.preview("price_1", 1).await.credit, billing.credit().await), (before.credit, KEPT));
+        assert_eq!(breaches(db).await, [""; 0]);
+    }
+
+    async fn a_change_of_one_subscription_gives_what_it_was_paid_though_another_ones_payment_went_back(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        billing.price("price_2", 10, MONTHLY).await;
+        let price = billing.price("price_4", 30, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
+        billing.round().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 2]);
+        billing.accept("price_2", 1).await;
+        assert_eq!(billing.credit().await, 20 * UNIT);
+        let first = billing.invoices().await.remove(0);
+        refund(&billing.ctx, &first, None).await.expect("goes back");
+        billing.send_all().await;
+        let choice = PlanChoice { price: id("price_2"), quantity: None, item: None };
+        let shown = billing::preview_plan(&billing.ctx, &id("sub_2"), &choice).await.expect("is shown");
+        assert_eq!((billing.credit().await, shown.credit.base_units()), (0, 30 * UNIT));
     }
 
     async fn credit_of_a_payment_that_went_back_does_not_come_again_of_a_bill_that_is_taken_back(db: &TestDatabase) {
@@ -146,6 +186,8 @@ on_both! {
         let unpaid = all.last().expect("an invoice");
         assert_eq!((unpaid.status, unpaid.total.base_units()), (InvoiceStatus::Uncollectible, 20 * UNIT - kept), "credit is in it");
         refund(&billing.ctx, &all[0], None).await.expect("goes back");
+        let early = billing::void_invoice(&billing.ctx, &unpaid.id).await;
+        assert!(matches!(early, Err(ManageError::PaymentInFlight)), "its network may refuse it still: {early:?}");
         billing.send_all().await;
         billing::void_invoice(&billing.ctx, &unpaid.id).await.expect("is taken back");
         assert_eq!(billing.refunds().await.iter().sum::<u128>(), 30 * UNIT);

@@ -3,6 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use super::thresholds::metered;
 use crate::ledger::bench::UNIT;
+use crate::till::id;
 use souk_adapters::on_both;
 use souk_domain::billing::{self, ManageError, Subscription, SubscriptionStatus, UsageAction, UsageReport};
 use souk_domain::pricing::Aggregate;
@@ -58,20 +59,24 @@ on_both! {
         assert_eq!((resumed.status, resumed.index), (SubscriptionStatus::Active, Some(0)), "its first paid period begins");
     }
 
-    async fn what_was_used_after_a_period_and_before_the_pause_is_billed_when_it_goes_on(db: &TestDatabase) {
+    async fn what_was_used_after_a_period_and_before_the_pause_is_billed_when_it_goes_on_and_when_it_ends(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let calls = billing.price("price_1", 1, metered(Aggregate::Sum)).await;
-        // The engine is late: its period ended a day ago.
-        let one = billing.subscription("sub_1", &calls, DAY * 32);
-        billing.insert(&one).await;
-        let item = one.items[0].id.clone();
-        let used = UsageReport { item, quantity: 7, action: UsageAction::Increment, at: None, identifier: None };
-        billing::report_usage(&billing.ctx, Mode::Test, &used).await.expect("is taken");
-        billing::pause(&billing.ctx, &one.id).await.expect("pauses");
-        billing.wait(DAY * 3);
-        billing::resume(&billing.ctx, &one.id).await.expect("goes on");
+        for (name, quantity, end) in [("sub_1", 7, None), ("sub_2", 9, Some(billing.start.plus(DAY * 3)))] {
+            // The engine is late: its period ended a day ago.
+            let one = Subscription { cancel_at: end, ..billing.subscription(name, &calls, DAY * 32) };
+            billing.insert(&one).await;
+            let item = one.items[0].id.clone();
+            let used = UsageReport { item, quantity, action: UsageAction::Increment, at: None, identifier: None };
+            billing::report_usage(&billing.ctx, Mode::Test, &used).await.expect("is taken");
+            billing::pause(&billing.ctx, &one.id).await.expect("pauses");
+        }
+        billing.wait(DAY * 4);
+        billing::resume(&billing.ctx, &id("sub_1")).await.expect("goes on");
+        billing.round().await;
         billing.send_all().await;
+        assert_eq!(billing.find("sub_2").await.status, SubscriptionStatus::Canceled);
         let billed: Vec<_> = billing.invoices().await.iter().map(|invoice| invoice.total.base_units()).collect();
-        assert_eq!(billed, [7 * UNIT]);
+        assert_eq!(billed, [7 * UNIT, 9 * UNIT]);
     }
 }

@@ -5,7 +5,7 @@ use super::book::Book;
 use super::credit::{applied, beside_credit, give_credit, held};
 use super::end::owed_for;
 use super::manage::nonce;
-use super::paid::given_back;
+use super::paid::{begins_period, bills_ahead, given_back};
 use super::plan::paid_lines;
 use super::renew::publish_charges;
 use super::{
@@ -22,7 +22,7 @@ use crate::shared::{
     Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text,
 };
 use crate::storage::UnitOfWork;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be given back of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,8 +77,8 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
     if !from_network.is_zero() {
         let (refund, attempt) = write(ctx, unit.as_mut(), &intent, named.as_ref(), from_network, &told).await?;
-        let of_it = uncovered_by(unit.as_mut(), &invoices, &by_credit).await?;
-        take_along(ctx, unit.as_mut(), &refund, of_it.min(from_network)).await?;
+        let Carried { kept, left } = carried(unit.as_mut(), &invoices).await?;
+        take_along(ctx, unit.as_mut(), &refund, kept.minus(left).unwrap_or_default()).await?;
         refunds.push(refund);
         attempts.push(attempt);
     }
@@ -131,7 +131,7 @@ async fn take_along(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, o
     let (customer_id, currency_id) = (refund.customer_id.clone(), refund.currency_id.clone());
     let held = held(unit, &customer_id, &currency_id).await?;
     let covered = unit.intents().paid_by(&customer_id, &currency_id).await?;
-    let credit = Credit { amount: held.minus(covered).unwrap_or_default().max(of_it), customer_id, currency_id };
+    let credit = Credit { amount: held.minus(covered).unwrap_or_default().max(of_it.min(held)), customer_id, currency_id };
     if credit.amount.is_zero() {
         return Ok(());
     }
@@ -160,25 +160,91 @@ async fn held_of(
     if all.is_zero() {
         return Ok(all);
     }
-    let mut of_these = Amount::ZERO;
-    for (invoice, left) in by_credit {
-        of_these = of_these.plus(kept_of(unit, invoice, true).await?.held.min(*left))?;
-    }
+    let invoices: Vec<_> = by_credit.iter().map(|(invoice, _)| invoice.clone()).collect();
+    let Carried { kept, left } = carried(unit, &invoices).await?;
+    let (held, left) = (held(unit, customer, currency).await?, left.minus(at_network).unwrap_or_default());
+    let kept = kept.minus(kept.minus(left).unwrap_or_default().min(held))?;
+    let of_these = kept.minus(left.minus(all).unwrap_or_default()).unwrap_or_default().min(all);
     let room = beside_credit(unit, customer, currency).await?.minus(at_network).unwrap_or_default();
     Ok(all.minus(room).unwrap_or_default().max(of_these))
 }
 
-/// What changes of plan have made credit of these, the customer holds still, and what is left of each after a refund covers no more.
-async fn uncovered_by(unit: &mut dyn UnitOfWork, invoices: &[Invoice], by_credit: &[(Invoice, Amount)]) -> Result<Amount, ManageError> {
-    let mut uncovered = Amount::ZERO;
-    for invoice in invoices.iter().filter(|invoice| invoice.status == InvoiceStatus::Paid) {
-        let at_network = invoice.total.minus(given_back(unit, invoice).await?).unwrap_or_default();
-        let left = by_credit.iter().filter(|(other, _)| other.id == invoice.id).map(|(_, left)| *left);
-        let left = Amount::sum(left.chain([at_network]))?;
-        let kept = kept_of(unit, invoice, true).await?;
-        uncovered = uncovered.plus(kept.held.minus(left).unwrap_or_default())?;
+/// Bills that changes of plan have carried over into one another, from the one at the beginning of a period on.
+struct Carried {
+    /// What they have made credit, less what invoices beside them have used of it.
+    kept: Amount,
+    /// What they were paid, by networks and by credit, and what did not go back.
+    left: Amount,
+}
+
+/// Those that have a part in what these were paid.
+async fn carried(unit: &mut dyn UnitOfWork, invoices: &[Invoice]) -> Result<Carried, ManageError> {
+    let (mut kept, mut bills): (Amount, Vec<Invoice>) = (Amount::ZERO, Vec::new());
+    for invoice in invoices {
+        let Some(subscription) = invoice.subscription_id.as_ref().filter(|_| bills.iter().all(|bill| bill.id != invoice.id)) else {
+            continue;
+        };
+        let mut all = unit.invoices().issued_since(subscription, Timestamp::from_micros(0), LOOK_BACK).await?;
+        all.retain(|bill| bill.currency_id == invoice.currency_id);
+        all.reverse();
+        let (chain, later) = chain_of(invoice, all);
+        let (mut given, mut used) = (Amount::ZERO, Amount::ZERO);
+        for bill in &chain {
+            given = given.plus(booked(unit, bill.id.as_str(), &[Reason::CreditGiven, Reason::CreditReleased]).await?)?;
+        }
+        for bill in &later {
+            let returned = booked(unit, bill.id.as_str(), &[Reason::CreditReturned]).await?;
+            used = used.plus(booked(unit, bill.id.as_str(), &[Reason::CreditUsed]).await?.minus(returned).unwrap_or_default())?;
+        }
+        kept = kept.plus(given.minus(used).unwrap_or_default())?;
+        bills.extend(chain);
     }
-    Ok(uncovered)
+    let left = left_of(unit, &bills).await?;
+    Ok(Carried { kept, left })
+}
+
+/// Of a subscription's bills, oldest first: those that one is carried over from and into, and the others after their first.
+fn chain_of(of: &Invoice, all: Vec<Invoice>) -> (Vec<Invoice>, Vec<Invoice>) {
+    let mut first = of;
+    for earlier in all.iter().rev().filter(|bill| bill.number < of.number && bills_ahead(bill)) {
+        if begins_period(first) {
+            break;
+        }
+        let start = first.period.map(|span| span.start);
+        if start.is_some_and(|start| earlier.period.is_some_and(|span| span.contains(start))) {
+            first = earlier;
+        }
+    }
+    let (number, mut until) = (first.number, first.period.map(|span| span.end));
+    // A change to another cycle carries it beyond its own period.
+    all.into_iter().filter(|bill| bill.number >= number).partition(|bill| {
+        let starts_within = bill.period.is_some_and(|span| until.is_some_and(|until| span.start < until));
+        let is_of_it = bill.number == number || (bills_ahead(bill) && !begins_period(bill) && starts_within);
+        if is_of_it {
+            until = until.max(bill.period.map(|span| span.end));
+        }
+        is_of_it
+    })
+}
+
+/// What bills were paid and did not go back. A payment of several, of which a refund names none, is left as a whole.
+async fn left_of(unit: &mut dyn UnitOfWork, bills: &[Invoice]) -> Result<Amount, ManageError> {
+    let mut by_intent: BTreeMap<PaymentIntentId, Amount> = BTreeMap::new();
+    for bill in bills.iter().filter(|bill| bill.status == InvoiceStatus::Paid) {
+        let Some(intent) = &bill.intent_id else { continue };
+        let named = |refund: &&Refund| refund.invoice_id.as_ref() == Some(&bill.id);
+        let back = unit.refunds().of_intent(intent).await?;
+        let back = back.iter().filter(|refund| refund.kind == RefundType::Refund && refund.status != RefundStatus::Failed).filter(named);
+        let left = bill.total.minus(Amount::sum(back.map(|refund| refund.amount))?).unwrap_or_default();
+        let sum = by_intent.entry(intent.clone()).or_default();
+        *sum = sum.plus(left)?;
+    }
+    let mut left = sum_of(&by_credit(unit, bills).await?)?;
+    for (id, sum) in by_intent {
+        let intent = unit.intents().find(&id).await?.ok_or(ManageError::NotFound)?;
+        left = left.plus(sum.min(intent.amount_received.minus(intent.amount_refunded).unwrap_or_default()))?;
+    }
+    Ok(left)
 }
 
 /// How much of a payment is left that its network has moved.
@@ -377,7 +443,7 @@ pub(super) async fn at_the_end(
         let left = at_network.plus(sum_of(&by_credit)?)?;
         let kept = match wanted {
             Some(_) => Kept::default(),
-            None => kept_of(unit, invoice, false).await?,
+            None => kept_of(unit, invoice).await?,
         };
         let amount = wanted.map_or(left.minus(kept.spent).unwrap_or_default(), |wanted| wanted.min(left));
         let told = Told {
@@ -412,28 +478,19 @@ struct Kept {
     spent: Amount,
 }
 
-/// `carried`: only by changes of plan within the time that it was paid for; later ones gave back what others had paid.
-async fn kept_of(unit: &mut dyn UnitOfWork, paid: &Invoice, carried: bool) -> Result<Kept, ManageError> {
+async fn kept_of(unit: &mut dyn UnitOfWork, paid: &Invoice) -> Result<Kept, ManageError> {
     let Some(subscription) = &paid.subscription_id else { return Ok(Kept::default()) };
     let newest = Page::new(None, Some(LOOK_BACK));
     let filter = InvoiceFilter { subscription_id: Some(subscription.clone()), ..InvoiceFilter::default() };
     // What it asked too much, and was promised before it was paid.
     let mut given = booked(unit, paid.id.as_str(), &[Reason::CreditReleased]).await?;
     let mut used = Amount::ZERO;
-    let mut later = unit.invoices().list(paid.mode, &filter, &newest).await?.list;
-    later.retain(|later| later.number > paid.number && later.currency_id == paid.currency_id);
-    later.sort_by_key(|later| later.number);
-    let mut until = paid.period.map(|span| span.end);
-    for later in later {
-        // A change to another cycle carries it beyond its own period.
-        let is_change = matches!(later.reason, BillingReason::SubscriptionUpdate | BillingReason::SubscriptionThreshold);
-        let carries = is_change && later.period.is_some_and(|span| until.is_some_and(|until| span.start < until));
-        if carries {
-            until = until.max(later.period.map(|span| span.end));
+    let newest = unit.invoices().list(paid.mode, &filter, &newest).await?.list;
+    for later in newest {
+        if later.number <= paid.number || later.currency_id != paid.currency_id {
+            continue;
         }
-        if carries || !carried {
-            given = given.plus(booked(unit, later.id.as_str(), &[Reason::CreditGiven, Reason::CreditReturned]).await?)?;
-        }
+        given = given.plus(booked(unit, later.id.as_str(), &[Reason::CreditGiven, Reason::CreditReturned]).await?)?;
         used = used.plus(booked(unit, later.id.as_str(), &[Reason::CreditUsed]).await?)?;
     }
     let kept = given.minus(used).unwrap_or_default();

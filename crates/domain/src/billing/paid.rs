@@ -1,5 +1,6 @@
 //! What was paid for the time that a subscription lives in, and not given back.
 
+use super::credit::{applied, beside_credit};
 use super::proration::share;
 use super::{BillingError, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, PaidLine, Prorated, Subscription};
 use crate::payment::{Refund, RefundStatus, RefundType};
@@ -17,23 +18,50 @@ pub(super) type Kept = (Invoice, Vec<InvoiceItem>);
 /// carried over into its bill is worth what is kept of the bills that it was taken from: refunds of those count here as well, whenever
 /// they were made.
 pub(super) async fn kept_bills(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Kept>, BillingError> {
-    let mut bills = Vec::new();
+    let reaches = |bill: &Invoice| bill.period.is_some_and(|span| span.contains(subscription.period.start));
+    let mut bills: Vec<Invoice> = Vec::new();
     for invoice in unit.invoices().issued_since(&subscription.id, Timestamp::from_micros(0), LOOK_BACK).await? {
-        let begins = matches!(invoice.reason, BillingReason::SubscriptionCreate | BillingReason::SubscriptionCycle);
-        if begins || bills_ahead(&invoice) {
-            bills.push(invoice);
+        // The rest of an older bill, of which a stake has paid a part, has a number of its own.
+        let is_older = begins_period(&invoice) && !reaches(&invoice) && !bills.iter().any(reaches);
+        if !bills_ahead(&invoice) || is_older {
+            continue;
         }
-        if begins {
+        let is_first = begins_period(&invoice);
+        bills.push(invoice);
+        if is_first {
             break;
         }
     }
     let mut kept: Vec<Kept> = Vec::new();
     for invoice in bills.into_iter().rev() {
         let lines = unit.invoices().items(&invoice.id).await?;
-        let back = back_of(unit, &invoice).await?.plus(lost(&invoice, &lines, &kept))?;
-        kept.insert(0, (invoice, less(lines, back)));
+        let lost = lost(&invoice, &lines, &kept);
+        let back = back_of(unit, &invoice).await?;
+        let is_exchanged = |line: &InvoiceItem| matches!(line.calculation, Calculation::Prorated { what: Prorated::Charge, .. });
+        kept.insert(0, (invoice, less_where(less(lines, back), lost, is_exchanged)));
     }
     Ok(kept)
+}
+
+/// What credit paid of these lines of an invoice is paid as long as what that came of has not gone back.
+pub(super) async fn bound_credit(unit: &mut dyn UnitOfWork, (invoice, lines): &Kept, paid: &mut [PaidLine]) -> Result<(), BillingError> {
+    let by_credit = applied(lines)?.minus(unit.refunds().credited(&invoice.id).await?).unwrap_or_default();
+    if by_credit.is_zero() {
+        return Ok(());
+    }
+    let of_these = Amount::sum(paid.iter().map(|line| line.paid))?.min(by_credit);
+    let covered = beside_credit(unit, &invoice.customer_id, &invoice.currency_id).await?;
+    let mut over = of_these.minus(covered).unwrap_or_default();
+    for line in paid {
+        let part = line.paid.min(over);
+        (line.paid, over) = (line.paid.minus(part)?, over.minus(part)?);
+    }
+    Ok(())
+}
+
+/// Whether a bill stands at the beginning of a period, and nothing of one before is carried over into it.
+pub(super) const fn begins_period(invoice: &Invoice) -> bool {
+    matches!(invoice.reason, BillingReason::SubscriptionCreate | BillingReason::SubscriptionCycle)
 }
 
 pub(super) fn bills_ahead(invoice: &Invoice) -> bool {
@@ -93,8 +121,12 @@ pub(super) async fn given_back(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> 
 }
 
 /// Takes an amount off what lines charge, from the first one on.
-pub(super) fn less(mut lines: Vec<InvoiceItem>, mut given_back: Amount) -> Vec<InvoiceItem> {
-    for line in lines.iter_mut().filter(|line| !line.calculation.is_credit()) {
+pub(super) fn less(lines: Vec<InvoiceItem>, given_back: Amount) -> Vec<InvoiceItem> {
+    less_where(lines, given_back, |line| !line.calculation.is_credit())
+}
+
+fn less_where(mut lines: Vec<InvoiceItem>, mut given_back: Amount, of: impl Fn(&InvoiceItem) -> bool) -> Vec<InvoiceItem> {
+    for line in lines.iter_mut().filter(|line| of(line)) {
         let part = line.amount.min(given_back);
         line.amount = line.amount.minus(part).unwrap_or_default();
         given_back = given_back.minus(part).unwrap_or_default();

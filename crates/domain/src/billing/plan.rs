@@ -6,7 +6,7 @@ use super::carry::carried;
 use super::credit::applied_line;
 use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
-use super::paid::{kept_bills, paid_line};
+use super::paid::{bound_credit, kept_bills, paid_line};
 use super::plan_permission::permits;
 use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
@@ -490,7 +490,11 @@ pub(super) async fn paid_lines(
     let asked = subscription.items.iter().filter(|one| item.is_none_or(|item| item.id == one.id) && is_licensed(&one.price_id));
     let mut wanted: Vec<_> = asked.map(|one| one.price_id.clone()).collect();
     let mut found = Vec::new();
-    for (invoice, lines) in kept_bills(unit, subscription).await? {
+    if wanted.is_empty() {
+        return Ok(found);
+    }
+    for bill in kept_bills(unit, subscription).await? {
+        let (invoice, lines) = &bill;
         if wanted.is_empty() {
             break;
         }
@@ -499,13 +503,14 @@ pub(super) async fn paid_lines(
         if invoice.currency_id != subscription.currency_id && is_for_now {
             return Err(ManageError::PaidOtherwise);
         }
-        let paid: Vec<_> = lines.iter().filter_map(|line| paid_line(&wanted, &invoice, line, at)).collect();
+        let mut paid: Vec<_> = lines.iter().filter_map(|line| paid_line(&wanted, invoice, line, at)).collect();
         if paid.is_empty() {
             continue;
         }
         if matches!(invoice.status, InvoiceStatus::Open | InvoiceStatus::Draft) {
             return Err(ManageError::PaymentInFlight);
         }
+        bound_credit(unit, &bill, &mut paid).await?;
         wanted.retain(|price| paid.iter().all(|line| line.price_id != *price));
         found.extend(paid);
     }

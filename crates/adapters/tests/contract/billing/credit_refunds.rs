@@ -113,13 +113,15 @@ on_both! {
         assert_eq!((invoice.total, billing.credit().await), (Amount::ZERO, 0), "credit of 20 has paid it");
         billing.accept("price_2", 1).await;
         assert_eq!(billing.credit().await, 20 * UNIT);
-        for amount in [Some(1), None] {
-            let again = refund(&billing.ctx, &invoice, amount).await;
-            assert!(matches!(again, Err(ManageError::HeldAsCredit)), "{again:?}");
+        for (amount, refusal) in [(10 * UNIT + 1, ManageError::HeldAsCredit), (20 * UNIT + 1, ManageError::OverRefund)] {
+            let beyond = refund(&billing.ctx, &invoice, Some(amount)).await.expect_err("is refused");
+            assert_eq!(beyond.to_string(), refusal.to_string());
         }
-        let beyond = refund(&billing.ctx, &invoice, Some(20 * UNIT + 1)).await;
-        assert!(matches!(beyond, Err(ManageError::OverRefund)), "{beyond:?}");
-        assert_eq!(billing.credit().await, 20 * UNIT);
+        let rest = refund(&billing.ctx, &invoice, None).await.expect("goes back");
+        assert_eq!((told(&rest)[0].2, billing.credit().await), (10 * UNIT, 30 * UNIT), "all that was ever paid");
+        let again = refund(&billing.ctx, &invoice, None).await;
+        assert!(matches!(again, Err(ManageError::HeldAsCredit)), "{again:?}");
+        assert_eq!(breaches(db).await, [""; 0]);
     }
 
     async fn what_was_given_back_by_hand_does_not_go_back_again_at_the_end(db: &TestDatabase) {
@@ -154,6 +156,34 @@ on_both! {
         billing.networks.fault("refuse").await;
         billing.send_all().await;
         assert_eq!((billing.preview("price_1", 1).await.credit, billing.credit().await), (before.credit, KEPT));
+        assert_eq!(breaches(db).await, [""; 0]);
+    }
+
+    async fn a_change_that_was_a_mistake_goes_back_and_nothing_beside_it(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        billing.price("price_2", 60, MONTHLY).await;
+        billing.accept("price_2", 1).await;
+        let dearer = last(&billing).await;
+        billing.accept("price_1", 1).await;
+        assert_eq!((dearer.total.base_units(), billing.credit().await), (30 * UNIT, 30 * UNIT));
+        refund(&billing.ctx, &dearer, None).await.expect("goes back");
+        billing.send_all().await;
+        // Of the 60 that were paid, 30 went back, and 30 are credit: the first payment's worth.
+        assert_eq!((billing.refunds().await, billing.credit().await), (vec![30 * UNIT], 30 * UNIT));
+        billing.end_with(RefundChoice::Proration).await.expect("ends");
+        assert_eq!((billing.refunds().await, billing.credit().await), (vec![30 * UNIT], 30 * UNIT));
+        assert_eq!(breaches(db).await, [""; 0]);
+    }
+
+    async fn what_credit_paid_of_a_payment_that_went_back_is_not_paid(db: &TestDatabase) {
+        let billing = paid_by_credit(db, 1).await;
+        let first = billing.invoices().await.remove(0);
+        refund(&billing.ctx, &first, None).await.expect("goes back");
+        billing.send_all().await;
+        assert_eq!((billing.refunds().await, billing.credit().await), (vec![30 * UNIT], 0), "what is left of the credit went along");
+        billing.price("price_3", 1, MONTHLY).await;
+        billing.wait(DAY);
+        assert_eq!(billing.preview("price_3", 1).await.credit, Amount::ZERO, "the credit that paid this period came of it too");
         assert_eq!(breaches(db).await, [""; 0]);
     }
 

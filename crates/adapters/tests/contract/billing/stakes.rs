@@ -248,6 +248,22 @@ on_both! {
         is_sound(&billing).await;
     }
 
+    async fn the_rest_of_an_older_bill_does_not_stand_for_the_period_that_is_paid(db: &TestDatabase) {
+        let billing = in_debt(db, 400, 60).await;
+        billing.networks.faucet().await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible, InvoiceStatus::Paid]);
+        billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
+        billing.send(&Purpose::Slash(sub())).await;
+        let newest = billing.invoices().await.pop().expect("an invoice");
+        assert_eq!((newest.status, newest.total), (InvoiceStatus::Uncollectible, Amount::new(300 * UNIT)));
+        let terms = CancelTerms { refund: RefundChoice::Proration, ..at_once(StakeChoice::None) };
+        billing::cancel(&billing.ctx, Requester::Store, &sub(), &terms).await.expect("ends");
+        let [back] = billing.refunds().await[..] else { panic!("one payment goes back: {:?}", billing.refunds().await) };
+        assert!((600 * UNIT..=700 * UNIT).contains(&back), "{back}");
+    }
+
     async fn a_deposit_whose_return_was_refused_once_goes_back_at_another_try(db: &TestDatabase) {
         let billing = refused_once(db).await;
         billing::return_stake(&billing.ctx, &sub()).await.expect("is tried again");

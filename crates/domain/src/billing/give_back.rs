@@ -16,7 +16,7 @@ use crate::access::Did;
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::payment::{
-    Attempt, AttemptKind, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
+    Attempt, AttemptKind, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundFilter, RefundStatus, RefundType,
 };
 use crate::shared::{
     Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text,
@@ -181,26 +181,53 @@ struct Carried {
 async fn carried(unit: &mut dyn UnitOfWork, invoices: &[Invoice]) -> Result<Carried, ManageError> {
     let (mut kept, mut bills): (Amount, Vec<Invoice>) = (Amount::ZERO, Vec::new());
     for invoice in invoices {
-        let Some(subscription) = invoice.subscription_id.as_ref().filter(|_| bills.iter().all(|bill| bill.id != invoice.id)) else {
-            continue;
-        };
+        let Some(subscription) = &invoice.subscription_id else { continue };
         let mut all = unit.invoices().issued_since(subscription, Timestamp::from_micros(0), LOOK_BACK).await?;
         all.retain(|bill| bill.currency_id == invoice.currency_id);
         all.reverse();
+        let is_known = all.iter().any(|bill| bill.id == invoice.id);
         let (chain, later) = chain_of(invoice, all);
+        if !is_known || chain.iter().any(|bill| bills.iter().any(|other| other.id == bill.id)) {
+            continue;
+        }
         let (mut given, mut used) = (Amount::ZERO, Amount::ZERO);
         for bill in &chain {
-            given = given.plus(booked(unit, bill.id.as_str(), &[Reason::CreditGiven, Reason::CreditReleased]).await?)?;
+            // What a renewal gives came of bills for usage before it.
+            let reasons: &[_] =
+                if begins_period(bill) { &[Reason::CreditReleased] } else { &[Reason::CreditGiven, Reason::CreditReleased] };
+            given = given.plus(booked(unit, bill.id.as_str(), reasons).await?)?;
         }
         for bill in &later {
-            let returned = booked(unit, bill.id.as_str(), &[Reason::CreditReturned]).await?;
-            used = used.plus(booked(unit, bill.id.as_str(), &[Reason::CreditUsed]).await?.minus(returned).unwrap_or_default())?;
+            let back = booked(unit, bill.id.as_str(), &[Reason::CreditReturned]).await?.plus(unit.refunds().credited(&bill.id).await?)?;
+            used = used.plus(booked(unit, bill.id.as_str(), &[Reason::CreditUsed]).await?.minus(back).unwrap_or_default())?;
         }
         kept = kept.plus(given.minus(used).unwrap_or_default())?;
         bills.extend(chain);
     }
+    let kept = kept.minus(taken_along(unit, &bills).await?).unwrap_or_default();
     let left = left_of(unit, &bills).await?;
     Ok(Carried { kept, left })
+}
+
+/// The credit that went along with refunds of bills, unless their network refused them.
+async fn taken_along(unit: &mut dyn UnitOfWork, bills: &[Invoice]) -> Result<Amount, ManageError> {
+    let mut refunds = BTreeMap::new();
+    for bill in bills {
+        let filter = RefundFilter { invoice_id: Some(bill.id.clone()), ..RefundFilter::default() };
+        let mut of_it = unit.refunds().list(bill.mode, &filter, &Page::new(None, Some(LOOK_BACK))).await?.list;
+        if let Some(intent) = &bill.intent_id {
+            of_it.extend(unit.refunds().of_intent(intent).await?);
+        }
+        refunds.extend(of_it.into_iter().map(|refund| (refund.id.clone(), refund.kind)));
+    }
+    let mut taken = Amount::ZERO;
+    for (id, kind) in refunds {
+        let used = booked(unit, id.as_str(), &[Reason::CreditUsed]).await?;
+        // What one as credit gives is what it is.
+        let back = if kind == RefundType::Credit { Amount::ZERO } else { booked(unit, id.as_str(), &[Reason::CreditReturned]).await? };
+        taken = taken.plus(used.minus(back).unwrap_or_default())?;
+    }
+    Ok(taken)
 }
 
 /// Of a subscription's bills, oldest first: those that one is carried over from and into, and the others after their first.
@@ -215,9 +242,12 @@ fn chain_of(of: &Invoice, all: Vec<Invoice>) -> (Vec<Invoice>, Vec<Invoice>) {
             first = earlier;
         }
     }
-    let (number, mut until) = (first.number, first.period.map(|span| span.end));
-    // A change to another cycle carries it beyond its own period.
+    let (number, start, mut until) = (first.number, first.period.map(|span| span.start), first.period.map(|span| span.end));
+    // A change to another cycle carries it beyond its own period, to the next renewal.
     all.into_iter().filter(|bill| bill.number >= number).partition(|bill| {
+        if begins_period(bill) && bill.period.map(|span| span.start) > start {
+            until = None;
+        }
         let starts_within = bill.period.is_some_and(|span| until.is_some_and(|until| span.start < until));
         let is_of_it = bill.number == number || (bills_ahead(bill) && !begins_period(bill) && starts_within);
         if is_of_it {

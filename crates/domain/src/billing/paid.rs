@@ -2,7 +2,7 @@
 
 use super::credit::{applied, beside_credit};
 use super::proration::share;
-use super::{BillingError, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, PaidLine, Prorated, Subscription};
+use super::{BillingError, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, PaidLine, Prorated, Subscription};
 use crate::payment::{Refund, RefundStatus, RefundType};
 use crate::shared::{Amount, PriceId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -17,7 +17,7 @@ pub(super) type Kept = (Invoice, Vec<InvoiceItem>);
 /// The bills that ask ahead for a subscription's current period, newest first, back to the one that began it. What a change of plan has
 /// carried over into its bill is worth what is kept of the bills that it was taken from: refunds of those count here as well, whenever
 /// they were made.
-pub(super) async fn kept_bills(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Kept>, BillingError> {
+pub(super) async fn kept_bills(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Kept>, ManageError> {
     let reaches = |bill: &Invoice| bill.period.is_some_and(|span| span.contains(subscription.period.start));
     let mut bills: Vec<Invoice> = Vec::new();
     for invoice in unit.invoices().issued_since(&subscription.id, Timestamp::from_micros(0), LOOK_BACK).await? {
@@ -36,6 +36,9 @@ pub(super) async fn kept_bills(unit: &mut dyn UnitOfWork, subscription: &Subscri
     for invoice in bills.into_iter().rev() {
         let lines = unit.invoices().items(&invoice.id).await?;
         let lost = lost(&invoice, &lines, &kept);
+        if !lost.is_zero() {
+            check_settled(unit, &invoice).await?;
+        }
         let back = back_of(unit, &invoice).await?;
         let is_exchanged = |line: &InvoiceItem| matches!(line.calculation, Calculation::Prorated { what: Prorated::Charge, .. });
         kept.insert(0, (invoice, less_where(less(lines, back), lost, is_exchanged)));
@@ -43,8 +46,16 @@ pub(super) async fn kept_bills(unit: &mut dyn UnitOfWork, subscription: &Subscri
     Ok(kept)
 }
 
+/// What went back is reckoned once it has: its network may refuse it still.
+async fn check_settled(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<(), ManageError> {
+    match unit.refunds().is_pending_of(&invoice.customer_id, &invoice.currency_id).await? {
+        true => Err(ManageError::PaymentInFlight),
+        false => Ok(()),
+    }
+}
+
 /// What credit paid of these lines of an invoice is paid as long as what that came of has not gone back.
-pub(super) async fn bound_credit(unit: &mut dyn UnitOfWork, (invoice, lines): &Kept, paid: &mut [PaidLine]) -> Result<(), BillingError> {
+pub(super) async fn bound_credit(unit: &mut dyn UnitOfWork, (invoice, lines): &Kept, paid: &mut [PaidLine]) -> Result<(), ManageError> {
     let by_credit = applied(lines)?.minus(unit.refunds().credited(&invoice.id).await?).unwrap_or_default();
     if by_credit.is_zero() {
         return Ok(());
@@ -52,6 +63,9 @@ pub(super) async fn bound_credit(unit: &mut dyn UnitOfWork, (invoice, lines): &K
     let of_these = Amount::sum(paid.iter().map(|line| line.paid))?.min(by_credit);
     let covered = beside_credit(unit, &invoice.customer_id, &invoice.currency_id).await?;
     let mut over = of_these.minus(covered).unwrap_or_default();
+    if !over.is_zero() {
+        check_settled(unit, invoice).await?;
+    }
     for line in paid {
         let part = line.paid.min(over);
         (line.paid, over) = (line.paid.minus(part)?, over.minus(part)?);

@@ -128,6 +128,7 @@ on_both! {
         let (billing, current) = cheaper_later(db).await;
         refund(&billing.ctx, &current, Some(16 * UNIT)).await.expect("goes back");
         assert_eq!(billing.credit().await, KEPT, "the rest of the payment covers it");
+        billing.send_all().await;
         billing.end_with(RefundChoice::Proration).await.expect("ends");
         billing.send_all().await;
         assert_eq!((billing.refunds().await, billing.credit().await), (vec![16 * UNIT], KEPT), "nothing of what is left was paid");
@@ -152,10 +153,32 @@ on_both! {
         let (billing, current) = cheaper_later(db).await;
         let before = billing.preview("price_1", 1).await;
         refund(&billing.ctx, &current, None).await.expect("is ordered");
-        assert_eq!(billing.preview("price_1", 1).await.credit, Amount::ZERO);
+        let choice = PlanChoice { price: id("price_1"), quantity: None, item: None };
+        let early = billing::preview_plan(&billing.ctx, &id("sub_1"), &choice).await;
+        assert!(matches!(early, Err(ManageError::PaymentInFlight)), "{early:?}");
         billing.networks.fault("refuse").await;
         billing.send_all().await;
         assert_eq!((billing.preview("price_1", 1).await.credit, billing.credit().await), (before.credit, KEPT));
+        assert_eq!(breaches(db).await, [""; 0]);
+    }
+
+    async fn refunds_after_each_other_take_the_same_credit_along_once(db: &TestDatabase) {
+        let billing = subscribed(db, 100, 1, MONTHLY).await;
+        billing.price("price_2", 0, MONTHLY).await;
+        billing.accept("price_2", 1).await;
+        let first = billing.invoices().await.remove(0);
+        for left in [80, 60, 40] {
+            refund(&billing.ctx, &first, Some(20 * UNIT)).await.expect("goes back");
+            billing.send_all().await;
+            assert_eq!(billing.credit().await, left * UNIT);
+        }
+        // 40 are paid by what is left, and 60 anew: all of it goes back as it came.
+        billing.accept("price_1", 1).await;
+        let again = last(&billing).await;
+        assert_eq!((again.total.base_units(), billing.credit().await), (60 * UNIT, 0));
+        refund(&billing.ctx, &again, None).await.expect("goes back");
+        billing.send_all().await;
+        assert_eq!((billing.refunds().await.iter().sum::<u128>(), billing.credit().await), (160 * UNIT, 40 * UNIT));
         assert_eq!(breaches(db).await, [""; 0]);
     }
 

@@ -1,7 +1,7 @@
 //! The half of a submit that belongs to cards: the provider's form, opened under the attempt's key, and ended.
 
 use super::submit::open_attempt;
-use super::{Session, SubmitError, settle};
+use super::{Session, SubmitError, pursue};
 use crate::access::User;
 use crate::context::Context;
 use crate::customer::Customer;
@@ -106,7 +106,7 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
     let (provider_id, client_secret, settled) = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            settle::note_not_opened(ctx, &attempt.id, error.clone()).await?;
+            pursue::note_not_opened(ctx, &attempt.id, error.clone()).await?;
             return Err(error.into());
         }
     };
@@ -136,7 +136,7 @@ pub async fn abandon_card(ctx: &Context, id: &SessionId, payer: &User) -> Result
 
 /// Ends a card attempt at its provider. Fails with [`SubmitError::PaymentInFlight`] when the provider does not let go.
 pub(super) async fn end_card(ctx: &Context, id: &AttemptId) -> Result<(), SubmitError> {
-    match settle::end(ctx, id).await? {
+    match pursue::end(ctx, id).await? {
         true => Ok(()),
         false => Err(SubmitError::PaymentInFlight),
     }

@@ -1,6 +1,6 @@
 //! What a wallet gives for a subscription beside money: the permission to charge it later, and a stake.
 
-use super::settle::settle_first;
+use super::pursue::settle_first;
 use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
 use super::{Deposit, Session, SessionMode, reckon};

@@ -2,7 +2,7 @@
 
 use super::proceed::give_back;
 use super::submit::open_attempt;
-use super::{Session, SessionStatus, settle};
+use super::{Session, SessionStatus, pursue, settle};
 use crate::context::Context;
 use crate::payment::IntentStatus;
 use crate::shared::{SessionId, StorageError};
@@ -65,7 +65,7 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
         return Err(ExpireError::NotOpen);
     }
     if let Some(attempt) = open
-        && !settle::end(ctx, &attempt.id).await?
+        && !pursue::end(ctx, &attempt.id).await?
     {
         return Err(ExpireError::PaymentInFlight);
     }

@@ -2,7 +2,8 @@
 
 use super::consent::sufficient;
 use super::proceed::{Step, charge, step};
-use super::settle::{PaidBy, SettleError, complete, settle_first};
+use super::pursue::settle_first;
+use super::settle::{PaidBy, SettleError, complete};
 use super::transfer::{Payable, TransferError, payable, payable_of};
 use super::{Expanded, Session, SessionMode};
 use crate::access::Did;

@@ -1,6 +1,7 @@
 //! What comes next for a session whose wallet has given what it was asked for: the first charge, or completion.
 
-use super::settle::{self, PaidBy, SettleError, complete};
+use super::pursue::settle_first;
+use super::settle::{PaidBy, SettleError, complete};
 use super::{Deposit, Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::context::Context;
@@ -25,7 +26,7 @@ pub async fn proceed(ctx: &Context, id: &SessionId) -> Result<(), SettleError> {
     for _ in 0..TRIES {
         match try_proceed(ctx, id).await {
             Err(SettleError::Contended) => {}
-            Ok(Some(attempt)) => return settle::settle_first(ctx, &attempt).await,
+            Ok(Some(attempt)) => return settle_first(ctx, &attempt).await,
             done => return done.map(drop),
         }
     }

@@ -1,6 +1,6 @@
 //! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
 
-use super::{Expanded, Session, settle::settle_first};
+use super::{Expanded, Session, pursue::settle_first};
 use crate::access::{Did, Wallet};
 use crate::billing::BillingError;
 use crate::context::Context;

@@ -5101,6 +5101,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/refunds/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The most of what an invoice was paid that can be given back now: not what its customer holds as credit already. */
+        get: {
+            parameters: {
+                query: {
+                    invoice_id: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["RefundPreview"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/refunds/{id}": {
         parameters: {
             query?: never;
@@ -6806,6 +6861,11 @@ export interface components {
             /** Format: uint64 */
             count: number;
             list: components["schemas"]["Refund"][];
+        };
+        /** RefundPreview */
+        RefundPreview: {
+            /** @description Base units. */
+            amount: string;
         };
         /** Screenshot */
         Screenshot: {

@@ -430,6 +430,8 @@ export type Refund = Narrow<
   }
 >;
 
+export type RefundPreview = Told<'RefundPreview'>;
+
 /** Times are unix seconds; `target` is where an advance is going. */
 export type TestClock = Narrow<
   Pick<

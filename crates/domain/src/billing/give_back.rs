@@ -18,9 +18,7 @@ use crate::ledger::Reason;
 use crate::payment::{
     Attempt, AttemptKind, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundFilter, RefundStatus, RefundType,
 };
-use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text,
-};
+use crate::shared::{Amount, AmountError, AttemptId, CustomerId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,14 +64,9 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         None => unit.invoices().find_all(&intent.invoices).await?,
     };
     hold(unit.as_mut(), &intent.customer_id, &invoices).await?;
-    let mut at_network = at_network(&intent)?;
-    if let Some(invoice) = &named {
-        at_network = at_network.min(invoice.total.minus(given_back(unit.as_mut(), invoice).await?).unwrap_or_default());
-    }
-    let by_credit = by_credit(unit.as_mut(), &invoices).await?;
-    let holds = held_of(unit.as_mut(), (&intent.customer_id, &intent.currency_id), &by_credit, at_network).await?;
-    let amount = wanted(order, at_network.plus(sum_of(&by_credit)?)?, holds)?;
-    let from_network = amount.min(at_network);
+    let left = Left::read(unit.as_mut(), Some(&intent), named.as_ref(), &invoices).await?;
+    let amount = wanted(order, &left)?;
+    let from_network = amount.min(left.at_network);
     let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
     if !from_network.is_zero() {
         let (refund, attempt) = write(ctx, unit.as_mut(), &intent, named.as_ref(), from_network, &told).await?;
@@ -82,7 +75,7 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         refunds.push(refund);
         attempts.push(attempt);
     }
-    refunds.extend(as_credit(ctx, unit.as_mut(), by_credit, amount.minus(from_network)?, &told).await?);
+    refunds.extend(as_credit(ctx, unit.as_mut(), left.by_credit, amount.minus(from_network)?, &told).await?);
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
     Ok(refunds)
@@ -97,15 +90,64 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
         drop(unit);
         return refund_payment(ctx, mode, intent, &RefundOrder { invoice: Some(id.clone()), ..order.clone() }).await;
     }
-    let (customer, currency) = (invoice.customer_id.clone(), invoice.currency_id.clone());
-    let invoices = [invoice];
-    hold(unit.as_mut(), &customer, &invoices).await?;
-    let by_credit = by_credit(unit.as_mut(), &invoices).await?;
-    let left = sum_of(&by_credit)?;
-    let amount = wanted(order, left, held_of(unit.as_mut(), (&customer, &currency), &by_credit, Amount::ZERO).await?)?;
-    let refunds = as_credit(ctx, unit.as_mut(), by_credit, amount, &told).await?;
+    hold(unit.as_mut(), &invoice.customer_id, std::slice::from_ref(&invoice)).await?;
+    let left = Left::read(unit.as_mut(), None, None, std::slice::from_ref(&invoice)).await?;
+    let amount = wanted(order, &left)?;
+    let refunds = as_credit(ctx, unit.as_mut(), left.by_credit, amount, &told).await?;
     unit.commit().await?;
     Ok(refunds)
+}
+
+/// The most that [`refund_invoice`] gives back now. Zero where nothing was paid, or nothing is left of it.
+pub async fn refundable(ctx: &Context, mode: Mode, id: &InvoiceId) -> Result<Amount, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let invoice = unit.invoices().find(id).await?.filter(|invoice| invoice.mode == mode).ok_or(ManageError::NotFound)?;
+    let intent = match &invoice.intent_id {
+        Some(intent) => unit.intents().find(intent).await?,
+        None => None,
+    };
+    let invoices = std::slice::from_ref(&invoice);
+    match Left::read(unit.as_mut(), intent.as_ref(), intent.as_ref().map(|_| &invoice), invoices).await {
+        Ok(left) => Ok(left.most()?),
+        Err(ManageError::NothingPaid) => Ok(Amount::ZERO),
+        Err(error) => Err(error),
+    }
+}
+
+/// What of a payment, or of an invoice that credit paid, can go back.
+struct Left {
+    /// What its network has moved.
+    at_network: Amount,
+    /// What credit has paid, of each invoice.
+    by_credit: Vec<(Invoice, Amount)>,
+    /// What of that the customer holds as credit already.
+    held: Amount,
+}
+
+impl Left {
+    /// Of a payment of these invoices; `named`: of that one of them alone.
+    async fn read(
+        unit: &mut dyn UnitOfWork,
+        intent: Option<&Intent>,
+        named: Option<&Invoice>,
+        invoices: &[Invoice],
+    ) -> Result<Self, ManageError> {
+        let mut at_network = intent.map(at_network).transpose()?.unwrap_or_default();
+        if let Some(invoice) = named {
+            at_network = at_network.min(invoice.total.minus(given_back(unit, invoice).await?).unwrap_or_default());
+        }
+        let by_credit = by_credit(unit, invoices).await?;
+        let held = held_of(unit, &by_credit, at_network).await?;
+        Ok(Self { at_network, by_credit, held })
+    }
+
+    fn all(&self) -> Result<Amount, AmountError> {
+        self.at_network.plus(sum_of(&self.by_credit)?)
+    }
+
+    fn most(&self) -> Result<Amount, AmountError> {
+        self.all()?.minus(self.held)
+    }
 }
 
 /// A network will not give a payment back: the store has it still, and the credit that was to go with it is the customer's again.
@@ -150,16 +192,11 @@ async fn hold(unit: &mut dyn UnitOfWork, customer: &CustomerId, invoices: &[Invo
 
 /// How much of what credit has paid its customer holds as credit already, by a change of plan since: given as well, it would be more
 /// than they have paid, once `at_network` has gone back.
-async fn held_of(
-    unit: &mut dyn UnitOfWork,
-    (customer, currency): (&CustomerId, &CurrencyId),
-    by_credit: &[(Invoice, Amount)],
-    at_network: Amount,
-) -> Result<Amount, ManageError> {
+async fn held_of(unit: &mut dyn UnitOfWork, by_credit: &[(Invoice, Amount)], at_network: Amount) -> Result<Amount, ManageError> {
     let all = sum_of(by_credit)?;
-    if all.is_zero() {
+    let Some((Invoice { customer_id: customer, currency_id: currency, .. }, _)) = by_credit.first().filter(|_| !all.is_zero()) else {
         return Ok(all);
-    }
+    };
     let invoices: Vec<_> = by_credit.iter().map(|(invoice, _)| invoice.clone()).collect();
     let Carried { kept, left } = carried(unit, &invoices).await?;
     let (held, left) = (held(unit, customer, currency).await?, left.minus(at_network).unwrap_or_default());
@@ -302,12 +339,12 @@ fn sum_of(by_credit: &[(Invoice, Amount)]) -> Result<Amount, AmountError> {
     Amount::sum(by_credit.iter().map(|(_, left)| *left))
 }
 
-/// What is asked for of `left`, all of which can go back but what the customer `holds` of it as credit.
-fn wanted(order: &RefundOrder, left: Amount, holds: Amount) -> Result<Amount, ManageError> {
-    let most = left.minus(holds)?;
-    match order.amount.unwrap_or(if most.is_zero() { left } else { most }) {
+/// What is asked for of what is left, all of which can go back but what the customer holds of it as credit.
+fn wanted(order: &RefundOrder, left: &Left) -> Result<Amount, ManageError> {
+    let (all, most) = (left.all()?, left.most()?);
+    match order.amount.unwrap_or(if most.is_zero() { all } else { most }) {
         amount if amount.is_zero() => Err(ManageError::NothingPaid),
-        amount if amount > left => Err(ManageError::OverRefund),
+        amount if amount > all => Err(ManageError::OverRefund),
         amount if amount > most => Err(ManageError::HeldAsCredit),
         amount => Ok(amount),
     }

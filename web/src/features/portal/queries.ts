@@ -12,6 +12,7 @@ import type {
   PlanPreview,
   Price,
   Refund,
+  RefundPreview,
   Settings,
   Subscription,
   SubscriptionFunds,
@@ -173,6 +174,15 @@ export const refundsQuery = (invoiceId: string) =>
   queryOptions({
     queryKey: ['refunds', invoiceId],
     queryFn: () => api.get<Page<Refund>>('/api/refunds', { invoice_id: invoiceId, page: 1, pageSize: 20 }),
+  });
+
+/** What of an invoice can be given back now, for those who run the store. */
+export const refundPreviewQuery = (invoiceId: string) =>
+  queryOptions({
+    queryKey: ['refunds', invoiceId, 'preview'],
+    queryFn: () => api.get<RefundPreview>('/api/refunds/preview', { invoice_id: invoiceId }),
+    // Other bills of the same customer alter it.
+    staleTime: 0,
   });
 
 /** What a payment or a change of a subscription may have altered. */

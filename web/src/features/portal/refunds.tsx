@@ -5,10 +5,11 @@ import { Failed } from '@/app/notice';
 import { useUser } from '@/app/queries';
 import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
+import { toUnits } from '@/lib/amount';
 import { dayText } from '@/lib/format';
 import styles from './invoice-page.module.css';
-import { refundsQuery } from './queries';
-import { mayRefund, refundable } from './refund';
+import { refundPreviewQuery, refundsQuery } from './queries';
+import { mayRefund } from './refund';
 import { RefundDialog } from './refund-dialog';
 import { RefundBadge } from './status';
 import { useTexts } from './texts';
@@ -57,9 +58,9 @@ export function GiveBack({ invoice }: { invoice: InvoiceDetail }) {
   const { t } = useTexts();
   const user = useUser();
   const [open, setOpen] = useState(false);
-  const mayGive = mayRefund(user);
-  const { data } = useQuery({ ...refundsQuery(invoice.id), enabled: mayGive });
-  const most = data ? refundable(invoice, data.list) : 0n;
+  const mayGive = mayRefund(user) && invoice.status === 'paid';
+  const { data } = useQuery({ ...refundPreviewQuery(invoice.id), enabled: mayGive });
+  const most = toUnits(data?.amount ?? '0');
   if (!mayGive || (most <= 0n && !open)) return null;
   return (
     <>

@@ -117,8 +117,11 @@ on_both! {
             let beyond = refund(&billing.ctx, &invoice, Some(amount)).await.expect_err("is refused");
             assert_eq!(beyond.to_string(), refusal.to_string());
         }
+        let most = async || billing::refundable(&billing.ctx, invoice.mode, &invoice.id).await.expect("is told").base_units();
+        assert_eq!(most().await, 10 * UNIT);
         let rest = refund(&billing.ctx, &invoice, None).await.expect("goes back");
         assert_eq!((told(&rest)[0].2, billing.credit().await), (10 * UNIT, 30 * UNIT), "all that was ever paid");
+        assert_eq!(most().await, 0);
         let again = refund(&billing.ctx, &invoice, None).await;
         assert!(matches!(again, Err(ManageError::HeldAsCredit)), "{again:?}");
         assert_eq!(breaches(db).await, [""; 0]);

@@ -9,6 +9,7 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
+use souk_domain::billing::refundable;
 use souk_domain::payment::RefundFilter;
 use souk_domain::shared::{InvoiceId, RefundId};
 use std::sync::Arc;
@@ -18,6 +19,13 @@ use std::sync::Arc;
 pub struct RefundListModel {
     pub count: u64,
     pub list: Vec<RefundModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "RefundPreview")]
+pub struct RefundPreviewModel {
+    /// Base units.
+    pub amount: String,
 }
 
 pub struct RefundsApi;
@@ -69,6 +77,21 @@ impl RefundsApi {
         };
         let found = unit.refunds().list(reader.mode(), &RefundFilter { customer_id, invoice_id }, &page).await?;
         Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }))
+    }
+
+    /// The most of what an invoice was paid that can be given back now: not what its customer holds as credit already.
+    #[oai(path = "/preview", method = "get")]
+    async fn preview(
+        &self,
+        app: Data<&Arc<App>>,
+        reader: Reader<resources::Refunds>,
+        invoice_id: Query<String>,
+    ) -> Result<Json<RefundPreviewModel>, Problem> {
+        if !reader.is_store() {
+            return Err(Problem::forbidden());
+        }
+        let amount = refundable(&app.ctx, reader.mode(), &InvoiceId::parse(&invoice_id)?).await.map_err(Problem::of_store)?;
+        Ok(Json(RefundPreviewModel { amount: amount.to_string() }))
     }
 
     /// One refund.

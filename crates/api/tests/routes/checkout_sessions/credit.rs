@@ -133,6 +133,12 @@ on_both! {
         assert_eq!(invoices[1]["total"], "0", "credit paid all of it");
         assert_eq!(alice.buyer.browser.get("/api/invoices?ignore_zero=true").await.ok()["list"][1]["id"], invoices[1]["id"]);
         let all = |place: usize| json!({ "invoice_id": invoices[place]["id"] });
+        let most = async |place: usize| {
+            let path = format!("/api/refunds/preview?invoice_id={}", invoices[place]["id"].as_str().expect("an id"));
+            owner.browser.get(&path).await.ok()["amount"].clone()
+        };
+        let tokens = |count: u128| json!((count * TOKEN).to_string());
+        assert_eq!((most(0).await, most(1).await), (tokens(10), tokens(10)));
         let moved = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await.len();
         let part = json!({ "invoice_id": invoices[0]["id"], "amount": "7" });
         let refund = owner.browser.post("/api/refunds", &part).await.ok();
@@ -140,7 +146,9 @@ on_both! {
         app.drain().await;
         let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await.len();
         assert_eq!((back - moved, left(&app, &alice).await), (1, 2 * TOKEN));
+        assert_eq!(most(0).await, tokens(3));
         assert_eq!(owner.browser.post("/api/refunds", &all(0)).await.ok()["amount"], (3 * TOKEN).to_string());
+        assert_eq!(most(0).await, tokens(0));
         let whole = owner.browser.post("/api/refunds", &all(1)).await.ok();
         assert_eq!((&whole["type"], &whole["amount"]), (&json!("credit"), &json!((10 * TOKEN).to_string())));
         app.drain().await;

@@ -49,6 +49,10 @@ on_both! {
             let path = format!("/api/refunds?invoice_id={of}");
             who.browser.get(&path).await.ok()["count"].as_u64().expect("a number")
         };
+        let preview = format!("/api/refunds/preview?invoice_id={}", id(0));
+        assert_eq!(owner.browser.get(&preview).await.ok()["amount"], (9 * TOKEN).to_string());
+        alice.buyer.browser.get(&preview).await.refused(403);
+        owner.browser.get("/api/refunds/preview?invoice_id=in_nobody").await.refused(404);
         for who in [&alice.buyer, &owner] {
             assert_eq!((count(who, &id(0)).await, count(who, &id(1)).await, count(who, "").await), (1, 0, 1));
         }

@@ -6,14 +6,10 @@ use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Intent, IntentStatus, Intents, Refusal};
 use souk_domain::pricing::Metadata;
-use souk_domain::shared::{Amount, CurrencyId, CustomerId, Listed, Mode, Page, PaymentIntentId, StorageError, Timestamp};
+use souk_domain::shared::{Amount, CustomerId, Listed, Mode, Page, PaymentIntentId, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
-const PAID_BY: &str = "SELECT amount_received, amount_refunded FROM payment_intents
-                       WHERE customer_id = $1 AND currency_id = $2 AND status = 'succeeded'";
-const TAKEN_OF: &str = "SELECT a.amount FROM subscriptions s JOIN attempts a ON a.subject = s.id
-                        WHERE s.customer_id = $1 AND a.currency_id = $2 AND a.purpose = 'slash' AND a.status = 'settled'";
 const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5");
 /// A list for each index, as of invoices.
 macro_rules! searched {
@@ -89,19 +85,6 @@ impl Intents for SqlIntents<'_> {
 
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError> {
         list(self.0, &OF_CUSTOMER, page, |query| query.bind(customer).bind(Amount::new(1)), intent).await
-    }
-
-    async fn paid_by(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, StorageError> {
-        let (mut paid, mut back) = (Vec::new(), Vec::new());
-        for row in self.0.query(PAID_BY).bind(customer).bind(currency).all().await? {
-            paid.push(row.get("amount_received")?);
-            back.push(row.get("amount_refunded")?);
-        }
-        for row in self.0.query(TAKEN_OF).bind(customer).bind(currency).all().await? {
-            paid.push(row.get("amount")?);
-        }
-        let left = Amount::sum(paid).and_then(|paid| Ok(paid.minus(Amount::sum(back)?).unwrap_or_default()));
-        left.map_err(|error| StorageError::Driver(Box::new(error)))
     }
 
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError> {

@@ -62,6 +62,15 @@ const CLAIM_RETRIES_BY_CLOCK: Sql = Sql {
 
 pub struct SqlInvoices<'s>(pub &'s mut Session);
 
+const OF_PERIOD: &str = "WITH begins AS (SELECT period_start FROM invoices WHERE subscription_id = $1 AND number IS NOT NULL
+                                           AND reason IN ('subscription_create', 'subscription_cycle')),
+                         own AS (SELECT (SELECT MAX(period_start) FROM begins WHERE period_start <= $2) AS start,
+                                        (SELECT MIN(period_start) FROM begins WHERE period_start > $2) AS until)
+                         SELECT invoices.* FROM invoices, own WHERE subscription_id = $1 AND number IS NOT NULL
+                             AND (own.start IS NULL OR period_start >= own.start)
+                             AND (own.until IS NULL OR period_start < own.until
+                                  OR (period_start = own.until AND reason IN ('subscription_create', 'subscription_cycle')))
+                         ORDER BY number DESC LIMIT $3";
 const DATED_BACK: Sql = Sql {
     sqlite: "SELECT COALESCE(SUM(created_at - period_start), 0) AS micros FROM invoices
              WHERE subscription_id = $1 AND reason = $2 AND created_at > $3 AND period_start < created_at",
@@ -212,6 +221,11 @@ impl Invoices for SqlInvoices<'_> {
                       ORDER BY number DESC LIMIT $3";
         let rows = self.0.query(select).bind(subscription).bind(start).bind(limit).all().await?;
         rows.iter().map(invoice).collect()
+    }
+
+    async fn of_period(&mut self, subscription: &SubscriptionId, at: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {
+        let rows = self.0.query(OF_PERIOD).bind(subscription).bind(at).bind(limit).all().await?;
+        rows.iter().rev().map(invoice).collect()
     }
 
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError> {

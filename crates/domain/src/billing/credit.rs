@@ -43,13 +43,6 @@ pub(crate) async fn held(unit: &mut dyn UnitOfWork, customer: &CustomerId, curre
     Ok(credits.into_iter().find(|credit| credit.currency_id == *currency).map_or(Amount::ZERO, |credit| credit.amount))
 }
 
-/// What a customer has paid in a currency, did not get back, and does not hold as credit. What a payment gives back, as credit or by its
-/// network, is within it: the same money is given back once, however many bills it has paid by one change of plan after another.
-pub(crate) async fn beside_credit(unit: &mut dyn UnitOfWork, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, StorageError> {
-    let paid = unit.intents().paid_by(customer, currency).await?;
-    Ok(paid.minus(held(unit, customer, currency).await?).unwrap_or_default())
-}
-
 /// For what credit moves: an invoice, a payment intent or a refund, each once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CreditFor<'a> {

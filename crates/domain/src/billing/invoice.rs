@@ -285,6 +285,9 @@ pub trait Invoices: Send {
     async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
     /// Those of a subscription with a number that bill for time from `start` on, the last issued first, at most `limit`.
     async fn issued_since(&mut self, subscription: &SubscriptionId, start: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
+    /// Those of a subscription with a number that bill for time within the period around `at`: from the invoice that began it on, in the
+    /// order of their numbers, the last `limit` of them; and the one that begins the next period.
+    async fn of_period(&mut self, subscription: &SubscriptionId, at: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// When the time begins that the latest one for this reason bills for.
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError>;
     /// By how much, together, those for this reason that were written after `since` are dated back: the time for which they bill

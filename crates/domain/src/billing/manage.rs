@@ -55,7 +55,7 @@ pub enum ManageError {
     NothingPaid,
     #[error("The payment has not that much left to give back")]
     OverRefund,
-    #[error("The customer holds this as credit already, or a part of it")]
+    #[error("The customer has this as credit already, or has paid other bills with it")]
     HeldAsCredit,
     #[error("This subscription holds no stake that could be moved")]
     NoStake,

@@ -1,146 +1,253 @@
-//! What was paid for the time that a subscription lives in, and not given back.
+//! What was paid for a period of a subscription by all of its bills, and what became of it. A change of plan carries what is left of one bill
+//! over into the next, or makes it credit; a refund by hand counts against what was used up first, usage before time. What a period has
+//! given as credit never exceeds what it was paid and did not give back: so whatever credit pays is paid, and no money goes back twice.
 
-use super::credit::{applied, beside_credit};
-use super::proration::share;
-use super::{BillingError, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, PaidLine, Prorated, Subscription};
+use super::credit::applied;
+use super::give_back::booked;
+use super::line::KEPT_CREDIT;
+use super::{BillingError, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, PaidLine};
+use crate::ledger::Reason;
 use crate::payment::{Refund, RefundStatus, RefundType};
-use crate::shared::{Amount, PriceId, Timestamp};
+use crate::shared::{Amount, AmountError, CurrencyId, InvoiceId, PriceId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-/// How many invoices are looked through for what was paid for the current period. What is on none of them counts as unpaid.
-const LOOK_BACK: u32 = 100;
+/// How many bills of a period are looked through.
+const LOOK_BACK: u32 = 1_000;
 
-/// An invoice, and its lines less what was given back of what they were paid.
-pub(super) type Kept = (Invoice, Vec<InvoiceItem>);
+/// A bill, and its lines.
+pub(super) type Lined = (Invoice, Vec<InvoiceItem>);
 
-/// The bills that ask ahead for a subscription's current period, newest first, back to the one that began it. What a change of plan has
-/// carried over into its bill is worth what is kept of the bills that it was taken from: refunds of those count here as well, whenever
-/// they were made.
-pub(super) async fn kept_bills(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Kept>, ManageError> {
-    let reaches = |bill: &Invoice| bill.period.is_some_and(|span| span.contains(subscription.period.start));
-    let mut bills: Vec<Invoice> = Vec::new();
-    for invoice in unit.invoices().issued_since(&subscription.id, Timestamp::from_micros(0), LOOK_BACK).await? {
-        // The rest of an older bill, of which a stake has paid a part, has a number of its own.
-        let is_older = begins_period(&invoice) && !reaches(&invoice) && !bills.iter().any(reaches);
-        if !bills_ahead(&invoice) || is_older {
-            continue;
-        }
-        let is_first = begins_period(&invoice);
-        bills.push(invoice);
-        if is_first {
-            break;
-        }
-    }
-    let mut kept: Vec<Kept> = Vec::new();
-    for invoice in bills.into_iter().rev() {
-        let lines = unit.invoices().items(&invoice.id).await?;
-        let lost = lost(&invoice, &lines, &kept);
-        if !lost.is_zero() {
-            check_settled(unit, &invoice).await?;
-        }
-        let back = back_of(unit, &invoice).await?;
-        let is_exchanged = |line: &InvoiceItem| matches!(line.calculation, Calculation::Prorated { what: Prorated::Charge, .. });
-        kept.insert(0, (invoice, less_where(less(lines, back), lost, is_exchanged)));
-    }
-    Ok(kept)
+/// A period and its bills: from the one at its beginning, which nothing is carried over into, to the next one of the kind.
+pub(super) struct PaidPeriod {
+    /// Those that ask for time or usage, in any currency, oldest first.
+    pub bills: Vec<Lined>,
+    money: Money,
 }
 
-/// What went back is reckoned once it has: its network may refuse it still.
-async fn check_settled(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<(), ManageError> {
-    match unit.refunds().is_pending_of(&invoice.customer_id, &invoice.currency_id).await? {
-        true => Err(ManageError::PaymentInFlight),
-        false => Ok(()),
+/// What was paid in one currency, and what became of it.
+#[derive(Debug, Default)]
+struct Money {
+    parts: Vec<Part>,
+    /// Made credit, and not taken along by refunds.
+    given: Amount,
+}
+
+/// What one bill was paid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    bill: InvoiceId,
+    /// By a network, by credit and by a stake.
+    paid: Amount,
+    /// Went back, or is on its way.
+    back: Amount,
+    /// What it asks for usage, less what of that became credit.
+    usage: Amount,
+}
+
+impl PaidPeriod {
+    /// The period of a subscription around `at`.
+    pub async fn read(
+        unit: &mut dyn UnitOfWork,
+        subscription: &SubscriptionId,
+        at: Timestamp,
+        currency: &CurrencyId,
+    ) -> Result<Self, ManageError> {
+        let mut bills = unit.invoices().of_period(subscription, at, LOOK_BACK).await?;
+        bills.retain(|bill| is_for_time(bill.reason) || bill.reason == BillingReason::SubscriptionCancel);
+        let (own, next): (Vec<_>, Vec<_>) =
+            bills.into_iter().partition(|bill| !begins_period(bill) || bill.period.is_some_and(|span| span.start <= at));
+        Self::of(unit, own, &next, currency).await
+    }
+
+    /// The period that an invoice bills for, or that invoice alone.
+    pub async fn around(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Self, ManageError> {
+        if let (Some(subscription), Some(span)) = (&invoice.subscription_id, invoice.period) {
+            let period = Self::read(unit, subscription, span.start, &invoice.currency_id).await?;
+            if period.bills.iter().any(|(bill, _)| bill.id == invoice.id) {
+                return Ok(period);
+            }
+        }
+        Self::of(unit, vec![invoice.clone()], &[], &invoice.currency_id).await
+    }
+
+    async fn of(unit: &mut dyn UnitOfWork, own: Vec<Invoice>, next: &[Invoice], currency: &CurrencyId) -> Result<Self, ManageError> {
+        let ids: Vec<_> = own.iter().map(|bill| bill.id.clone()).collect();
+        let replaced: Vec<_> = own.iter().filter(|bill| is_replaced(bill, &own)).map(|bill| bill.id.clone()).collect();
+        let settled = by_stake(unit, &own).await?;
+        let mut lines: HashMap<InvoiceId, Vec<InvoiceItem>> = HashMap::new();
+        for line in unit.invoices().items_of(&ids).await? {
+            lines.entry(line.invoice_id.clone()).or_default().push(line);
+        }
+        let lined = |bill: Invoice| {
+            let lines = lines.remove(&bill.id).unwrap_or_default();
+            (bill, lines)
+        };
+        let bills: Vec<_> = own.into_iter().map(lined).collect();
+        let mut metered = HashMap::new();
+        let (mut money, mut kept, mut along) = (Money::default(), Amount::ZERO, Amount::ZERO);
+        for (bill, lines) in bills.iter().filter(|(bill, _)| bill.currency_id == *currency) {
+            // What the bill at a beginning gives came of the usage before it.
+            let reasons: &[_] =
+                if begins_period(bill) { &[Reason::CreditReleased] } else { &[Reason::CreditGiven, Reason::CreditReleased] };
+            money.given = money.given.plus(booked(unit, bill.id.as_str(), reasons).await?)?;
+            if replaced.contains(&bill.id) {
+                continue;
+            }
+            let is_kept = |line: &&InvoiceItem| line.price_id.is_none() && line.description == KEPT_CREDIT;
+            kept = kept.plus(Amount::sum(lines.iter().filter(is_kept).map(|line| line.amount))?)?;
+            along = along.plus(taken_along(unit, bill).await?)?;
+            let paid = paid_of(bill, lines, settled.contains(&bill.id))?;
+            let usage = usage_of(unit, lines, &mut metered).await?;
+            // Where it stands unpaid, a change of plan has paid none of it either.
+            let usage = if bill.status == InvoiceStatus::Paid { usage } else { usage.min(paid) };
+            money.parts.push(Part { bill: bill.id.clone(), paid, back: back_of(unit, bill).await?, usage });
+        }
+        for bill in next.iter().filter(|bill| bill.currency_id == *currency) {
+            money.given = money.given.plus(booked(unit, bill.id.as_str(), &[Reason::CreditGiven]).await?)?;
+        }
+        money.lower_usage(money.given.minus(kept).unwrap_or_default())?;
+        money.given = money.given.minus(along).unwrap_or_default();
+        Ok(Self { bills, money })
+    }
+
+    /// What was paid for time and neither went back nor became credit. What was used up of it counts.
+    pub fn left(&self) -> Result<Amount, AmountError> {
+        self.money.left()
+    }
+
+    /// How much of a bill can go back before credit that came of the period has to go along.
+    pub fn free_of(&self, bill: &InvoiceId) -> Result<Amount, AmountError> {
+        self.money.free_of(bill)
     }
 }
 
-/// What credit paid of these lines of an invoice is paid as long as what that came of has not gone back.
-pub(super) async fn bound_credit(unit: &mut dyn UnitOfWork, (invoice, lines): &Kept, paid: &mut [PaidLine]) -> Result<(), ManageError> {
-    let by_credit = applied(lines)?.minus(unit.refunds().credited(&invoice.id).await?).unwrap_or_default();
-    if by_credit.is_zero() {
-        return Ok(());
+impl Money {
+    fn left(&self) -> Result<Amount, AmountError> {
+        let paid = Amount::sum(self.parts.iter().map(|part| part.paid))?;
+        let spent = Amount::sum(self.parts.iter().map(|part| part.back.max(part.usage)))?;
+        Ok(paid.minus(spent.plus(self.given)?).unwrap_or_default())
     }
-    let of_these = Amount::sum(paid.iter().map(|line| line.paid))?.min(by_credit);
-    let covered = beside_credit(unit, &invoice.customer_id, &invoice.currency_id).await?;
-    let mut over = of_these.minus(covered).unwrap_or_default();
-    if !over.is_zero() {
-        check_settled(unit, invoice).await?;
+
+    fn free_of(&self, bill: &InvoiceId) -> Result<Amount, AmountError> {
+        let used = self.parts.iter().find(|part| part.bill == *bill).map(|part| part.usage.minus(part.back).unwrap_or_default());
+        self.left()?.plus(used.unwrap_or_default())
     }
-    for line in paid {
-        let part = line.paid.min(over);
-        (line.paid, over) = (line.paid.minus(part)?, over.minus(part)?);
+
+    /// Usage that turned out to cost less than was billed is not used, the last billed first: what it cost too much is credit.
+    fn lower_usage(&mut self, mut surplus: Amount) -> Result<(), AmountError> {
+        for part in self.parts.iter_mut().rev() {
+            let lower = part.usage.min(surplus);
+            (part.usage, surplus) = (part.usage.minus(lower)?, surplus.minus(lower)?);
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// What a bill was paid by a network, by credit, and by a stake.
+fn paid_of(bill: &Invoice, lines: &[InvoiceItem], is_settled: bool) -> Result<Amount, AmountError> {
+    let taken = lines.iter().filter(|line| matches!(line.calculation, Calculation::Taken { .. })).map(|line| line.amount);
+    let taken = Amount::sum(taken)?;
+    match bill.status {
+        InvoiceStatus::Paid => bill.total.plus(applied(lines)?)?.plus(taken),
+        InvoiceStatus::Void if is_settled => bill.total.plus(applied(lines)?)?.plus(taken),
+        _ => Ok(taken),
+    }
+}
+
+/// What a stake was taken for, where one of these bills is void.
+async fn by_stake(unit: &mut dyn UnitOfWork, bills: &[Invoice]) -> Result<Vec<InvoiceId>, ManageError> {
+    let void = bills.iter().find(|bill| bill.status == InvoiceStatus::Void);
+    match void.and_then(|bill| bill.subscription_id.as_ref()) {
+        Some(subscription) => Ok(unit.attempts().taken_for(subscription).await?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// What a stake has paid in part is void, and another bill asks for the rest of it, with all of its lines.
+pub(super) fn is_replaced(bill: &Invoice, bills: &[Invoice]) -> bool {
+    let replaces = |other: &Invoice| other.number > bill.number && other.reason == bill.reason && other.period == bill.period;
+    bill.status == InvoiceStatus::Void && bills.iter().any(replaces)
+}
+
+/// What lines ask for metered prices.
+async fn usage_of(unit: &mut dyn UnitOfWork, lines: &[InvoiceItem], metered: &mut HashMap<PriceId, bool>) -> Result<Amount, ManageError> {
+    let mut usage = Amount::ZERO;
+    for line in lines.iter().filter(|line| !line.calculation.is_credit()) {
+        let Some(id) = &line.price_id else { continue };
+        let is_metered = match metered.get(id) {
+            Some(known) => *known,
+            None => unit.prices().find(id).await?.is_some_and(|price| price.is_metered()),
+        };
+        metered.insert(id.clone(), is_metered);
+        if is_metered {
+            usage = usage.plus(line.amount)?;
+        }
+    }
+    Ok(usage)
+}
+
+/// The credit that went along with refunds of a bill, unless their network refused them.
+async fn taken_along(unit: &mut dyn UnitOfWork, bill: &Invoice) -> Result<Amount, ManageError> {
+    let mut taken = Amount::ZERO;
+    for refund in refunds_of(unit, bill).await? {
+        let used = booked(unit, refund.id.as_str(), &[Reason::CreditUsed]).await?;
+        taken = taken.plus(used.minus(booked(unit, refund.id.as_str(), &[Reason::CreditReturned]).await?).unwrap_or_default())?;
+    }
+    Ok(taken)
 }
 
 /// Whether a bill stands at the beginning of a period, and nothing of one before is carried over into it.
-pub(super) const fn begins_period(invoice: &Invoice) -> bool {
+const fn begins_period(invoice: &Invoice) -> bool {
     matches!(invoice.reason, BillingReason::SubscriptionCreate | BillingReason::SubscriptionCycle)
 }
 
-pub(super) fn bills_ahead(invoice: &Invoice) -> bool {
-    // One that is void by now stands for its time all the same: what it gave back is not given back again.
+/// Whether an invoice asks for time, past or to come.
+pub(super) const fn is_for_time(reason: BillingReason) -> bool {
     matches!(
-        invoice.reason,
+        reason,
         BillingReason::SubscriptionCreate
             | BillingReason::SubscriptionCycle
             | BillingReason::SubscriptionUpdate
+            | BillingReason::SubscriptionRecover
             | BillingReason::SubscriptionThreshold
     )
 }
 
-/// How much less a bill has carried over than it tells, since bills before it went back.
-fn lost(invoice: &Invoice, lines: &[InvoiceItem], before: &[Kept]) -> Amount {
-    let mut told: BTreeMap<PriceId, (Amount, Timestamp, u64, u64)> = BTreeMap::new();
-    for line in lines {
-        let Calculation::Prorated { what: Prorated::Credit, whole, seconds, of_seconds, .. } = &line.calculation else { continue };
-        let (Some(price), Some(span)) = (line.price_id.clone(), line.period) else { continue };
-        let sum = told.entry(price).or_insert((Amount::ZERO, span.start, *seconds, *of_seconds));
-        sum.0 = sum.0.plus(*whole).unwrap_or(sum.0);
-    }
-    let of_price = |(price, (whole, at, seconds, of_seconds)): (PriceId, (Amount, Timestamp, u64, u64))| {
-        let prices = [price];
-        let paid = before.iter().filter(|(earlier, _)| earlier.currency_id == invoice.currency_id);
-        let mut paid =
-            paid.map(|(earlier, lines)| lines.iter().filter_map(|line| paid_line(&prices, earlier, line, at)).collect::<Vec<_>>());
-        let paid = paid.find(|paid| !paid.is_empty())?;
-        let now = Amount::sum(paid.iter().map(|line| line.paid)).ok()?.min(whole);
-        share(whole, seconds, of_seconds).minus(share(now, seconds, of_seconds)).ok()
-    };
-    Amount::sum(told.into_iter().filter_map(of_price)).unwrap_or_default()
+pub(super) const fn bills_ahead(invoice: &Invoice) -> bool {
+    is_for_time(invoice.reason) && !matches!(invoice.reason, BillingReason::SubscriptionRecover)
 }
 
-/// What a line was paid for the time around `at`, where it is of one of these prices.
-pub(super) fn paid_line(wanted: &[PriceId], invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {
+/// What a line asks for the time around `at`, where it is of one of these prices.
+pub(super) fn asked_line(wanted: &[PriceId], invoice: &Invoice, line: &InvoiceItem, at: Timestamp) -> Option<PaidLine> {
     let paid_for = line.period.or(invoice.period).filter(|period| period.contains(at))?;
     let price_id = line.price_id.clone().filter(|price| wanted.contains(price))?;
-    let paid = if invoice.status == InvoiceStatus::Paid { line.amount } else { Amount::ZERO };
-    (!line.calculation.is_credit()).then_some(PaidLine { price_id, quantity: line.quantity, paid, paid_for })
+    (!line.calculation.is_credit()).then_some(PaidLine { price_id, quantity: line.quantity, paid: line.amount, paid_for })
 }
 
-/// What was given back of what an invoice was paid, as [`given_back`] or as credit.
+/// What was given back of what an invoice was paid, or is on its way back: at a network, and as credit.
 pub(super) async fn back_of(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Amount, BillingError> {
     let by_credit = unit.refunds().credited(&invoice.id).await?;
     Ok(given_back(unit, invoice).await?.plus(by_credit)?)
 }
 
-/// What was given back of what an invoice was paid at a network, or is on its way back. Where several were paid together and a refund
-/// names none of them, each is reckoned as if it was that one.
+/// The same at a network alone.
 pub(super) async fn given_back(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Amount, BillingError> {
-    let Some(intent) = &invoice.intent_id else { return Ok(Amount::ZERO) };
-    let refunds = unit.refunds().of_intent(intent).await?;
-    let counts = |refund: &&Refund| refund.kind == RefundType::Refund && refund.status != RefundStatus::Failed;
-    let of_it = |refund: &&Refund| counts(refund) && refund.invoice_id.as_ref().is_none_or(|id| *id == invoice.id);
-    Ok(Amount::sum(refunds.iter().filter(of_it).map(|refund| refund.amount))?)
+    let refunds = refunds_of(unit, invoice).await?;
+    Ok(Amount::sum(refunds.iter().filter(|refund| refund.status != RefundStatus::Failed).map(|refund| refund.amount))?)
+}
+
+/// What a network was asked to give back of what an invoice was paid.
+async fn refunds_of(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Vec<Refund>, BillingError> {
+    let Some(intent) = &invoice.intent_id else { return Ok(Vec::new()) };
+    let mut refunds = unit.refunds().of_intent(intent).await?;
+    refunds.retain(|refund| refund.kind == RefundType::Refund && refund.invoice_id.as_ref() == Some(&invoice.id));
+    Ok(refunds)
 }
 
 /// Takes an amount off what lines charge, from the first one on.
-pub(super) fn less(lines: Vec<InvoiceItem>, given_back: Amount) -> Vec<InvoiceItem> {
-    less_where(lines, given_back, |line| !line.calculation.is_credit())
-}
-
-fn less_where(mut lines: Vec<InvoiceItem>, mut given_back: Amount, of: impl Fn(&InvoiceItem) -> bool) -> Vec<InvoiceItem> {
-    for line in lines.iter_mut().filter(|line| of(line)) {
+pub(super) fn less(mut lines: Vec<InvoiceItem>, mut given_back: Amount) -> Vec<InvoiceItem> {
+    for line in lines.iter_mut().filter(|line| !line.calculation.is_credit()) {
         let part = line.amount.min(given_back);
         line.amount = line.amount.minus(part).unwrap_or_default();
         given_back = given_back.minus(part).unwrap_or_default();
@@ -151,8 +258,9 @@ fn less_where(mut lines: Vec<InvoiceItem>, mut given_back: Amount, of: impl Fn(&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::billing::{Calculation, Prorated};
-    use crate::shared::{InvoiceId, InvoiceItemId};
+    use crate::billing::Prorated;
+    use crate::shared::InvoiceItemId;
+    use proptest::prelude::*;
 
     fn line(amount: u128, calculation: Calculation) -> InvoiceItem {
         InvoiceItem {
@@ -179,5 +287,65 @@ mod tests {
         assert_eq!(left(30), [20, 70, 200]);
         assert_eq!(left(280), [20, 0, 20]);
         assert_eq!(left(999), [20, 0, 0]);
+    }
+
+    fn bill(number: usize) -> InvoiceId {
+        InvoiceId::parse(&format!("in_{number}")).expect("an id")
+    }
+
+    /// Of bills: what each was paid, what of it went back, and what it asks for usage.
+    fn money(given: u128, parts: &[(u128, u128, u128)]) -> Money {
+        let amounts = parts.iter().map(|(paid, back, usage)| [*paid, *back, *usage].map(Amount::new)).enumerate();
+        let parts = amounts.map(|(number, [paid, back, usage])| Part { bill: bill(number), paid, back, usage }).collect();
+        Money { parts, given: Amount::new(given) }
+    }
+
+    #[test]
+    fn credit_goes_along_once_what_is_left_covers_it_no_longer() {
+        let free = |given, parts: &[_], number| money(given, parts).free_of(&bill(number)).expect("fits").base_units();
+        assert_eq!(free(0, &[(30, 0, 0)], 0), 30);
+        assert_eq!(free(20, &[(30, 0, 0)], 0), 10, "20 became credit");
+        assert_eq!(free(20, &[(30, 0, 0), (30, 0, 0)], 0), 40, "another payment of the period covers it");
+        assert_eq!(free(20, &[(30, 0, 0), (60, 0, 60)], 0), 10, "usage covers nothing");
+        assert_eq!(free(20, &[(30, 0, 0), (60, 0, 60)], 1), 70, "usage goes back first");
+        assert_eq!(free(20, &[(30, 0, 0), (60, 25, 60)], 1), 45);
+        assert_eq!(free(20, &[(30, 15, 0)], 0), 0, "what the network may still refuse counts as gone");
+    }
+
+    #[test]
+    fn usage_that_cost_less_than_was_billed_is_not_used() {
+        let mut money = money(30, &[(10, 0, 10), (40, 0, 40)]);
+        money.lower_usage(Amount::new(30)).expect("fits");
+        assert_eq!(money.parts.iter().map(|part| part.usage.base_units()).collect::<Vec<_>>(), [10, 10]);
+        assert_eq!(money.free_of(&bill(1)).expect("fits").base_units(), 10, "30 of it are credit");
+    }
+
+    proptest! {
+        /// However refunds and changes of plan follow each other, what a period has given is what it was paid, at most, and credit
+        /// goes along with a refund by no more than that asks for.
+        #[test]
+        fn a_period_never_gives_more_than_it_was_paid(
+            paid in prop::collection::vec((0_u128..100, 0_u128..100), 1..4),
+            steps in prop::collection::vec((0_usize..4, 0_u128..100, any::<bool>()), 0..20),
+        ) {
+            let parts: Vec<_> = paid.iter().map(|(paid, usage)| (*paid, 0, *usage.min(paid))).collect();
+            let mut money = money(0, &parts);
+            for (number, amount, is_refund) in steps {
+                let (number, amount) = (number % parts.len(), Amount::new(amount));
+                if is_refund {
+                    let free = money.free_of(&bill(number)).expect("fits");
+                    let part = &mut money.parts[number];
+                    let back = amount.min(part.paid.minus(part.back).expect("within"));
+                    part.back = part.back.plus(back).expect("fits");
+                    let along = back.minus(free.min(back)).expect("fits").min(money.given);
+                    money.given = money.given.minus(along).expect("within");
+                    prop_assert!(along.is_zero() || money.left().expect("fits").is_zero(), "no more goes along than must");
+                } else {
+                    money.given = money.given.plus(amount.min(money.left().expect("fits"))).expect("fits");
+                }
+                let sum = |of: fn(&Part) -> Amount| Amount::sum(money.parts.iter().map(of)).expect("fits");
+                prop_assert!(sum(|part| part.back.max(part.usage)).plus(money.given).expect("fits") <= sum(|part| part.paid));
+            }
+        }
     }
 }

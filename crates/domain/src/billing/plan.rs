@@ -6,7 +6,7 @@ use super::carry::carried;
 use super::credit::applied_line;
 use super::line::{KEPT_CREDIT, prorated};
 use super::manage::{load, lock, nonce, save};
-use super::paid::{bound_credit, kept_bills, paid_line};
+use super::paid::{PaidPeriod, asked_line, bills_ahead};
 use super::plan_permission::permits;
 use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
@@ -475,7 +475,7 @@ fn next_amount(ctx: &Context, book: &Book, after: &Subscription) -> Result<Amoun
 }
 
 /// What licensed items have been paid for the time around `at`, one of them or all: by the last change within the period, else by
-/// its invoice.
+/// its invoice. Together no more than is left of what was paid for the period.
 ///
 /// # Errors
 /// [`ManageError::PaidOtherwise`] when that was in another currency than the subscription is charged in since.
@@ -487,15 +487,15 @@ pub(super) async fn paid_lines(
     at: Timestamp,
 ) -> Result<Vec<PaidLine>, ManageError> {
     let is_licensed = |price: &PriceId| book.prices.get(price).and_then(usage_of) == Some(Usage::Licensed);
-    let asked = subscription.items.iter().filter(|one| item.is_none_or(|item| item.id == one.id) && is_licensed(&one.price_id));
-    let mut wanted: Vec<_> = asked.map(|one| one.price_id.clone()).collect();
+    let is_asked = |price: &PriceId| item.is_none_or(|item| item.price_id == *price);
+    let mut wanted: Vec<_> = subscription.items.iter().map(|one| one.price_id.clone()).filter(is_licensed).collect();
     let mut found = Vec::new();
-    if wanted.is_empty() {
+    if !wanted.iter().any(is_asked) {
         return Ok(found);
     }
-    for bill in kept_bills(unit, subscription).await? {
-        let (invoice, lines) = &bill;
-        if wanted.is_empty() {
+    let period = PaidPeriod::read(unit, &subscription.id, subscription.period.start, &subscription.currency_id).await?;
+    for (invoice, lines) in period.bills.iter().rev().filter(|(invoice, _)| bills_ahead(invoice)) {
+        if !wanted.iter().any(is_asked) {
             break;
         }
         // Lines of a change of plan begin with the second of the change, their invoice a moment later.
@@ -503,16 +503,23 @@ pub(super) async fn paid_lines(
         if invoice.currency_id != subscription.currency_id && is_for_now {
             return Err(ManageError::PaidOtherwise);
         }
-        let mut paid: Vec<_> = lines.iter().filter_map(|line| paid_line(&wanted, invoice, line, at)).collect();
-        if paid.is_empty() {
-            continue;
-        }
-        if matches!(invoice.status, InvoiceStatus::Open | InvoiceStatus::Draft) {
+        let asked: Vec<_> = lines.iter().filter_map(|line| asked_line(&wanted, invoice, line, at)).collect();
+        let is_open = matches!(invoice.status, InvoiceStatus::Open | InvoiceStatus::Draft);
+        if is_open && asked.iter().any(|line| is_asked(&line.price_id)) {
             return Err(ManageError::PaymentInFlight);
         }
-        bound_credit(unit, &bill, &mut paid).await?;
-        wanted.retain(|price| paid.iter().all(|line| line.price_id != *price));
-        found.extend(paid);
+        wanted.retain(|price| asked.iter().all(|line| line.price_id != *price));
+        found.extend(asked);
     }
+    let mut over = Amount::sum(found.iter().map(|line| line.paid))?.minus(period.left()?).unwrap_or_default();
+    if !over.is_zero() && unit.refunds().is_pending_of(&subscription.customer_id, &subscription.currency_id).await? {
+        // What goes back is reckoned once it has: its network may refuse it still.
+        return Err(ManageError::PaymentInFlight);
+    }
+    for line in &mut found {
+        let part = line.paid.min(over);
+        (line.paid, over) = (line.paid.minus(part)?, over.minus(part)?);
+    }
+    found.retain(|line| is_asked(&line.price_id));
     Ok(found)
 }

@@ -2,7 +2,7 @@
 //! credit waits for its payment. What nobody has paid, or what was given back, becomes nobody's credit.
 
 use super::credit::{CreditFor, give_credit};
-use super::paid::{back_of, less};
+use super::paid::{back_of, is_replaced, less};
 use super::{BillingError, Calculation, Credit, Invoice, InvoiceItem, InvoiceStatus, Subscription};
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -109,12 +109,7 @@ async fn bills(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result
     let start = subscription.period.start;
     let mut invoices = unit.invoices().issued_since(&subscription.id, start, LOOK_BACK).await?;
     invoices.reverse();
-    // What a stake has paid in part is void, and another one asks for the rest of it, with all of its lines.
-    let is_replaced = |one: &Invoice| {
-        let replaces = |other: &Invoice| other.number > one.number && other.reason == one.reason && other.period == one.period;
-        one.status == InvoiceStatus::Void && invoices.iter().any(replaces)
-    };
-    let ids: Vec<_> = invoices.iter().filter(|one| !is_replaced(one)).map(|one| one.id.clone()).collect();
+    let ids: Vec<_> = invoices.iter().filter(|one| !is_replaced(one, &invoices)).map(|one| one.id.clone()).collect();
     invoices.retain(|one| ids.contains(&one.id));
     let mut lines: HashMap<InvoiceId, Vec<InvoiceItem>> = HashMap::new();
     for line in unit.invoices().items_of(&ids).await? {

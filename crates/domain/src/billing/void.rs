@@ -1,6 +1,6 @@
 //! Taking back what an invoice asks for.
 
-use super::credit::{CreditFor, applied, beside_credit, give_credit};
+use super::credit::{CreditFor, applied, give_credit};
 use super::debt::debt_paid;
 use super::pay_by_card::is_owed;
 use super::{Credit, Invoice, InvoiceChange, ManageError, time_of};
@@ -43,19 +43,10 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
 
 async fn give_applied_back(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, now: Timestamp) -> Result<(), ManageError> {
     let lines = unit.invoices().items(&invoice.id).await?;
-    let (applied, customer, currency) = (applied(&lines)?, &invoice.customer_id, &invoice.currency_id);
-    if applied.is_zero() {
+    let credit = Credit { customer_id: invoice.customer_id.clone(), currency_id: invoice.currency_id.clone(), amount: applied(&lines)? };
+    if credit.amount.is_zero() {
         return Ok(());
     }
-    // Not where the payment that it came of has gone back since: for good, or it would be lost where its network does not give it.
-    let amount = applied.min(beside_credit(unit, customer, currency).await?);
-    if amount < applied && unit.refunds().is_pending_of(customer, currency).await? {
-        return Err(ManageError::PaymentInFlight);
-    }
-    if amount.is_zero() {
-        return Ok(());
-    }
-    let credit = Credit { customer_id: invoice.customer_id.clone(), currency_id: invoice.currency_id.clone(), amount };
     let what = CreditFor { subject: invoice.id.as_str(), mode: invoice.mode, method: &invoice.method_id, at: now };
     Ok(give_credit(ctx, unit, &credit, what, Reason::CreditReturned).await?)
 }

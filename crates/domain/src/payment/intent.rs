@@ -277,8 +277,6 @@ pub trait Intents: Send {
     ) -> Result<bool, StorageError>;
     /// Those of something, newest first: a trial's payment of nothing is none.
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError>;
-    /// What a customer has paid in a currency, through networks and by stakes that were taken, less what went back or is on its way back.
-    async fn paid_by(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, StorageError>;
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError>;
     /// Those whose description holds the words, or whose id or name at the network they are: of the store, or, as
     /// [`Intents::of_customer`], of one. Newest first.

@@ -11,6 +11,7 @@ mod pauses;
 mod plans;
 mod races;
 mod recharges;
+mod refunds_by_hand;
 mod renewals;
 mod slots;
 mod stake_growth;

@@ -73,6 +73,22 @@ test.describe('a refund', () => {
     await expect(refunds.first()).toContainText('Pending');
   });
 
+  test('tells how much has become credit, which is not given back', async ({ page }) => {
+    await begin(page, '/customer/invoice/in_change', { role: 'owner' });
+    await page.getByRole('button', { name: 'Give money back' }).click();
+    const amount = dialog(page).getByLabel('Amount in SKT');
+    await expect(amount).toHaveValue('31');
+    const kept = '12 SKT of what was paid became credit of the customer, or paid other bills as credit.';
+    await expect(amount).toHaveAccessibleDescription(`At most 31 SKT. ${kept}`);
+  });
+
+  test('is not offered where all of it has become credit, which is told', async ({ page }) => {
+    const [three, none] = ['3000000000000000000', '0'];
+    await begin(page, paid, { role: 'owner' }, { refundable: { in_0Kq7Zt3: { amount: none, left: three } } });
+    await expect(page.getByText('3 SKT of what was paid became credit of the customer')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Give money back' })).toHaveCount(0);
+  });
+
   test('that is refused says why, in the dialog', async ({ page }) => {
     await begin(page, paid, { role: 'owner' });
     await page.getByRole('button', { name: 'Give money back' }).click();

@@ -207,8 +207,13 @@ test.describe('giving money back', () => {
   async function beginWith(page: Page, paid: Partial<InvoiceDetail>): Promise<Seen> {
     const [renewal, ...others] = invoicesOf(theirs());
     const newest = { ...renewal, id: 'in_newest', number: 'SOUK-0031', ...paid };
+    const refundable = { in_newest: { amount: '5000000000000000000', left: '5000000000000000000' } };
     await page.clock.setFixedTime(NOW * 1000);
-    const seen = await serve(page, { signedIn: true, role: 'owner', billing: { subscriptions: [theirs()] } });
+    const seen = await serve(page, {
+      signedIn: true,
+      role: 'owner',
+      billing: { subscriptions: [theirs()], refundable },
+    });
     const list = [newest, renewal, ...others];
     await page.route(/\/api\/invoices\?/, (route) => route.fulfill({ json: { count: list.length, list } }));
     await page.route(/\/api\/invoices\/in_newest\?/, (route) => route.fulfill({ json: newest }));

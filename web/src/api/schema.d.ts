@@ -6864,8 +6864,10 @@ export interface components {
         };
         /** RefundPreview */
         RefundPreview: {
-            /** @description Base units. */
+            /** @description The most that can be given back now, in base units. */
             amount: string;
+            /** @description What is left of what was paid. Where it is more, the rest is the customer's credit, or has paid other bills as credit. */
+            left: string;
         };
         /** Screenshot */
         Screenshot: {

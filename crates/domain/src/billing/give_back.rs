@@ -74,11 +74,21 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     give_by_hand(ctx, unit, &invoice.customer_id, std::slice::from_ref(&invoice), order).await
 }
 
-/// The most that [`refund_invoice`] gives back now. Zero where nothing was paid, or nothing is left of it.
-pub async fn refundable(ctx: &Context, mode: Mode, id: &InvoiceId) -> Result<Amount, ManageError> {
+/// What of an invoice can be given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refundable {
+    /// The most that [`refund_invoice`] gives back now.
+    pub most: Amount,
+    /// What is left of what was paid. Where it is more, the rest is credit that the customer has, or has paid other bills with.
+    pub left: Amount,
+}
+
+/// What of an invoice can be given back now: nothing where nothing was paid.
+pub async fn refundable(ctx: &Context, mode: Mode, id: &InvoiceId) -> Result<Refundable, ManageError> {
     let mut unit = ctx.store.read().await?;
     let invoice = unit.invoices().find(id).await?.filter(|invoice| invoice.mode == mode).ok_or(ManageError::NotFound)?;
-    Ok(Left::read(unit.as_mut(), &invoice).await?.most()?)
+    let left = Left::read(unit.as_mut(), &invoice).await?;
+    Ok(Refundable { most: left.most()?, left: left.all()? })
 }
 
 async fn give_by_hand(
@@ -121,13 +131,16 @@ struct Left {
     by_credit: Amount,
     /// How much can go back without credit that came of it.
     free: Amount,
+    /// What of it was paid for usage.
+    used: Amount,
     /// The customer's credit, which can go along with what the network gives back.
     held: Amount,
 }
 
 impl Left {
     async fn read(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Self, ManageError> {
-        let mut left = Self { intent: None, at_network: Amount::ZERO, by_credit: Amount::ZERO, free: Amount::ZERO, held: Amount::ZERO };
+        let zero = Amount::ZERO;
+        let mut left = Self { intent: None, at_network: zero, by_credit: zero, free: zero, used: zero, held: zero };
         if invoice.status != InvoiceStatus::Paid {
             return Ok(left);
         }
@@ -141,7 +154,8 @@ impl Left {
         }
         let paid = applied(&unit.invoices().items(&invoice.id).await?)?;
         left.by_credit = paid.minus(unit.refunds().credited(&invoice.id).await?).unwrap_or_default();
-        left.free = PaidPeriod::around(unit, invoice).await?.free_of(&invoice.id)?;
+        let period = PaidPeriod::around(unit, invoice).await?;
+        (left.free, left.used) = (period.free_of(&invoice.id)?, period.used_of(&invoice.id));
         left.held = held(unit, &invoice.customer_id, &invoice.currency_id).await?;
         Ok(left)
     }
@@ -348,7 +362,12 @@ pub(super) async fn at_the_end(
         if invoice.amount_paid.is_zero() && left.by_credit.is_zero() {
             continue;
         }
-        let amount = wanted.unwrap_or(left.all()?).min(left.most()?);
+        // What is left of the time was not paid by usage, of which what was not used becomes credit.
+        let asked = match wanted {
+            Some(wanted) => wanted.min(left.all()?.minus(left.used).unwrap_or_default()),
+            None => left.all()?,
+        };
+        let amount = asked.min(left.most()?);
         let told = Told {
             reason: "requested_by_admin".to_owned(),
             description: format!("Refund of {}", invoice.number_text().unwrap_or_default()),

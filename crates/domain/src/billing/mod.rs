@@ -60,7 +60,7 @@ pub use debt::{retry_due, time_of};
 pub(crate) use end::stake_invoice;
 pub use errors::*;
 pub use follow_stakes::*;
-pub use give_back::{RefundOrder, refund_invoice, refund_payment, refundable};
+pub use give_back::{RefundOrder, Refundable, refund_invoice, refund_payment, refundable};
 pub use invoice::*;
 pub use letter::*;
 pub use manage::{ManageError, Requester, SubscriptionFields, amend_subscription, find_subscription, unpark};

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// How many bills of a period are looked through.
 const LOOK_BACK: u32 = 1_000;
 
-/// A bill, and its lines.
+/// A bill, and its lines: of what they ask for time, what nobody has paid is off them.
 pub(super) type Lined = (Invoice, Vec<InvoiceItem>);
 
 /// A period and its bills: from the one at its beginning, which nothing is carried over into, to the next one of the kind.
@@ -31,6 +31,8 @@ struct Money {
     parts: Vec<Part>,
     /// Made credit, and not taken along by refunds.
     given: Amount,
+    /// Of what was made credit, that for usage which turned out to cost less than was billed: it was not used.
+    surplus: Amount,
 }
 
 /// What one bill was paid.
@@ -41,8 +43,15 @@ struct Part {
     paid: Amount,
     /// Went back, or is on its way.
     back: Amount,
-    /// What it asks for usage, less what of that became credit.
+    /// What it asks for usage.
     usage: Amount,
+}
+
+impl Part {
+    /// What of its usage did not go back.
+    fn used(&self) -> Amount {
+        self.usage.minus(self.back).unwrap_or_default()
+    }
 }
 
 impl PaidPeriod {
@@ -83,10 +92,10 @@ impl PaidPeriod {
             let lines = lines.remove(&bill.id).unwrap_or_default();
             (bill, lines)
         };
-        let bills: Vec<_> = own.into_iter().map(lined).collect();
+        let mut bills: Vec<_> = own.into_iter().map(lined).collect();
         let mut metered = HashMap::new();
         let (mut money, mut kept, mut along) = (Money::default(), Amount::ZERO, Amount::ZERO);
-        for (bill, lines) in bills.iter().filter(|(bill, _)| bill.currency_id == *currency) {
+        for (bill, lines) in bills.iter_mut().filter(|(bill, _)| bill.currency_id == *currency) {
             // What the bill at a beginning gives came of the usage before it.
             let reasons: &[_] =
                 if begins_period(bill) { &[Reason::CreditReleased] } else { &[Reason::CreditGiven, Reason::CreditReleased] };
@@ -97,16 +106,23 @@ impl PaidPeriod {
             let is_kept = |line: &&InvoiceItem| line.price_id.is_none() && line.description == KEPT_CREDIT;
             kept = kept.plus(Amount::sum(lines.iter().filter(is_kept).map(|line| line.amount))?)?;
             along = along.plus(taken_along(unit, bill).await?)?;
-            let paid = paid_of(bill, lines, settled.contains(&bill.id))?;
-            let usage = usage_of(unit, lines, &mut metered).await?;
-            // Where it stands unpaid, a change of plan has paid none of it either.
-            let usage = if bill.status == InvoiceStatus::Paid { usage } else { usage.min(paid) };
+            let is_settled = bill.status == InvoiceStatus::Paid || settled.contains(&bill.id);
+            let asked = bill.total.plus(applied(lines)?)?;
+            let taken =
+                Amount::sum(lines.iter().filter(|line| matches!(line.calculation, Calculation::Taken { .. })).map(|line| line.amount))?;
+            let paid = if is_settled { asked.plus(taken)? } else { taken };
+            let mut usage = usage_of(unit, lines, &mut metered).await?;
+            if !is_settled {
+                let is_time = |line: &InvoiceItem| line.price_id.as_ref().is_some_and(|price| metered.get(price) == Some(&false));
+                *lines = less_where(std::mem::take(lines), asked.minus(usage).unwrap_or_default(), is_time);
+                usage = usage.min(paid);
+            }
             money.parts.push(Part { bill: bill.id.clone(), paid, back: back_of(unit, bill).await?, usage });
         }
         for bill in next.iter().filter(|bill| bill.currency_id == *currency) {
             money.given = money.given.plus(booked(unit, bill.id.as_str(), &[Reason::CreditGiven]).await?)?;
         }
-        money.lower_usage(money.given.minus(kept).unwrap_or_default())?;
+        money.surplus = money.given.minus(kept).unwrap_or_default();
         money.given = money.given.minus(along).unwrap_or_default();
         Ok(Self { bills, money })
     }
@@ -120,38 +136,32 @@ impl PaidPeriod {
     pub fn free_of(&self, bill: &InvoiceId) -> Result<Amount, AmountError> {
         self.money.free_of(bill)
     }
+
+    /// What of a bill was paid for usage and did not go back.
+    pub fn used_of(&self, bill: &InvoiceId) -> Amount {
+        self.money.part(bill).map_or(Amount::ZERO, Part::used)
+    }
 }
 
 impl Money {
+    fn part(&self, bill: &InvoiceId) -> Option<&Part> {
+        self.parts.iter().find(|part| part.bill == *bill)
+    }
+
+    fn used(&self) -> Result<Amount, AmountError> {
+        Amount::sum(self.parts.iter().map(Part::used))
+    }
+
     fn left(&self) -> Result<Amount, AmountError> {
         let paid = Amount::sum(self.parts.iter().map(|part| part.paid))?;
-        let spent = Amount::sum(self.parts.iter().map(|part| part.back.max(part.usage)))?;
-        Ok(paid.minus(spent.plus(self.given)?).unwrap_or_default())
+        let back = Amount::sum(self.parts.iter().map(|part| part.back))?;
+        let used = self.used()?.minus(self.surplus).unwrap_or_default();
+        Ok(paid.minus(back.plus(used)?.plus(self.given)?).unwrap_or_default())
     }
 
     fn free_of(&self, bill: &InvoiceId) -> Result<Amount, AmountError> {
-        let used = self.parts.iter().find(|part| part.bill == *bill).map(|part| part.usage.minus(part.back).unwrap_or_default());
-        self.left()?.plus(used.unwrap_or_default())
-    }
-
-    /// Usage that turned out to cost less than was billed is not used, the last billed first: what it cost too much is credit.
-    fn lower_usage(&mut self, mut surplus: Amount) -> Result<(), AmountError> {
-        for part in self.parts.iter_mut().rev() {
-            let lower = part.usage.min(surplus);
-            (part.usage, surplus) = (part.usage.minus(lower)?, surplus.minus(lower)?);
-        }
-        Ok(())
-    }
-}
-
-/// What a bill was paid by a network, by credit, and by a stake.
-fn paid_of(bill: &Invoice, lines: &[InvoiceItem], is_settled: bool) -> Result<Amount, AmountError> {
-    let taken = lines.iter().filter(|line| matches!(line.calculation, Calculation::Taken { .. })).map(|line| line.amount);
-    let taken = Amount::sum(taken)?;
-    match bill.status {
-        InvoiceStatus::Paid => bill.total.plus(applied(lines)?)?.plus(taken),
-        InvoiceStatus::Void if is_settled => bill.total.plus(applied(lines)?)?.plus(taken),
-        _ => Ok(taken),
+        let used = self.used()?.minus(self.surplus).unwrap_or_default();
+        self.left()?.plus(self.part(bill).map_or(Amount::ZERO, Part::used).min(used))
     }
 }
 
@@ -246,11 +256,15 @@ async fn refunds_of(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Vec<
 }
 
 /// Takes an amount off what lines charge, from the first one on.
-pub(super) fn less(mut lines: Vec<InvoiceItem>, mut given_back: Amount) -> Vec<InvoiceItem> {
-    for line in lines.iter_mut().filter(|line| !line.calculation.is_credit()) {
-        let part = line.amount.min(given_back);
+pub(super) fn less(lines: Vec<InvoiceItem>, amount: Amount) -> Vec<InvoiceItem> {
+    less_where(lines, amount, |_| true)
+}
+
+fn less_where(mut lines: Vec<InvoiceItem>, mut amount: Amount, of: impl Fn(&InvoiceItem) -> bool) -> Vec<InvoiceItem> {
+    for line in lines.iter_mut().filter(|line| !line.calculation.is_credit() && of(line)) {
+        let part = line.amount.min(amount);
         line.amount = line.amount.minus(part).unwrap_or_default();
-        given_back = given_back.minus(part).unwrap_or_default();
+        amount = amount.minus(part).unwrap_or_default();
     }
     lines
 }
@@ -297,7 +311,7 @@ mod tests {
     fn money(given: u128, parts: &[(u128, u128, u128)]) -> Money {
         let amounts = parts.iter().map(|(paid, back, usage)| [*paid, *back, *usage].map(Amount::new)).enumerate();
         let parts = amounts.map(|(number, [paid, back, usage])| Part { bill: bill(number), paid, back, usage }).collect();
-        Money { parts, given: Amount::new(given) }
+        Money { parts, given: Amount::new(given), surplus: Amount::ZERO }
     }
 
     #[test]
@@ -313,11 +327,14 @@ mod tests {
     }
 
     #[test]
-    fn usage_that_cost_less_than_was_billed_is_not_used() {
-        let mut money = money(30, &[(10, 0, 10), (40, 0, 40)]);
-        money.lower_usage(Amount::new(30)).expect("fits");
-        assert_eq!(money.parts.iter().map(|part| part.usage.base_units()).collect::<Vec<_>>(), [10, 10]);
-        assert_eq!(money.free_of(&bill(1)).expect("fits").base_units(), 10, "30 of it are credit");
+    fn usage_that_cost_less_than_was_billed_was_not_used() {
+        let free = |surplus, parts: &[_], number| {
+            let money = Money { surplus: Amount::new(surplus), ..money(surplus, parts) };
+            (money.left().expect("fits").base_units(), money.free_of(&bill(number)).expect("fits").base_units())
+        };
+        assert_eq!(free(30, &[(10, 0, 10), (40, 0, 40)], 1), (0, 20), "30 of the 50 are credit");
+        assert_eq!(free(30, &[(10, 0, 10), (40, 0, 40)], 0), (0, 10), "whichever usage it was");
+        assert_eq!(free(80, &[(30, 0, 0), (100, 0, 100), (60, 60, 60), (60, 0, 60)], 0), (30, 30), "what went back is not counted twice");
     }
 
     proptest! {

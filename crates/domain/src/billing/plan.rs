@@ -217,7 +217,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     // reason begin together (invariant 2).
     let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
     let same = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
-    let start = same.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)));
+    let start = same.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)).max(at));
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
     let Draft { mut subscription, mut book, invoice, preview, moves: (from, to) } = drafted;
     if !order.fits(&preview) {

@@ -21,11 +21,13 @@ interface RefundDialogProps {
   invoice: InvoiceDetail;
   /** What can still be given back, in base units. */
   most: bigint;
+  /** What cannot, of what is left. */
+  kept: bigint;
   onClose: () => void;
 }
 
 /** Gives back what an invoice was paid with, or a part of it: how much, why, and a word that the customer reads. */
-export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
+export function RefundDialog({ invoice, most, kept, onClose }: RefundDialogProps) {
   const { t, language } = useTexts();
   const { paymentCurrency: currency, paymentIntent: payment } = invoice;
   const [amount, setAmount] = useState(typedAmount(most, currency.decimal));
@@ -34,6 +36,8 @@ export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
   const [checked, setChecked] = useState(false);
   const fault = amountFault(amount, currency.decimal, most);
   const money = (units: string) => formatMoney(units, currency, language);
+  const hints = [t('refund.most', { amount: money(most.toString()) })];
+  if (kept > 0n) hints.push(t('refund.kept', { amount: money(kept.toString()) }));
   const body = {
     payment_intent_id: payment?.id,
     invoice_id: invoice.id,
@@ -72,7 +76,7 @@ export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
           inputMode="decimal"
           autoComplete="off"
           label={t('refund.amount', { symbol: currency.symbol })}
-          hint={t('refund.most', { amount: money(most.toString()) })}
+          hint={hints.join(language === 'zh' ? '' : ' ')}
           error={checked && fault ? t(`refund.${fault}`, { amount: money(most.toString()) }) : undefined}
           value={amount}
           onChange={(event) => setAmount(event.target.value)}

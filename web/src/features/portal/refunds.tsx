@@ -5,7 +5,7 @@ import { Failed } from '@/app/notice';
 import { useUser } from '@/app/queries';
 import { spokenError } from '@/i18n/spoken';
 import { Button } from '@/kit/button';
-import { toUnits } from '@/lib/amount';
+import { formatMoney, toUnits } from '@/lib/amount';
 import { dayText } from '@/lib/format';
 import styles from './invoice-page.module.css';
 import { refundPreviewQuery, refundsQuery } from './queries';
@@ -53,21 +53,26 @@ export function Refunds({ invoice, money }: RefundsProps) {
   );
 }
 
-/** For those who run the store, as long as something is left to give back. */
+/** For those who run the store: a button as long as something is left to give back, and why not where it is credit. */
 export function GiveBack({ invoice }: { invoice: InvoiceDetail }) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const user = useUser();
   const [open, setOpen] = useState(false);
   const mayGive = mayRefund(user) && invoice.status === 'paid';
   const { data } = useQuery({ ...refundPreviewQuery(invoice.id), enabled: mayGive });
   const most = toUnits(data?.amount ?? '0');
-  if (!mayGive || (most <= 0n && !open)) return null;
+  const kept = toUnits(data?.left ?? '0') - most;
+  if (!mayGive) return null;
+  if (most <= 0n && !open) {
+    const amount = formatMoney(kept.toString(), invoice.paymentCurrency, language);
+    return kept > 0n ? <p className={styles.note}>{t('refund.kept', { amount })}</p> : null;
+  }
   return (
     <>
       <Button look="danger" onClick={() => setOpen(true)}>
         {t('refund.open')}
       </Button>
-      {open ? <RefundDialog invoice={invoice} most={most} onClose={() => setOpen(false)} /> : null}
+      {open ? <RefundDialog invoice={invoice} most={most} kept={kept} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }

@@ -7,7 +7,7 @@ use crate::till::{all_at_once, id, store};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_adapters::verify::verify;
-use souk_domain::billing::{self, Invoice, InvoiceStatus, ManageError, PlanChoice, RefundChoice, RefundOrder};
+use souk_domain::billing::{self, Invoice, InvoiceStatus, ManageError, PlanChoice, RefundChoice, RefundOrder, Refundable};
 use souk_domain::context::Context;
 use souk_domain::ledger::Account;
 use souk_domain::payment::{Refund, RefundStatus, RefundType};
@@ -117,11 +117,12 @@ on_both! {
             let beyond = refund(&billing.ctx, &invoice, Some(amount)).await.expect_err("is refused");
             assert_eq!(beyond.to_string(), refusal.to_string());
         }
-        let most = async || billing::refundable(&billing.ctx, invoice.mode, &invoice.id).await.expect("is told").base_units();
-        assert_eq!(most().await, 10 * UNIT);
+        let most = async || billing::refundable(&billing.ctx, invoice.mode, &invoice.id).await.expect("is told");
+        let of = |most: u128, left: u128| Refundable { most: Amount::new(most * UNIT), left: Amount::new(left * UNIT) };
+        assert_eq!(most().await, of(10, 20));
         let rest = refund(&billing.ctx, &invoice, None).await.expect("goes back");
         assert_eq!((told(&rest)[0].2, billing.credit().await), (10 * UNIT, 30 * UNIT), "all that was ever paid");
-        assert_eq!(most().await, 0);
+        assert_eq!(most().await, of(0, 10));
         let again = refund(&billing.ctx, &invoice, None).await;
         assert!(matches!(again, Err(ManageError::HeldAsCredit)), "{again:?}");
         assert_eq!(breaches(db).await, [""; 0]);

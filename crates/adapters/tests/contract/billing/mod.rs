@@ -8,6 +8,7 @@ mod debts;
 mod delays;
 mod endings;
 mod pauses;
+mod plan_worth;
 mod plans;
 mod races;
 mod recharges;

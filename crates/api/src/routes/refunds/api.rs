@@ -24,8 +24,10 @@ pub struct RefundListModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "RefundPreview")]
 pub struct RefundPreviewModel {
-    /// Base units.
+    /// The most that can be given back now, in base units.
     pub amount: String,
+    /// What is left of what was paid. Where it is more, the rest is the customer's credit, or has paid other bills as credit.
+    pub left: String,
 }
 
 pub struct RefundsApi;
@@ -90,8 +92,8 @@ impl RefundsApi {
         if !reader.is_store() {
             return Err(Problem::forbidden());
         }
-        let amount = refundable(&app.ctx, reader.mode(), &InvoiceId::parse(&invoice_id)?).await.map_err(Problem::of_store)?;
-        Ok(Json(RefundPreviewModel { amount: amount.to_string() }))
+        let found = refundable(&app.ctx, reader.mode(), &InvoiceId::parse(&invoice_id)?).await.map_err(Problem::of_store)?;
+        Ok(Json(RefundPreviewModel { amount: found.most.to_string(), left: found.left.to_string() }))
     }
 
     /// One refund.

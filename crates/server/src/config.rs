@@ -131,10 +131,10 @@ pub struct HistoryArgs {
     #[arg(long, requires = "history")]
     pub wipe_queue: bool,
     /// Histories beside each other.
-    #[arg(long, hide = true, default_value = "100", requires = "history")]
+    #[arg(long, hide = true, default_value = "30", requires = "history")]
     pub at_once: usize,
     /// The longest life, in milliseconds.
-    #[arg(long, hide = true, default_value = "2500", requires = "history")]
+    #[arg(long, hide = true, default_value = "4000", requires = "history")]
     pub life: u64,
 }
 

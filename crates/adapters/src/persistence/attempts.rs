@@ -35,8 +35,12 @@ const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed 
 pub(super) const COVERED: Sql = sql_each!(
     "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
 );
+// The stake that secures a subscription is perhaps held by another one of its checkout.
 const TAKEN_FOR: &str = "SELECT c.invoice_id FROM attempts a JOIN attempt_invoices c ON c.attempt_id = a.id
-                         WHERE a.subject = $1 AND a.purpose = 'slash' AND a.status = 'settled'";
+                             JOIN invoices i ON i.id = c.invoice_id
+                         WHERE a.purpose = 'slash' AND a.status = 'settled' AND i.subscription_id = $1 AND a.subject IN
+                             (SELECT o.id FROM subscriptions s JOIN subscriptions o ON o.customer_id = s.customer_id
+                              WHERE s.id = $1)";
 /// Drafts belong to checkouts, which may stand open for as long as they like.
 const OPEN_IN: Sql = sql_each!(
     "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id

@@ -11,6 +11,7 @@ mod periods;
 mod references;
 mod rule;
 mod subscriptions;
+mod worth;
 
 pub use check::Check;
 
@@ -25,6 +26,7 @@ pub async fn verify(database: &Database, tell: &mut (dyn FnMut(Check) + Send)) -
     attempts::check(&mut checks).await?;
     invoices::check(&mut checks).await?;
     credit::check(&mut checks).await?;
+    worth::check(&mut checks).await?;
     periods::check(&mut checks).await?;
     numbers::check(&mut checks).await?;
     subscriptions::check(&mut checks).await?;

@@ -324,8 +324,9 @@ async fn write(
     Ok((refund, attempt.id))
 }
 
-/// How many invoices are looked through for what was paid.
-const LOOK_BACK: u32 = 100;
+/// How many invoices are looked through for what was paid, and at once.
+const LOOK_BACK: usize = 1_000;
+const PAGE: u32 = 100;
 
 /// What is given back when a subscription ends now. Nothing where nothing was paid for the time that is left.
 ///
@@ -342,9 +343,8 @@ pub(super) async fn at_the_end(
         return Err(ManageError::PaymentInFlight);
     }
     hold(unit, &subscription.customer_id, &[]).await?;
-    let newest = Page::new(None, Some(LOOK_BACK));
     let filter = InvoiceFilter { subscription_id: Some(subscription.id.clone()), ..InvoiceFilter::default() };
-    let current = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
+    let current = newest(unit, subscription, &filter).await?;
     let current = current.into_iter().find(|invoice| is_for_time(invoice.reason) && invoice.period.is_some_and(|span| span.contains(now)));
     // It goes back in the currency that it was paid in.
     let paid_in = current.map_or_else(|| subscription.currency_id.clone(), |invoice| invoice.currency_id);
@@ -354,7 +354,7 @@ pub(super) async fn at_the_end(
     };
     // Credit may have paid all of one that asks for nothing.
     let filter = InvoiceFilter { statuses: vec![InvoiceStatus::Paid], ..filter };
-    let paid = unit.invoices().list(subscription.mode, &filter, &newest).await?.list;
+    let paid = newest(unit, subscription, &filter).await?;
     let mut back = Back::default();
     let counts = |invoice: &&Invoice| is_for_time(invoice.reason) && (choice == RefundChoice::Last || invoice.currency_id == paid_in);
     for invoice in paid.iter().filter(counts) {
@@ -380,6 +380,19 @@ pub(super) async fn at_the_end(
         }
     }
     Ok(back.attempts)
+}
+
+/// The newest invoices of a subscription: thresholds may have written many since the one that asks for its time.
+async fn newest(unit: &mut dyn UnitOfWork, subscription: &Subscription, filter: &InvoiceFilter) -> Result<Vec<Invoice>, ManageError> {
+    let mut all = Vec::new();
+    for number in 1.. {
+        let page = unit.invoices().list(subscription.mode, filter, &Page::new(Some(number), Some(PAGE))).await?;
+        all.extend(page.list);
+        if all.len() >= LOOK_BACK || all.len() as u64 >= page.count {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 /// What was booked as credit for an invoice or a refund, for these reasons.

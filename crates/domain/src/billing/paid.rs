@@ -5,7 +5,7 @@
 use super::credit::applied;
 use super::give_back::booked;
 use super::line::KEPT_CREDIT;
-use super::{BillingError, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, PaidLine};
+use super::{BillingError, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, PaidLine};
 use crate::ledger::Reason;
 use crate::payment::{Refund, RefundStatus, RefundType};
 use crate::shared::{Amount, AmountError, CurrencyId, InvoiceId, PriceId, SubscriptionId, Timestamp};
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// How many bills of a period are looked through.
 const LOOK_BACK: u32 = 1_000;
 
-/// A bill, and its lines: of what they ask for time, what nobody has paid is off them.
+/// A bill, and its lines: of what they ask for time, what nobody has paid and what went back is off them.
 pub(super) type Lined = (Invoice, Vec<InvoiceItem>);
 
 /// A period and its bills: from the one at its beginning, which nothing is carried over into, to the next one of the kind.
@@ -23,6 +23,8 @@ pub(super) struct PaidPeriod {
     /// Those that ask for time or usage, in any currency, oldest first.
     pub bills: Vec<Lined>,
     money: Money,
+    /// Whether something that went back, or is on its way, is off the lines.
+    pub is_cut: bool,
 }
 
 /// What was paid in one currency, and what became of it.
@@ -61,7 +63,7 @@ impl PaidPeriod {
         subscription: &SubscriptionId,
         at: Timestamp,
         currency: &CurrencyId,
-    ) -> Result<Self, ManageError> {
+    ) -> Result<Self, BillingError> {
         let mut bills = unit.invoices().of_period(subscription, at, LOOK_BACK).await?;
         bills.retain(|bill| is_for_time(bill.reason) || bill.reason == BillingReason::SubscriptionCancel);
         let (own, next): (Vec<_>, Vec<_>) =
@@ -70,7 +72,7 @@ impl PaidPeriod {
     }
 
     /// The period that an invoice bills for, or that invoice alone.
-    pub async fn around(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Self, ManageError> {
+    pub async fn around(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Self, BillingError> {
         if let (Some(subscription), Some(span)) = (&invoice.subscription_id, invoice.period) {
             let period = Self::read(unit, subscription, span.start, &invoice.currency_id).await?;
             if period.bills.iter().any(|(bill, _)| bill.id == invoice.id) {
@@ -80,7 +82,7 @@ impl PaidPeriod {
         Self::of(unit, vec![invoice.clone()], &[], &invoice.currency_id).await
     }
 
-    async fn of(unit: &mut dyn UnitOfWork, own: Vec<Invoice>, next: &[Invoice], currency: &CurrencyId) -> Result<Self, ManageError> {
+    async fn of(unit: &mut dyn UnitOfWork, own: Vec<Invoice>, next: &[Invoice], currency: &CurrencyId) -> Result<Self, BillingError> {
         let ids: Vec<_> = own.iter().map(|bill| bill.id.clone()).collect();
         let replaced: Vec<_> = own.iter().filter(|bill| is_replaced(bill, &own)).map(|bill| bill.id.clone()).collect();
         let settled = by_stake(unit, &own).await?;
@@ -94,7 +96,7 @@ impl PaidPeriod {
         };
         let mut bills: Vec<_> = own.into_iter().map(lined).collect();
         let mut metered = HashMap::new();
-        let (mut money, mut kept, mut along) = (Money::default(), Amount::ZERO, Amount::ZERO);
+        let (mut money, mut kept, mut along, mut is_cut) = (Money::default(), Amount::ZERO, Amount::ZERO, false);
         for (bill, lines) in bills.iter_mut().filter(|(bill, _)| bill.currency_id == *currency) {
             // What the bill at a beginning gives came of the usage before it.
             let reasons: &[_] =
@@ -112,24 +114,34 @@ impl PaidPeriod {
                 Amount::sum(lines.iter().filter(|line| matches!(line.calculation, Calculation::Taken { .. })).map(|line| line.amount))?;
             let paid = if is_settled { asked.plus(taken)? } else { taken };
             let mut usage = usage_of(unit, lines, &mut metered).await?;
+            let back = back_of(unit, bill).await?;
+            let off = if is_settled { back } else { asked };
+            let is_time = |line: &InvoiceItem| line.price_id.as_ref().is_some_and(|price| metered.get(price) == Some(&false));
+            let off = off.minus(usage).unwrap_or_default();
+            is_cut |= is_settled && !off.is_zero();
+            *lines = less_where(std::mem::take(lines), off, is_time);
             if !is_settled {
-                let is_time = |line: &InvoiceItem| line.price_id.as_ref().is_some_and(|price| metered.get(price) == Some(&false));
-                *lines = less_where(std::mem::take(lines), asked.minus(usage).unwrap_or_default(), is_time);
                 usage = usage.min(paid);
             }
-            money.parts.push(Part { bill: bill.id.clone(), paid, back: back_of(unit, bill).await?, usage });
+            money.parts.push(Part { bill: bill.id.clone(), paid, back, usage });
         }
         for bill in next.iter().filter(|bill| bill.currency_id == *currency) {
             money.given = money.given.plus(booked(unit, bill.id.as_str(), &[Reason::CreditGiven]).await?)?;
         }
         money.surplus = money.given.minus(kept).unwrap_or_default();
         money.given = money.given.minus(along).unwrap_or_default();
-        Ok(Self { bills, money })
+        Ok(Self { bills, money, is_cut })
     }
 
     /// What was paid for time and neither went back nor became credit. What was used up of it counts.
     pub fn left(&self) -> Result<Amount, AmountError> {
         self.money.left()
+    }
+
+    /// What was paid and neither went back nor became credit.
+    pub fn room(&self) -> Result<Amount, AmountError> {
+        let sum = |of: fn(&Part) -> Amount| Amount::sum(self.money.parts.iter().map(of));
+        Ok(sum(|part| part.paid)?.minus(sum(|part| part.back)?.plus(self.money.given)?).unwrap_or_default())
     }
 
     /// How much of a bill can go back before credit that came of the period has to go along.
@@ -166,7 +178,7 @@ impl Money {
 }
 
 /// What a stake was taken for, where one of these bills is void.
-async fn by_stake(unit: &mut dyn UnitOfWork, bills: &[Invoice]) -> Result<Vec<InvoiceId>, ManageError> {
+async fn by_stake(unit: &mut dyn UnitOfWork, bills: &[Invoice]) -> Result<Vec<InvoiceId>, BillingError> {
     let void = bills.iter().find(|bill| bill.status == InvoiceStatus::Void);
     match void.and_then(|bill| bill.subscription_id.as_ref()) {
         Some(subscription) => Ok(unit.attempts().taken_for(subscription).await?),
@@ -181,7 +193,7 @@ pub(super) fn is_replaced(bill: &Invoice, bills: &[Invoice]) -> bool {
 }
 
 /// What lines ask for metered prices.
-async fn usage_of(unit: &mut dyn UnitOfWork, lines: &[InvoiceItem], metered: &mut HashMap<PriceId, bool>) -> Result<Amount, ManageError> {
+async fn usage_of(unit: &mut dyn UnitOfWork, lines: &[InvoiceItem], metered: &mut HashMap<PriceId, bool>) -> Result<Amount, BillingError> {
     let mut usage = Amount::ZERO;
     for line in lines.iter().filter(|line| !line.calculation.is_credit()) {
         let Some(id) = &line.price_id else { continue };
@@ -198,7 +210,7 @@ async fn usage_of(unit: &mut dyn UnitOfWork, lines: &[InvoiceItem], metered: &mu
 }
 
 /// The credit that went along with refunds of a bill, unless their network refused them.
-async fn taken_along(unit: &mut dyn UnitOfWork, bill: &Invoice) -> Result<Amount, ManageError> {
+async fn taken_along(unit: &mut dyn UnitOfWork, bill: &Invoice) -> Result<Amount, BillingError> {
     let mut taken = Amount::ZERO;
     for refund in refunds_of(unit, bill).await? {
         let used = booked(unit, refund.id.as_str(), &[Reason::CreditUsed]).await?;

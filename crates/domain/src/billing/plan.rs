@@ -512,7 +512,7 @@ pub(super) async fn paid_lines(
         found.extend(asked);
     }
     let mut over = Amount::sum(found.iter().map(|line| line.paid))?.minus(period.left()?).unwrap_or_default();
-    if !over.is_zero() && unit.refunds().is_pending_of(&subscription.customer_id, &subscription.currency_id).await? {
+    if (!over.is_zero() || period.is_cut) && unit.refunds().is_pending_of(&subscription.customer_id, &subscription.currency_id).await? {
         // What goes back is reckoned once it has: its network may refuse it still.
         return Err(ManageError::PaymentInFlight);
     }

@@ -2,7 +2,7 @@
 //! credit waits for its payment. What nobody has paid, or what was given back, becomes nobody's credit.
 
 use super::credit::{CreditFor, give_credit};
-use super::paid::{back_of, is_replaced, less};
+use super::paid::{PaidPeriod, back_of, is_replaced, less};
 use super::{BillingError, Calculation, Credit, Invoice, InvoiceItem, InvoiceStatus, Subscription};
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -100,6 +100,10 @@ pub(super) async fn part(unit: &mut dyn UnitOfWork, subscription: &Subscription,
                 None => parted.promised.push((invoice, amount)),
             }
         }
+    }
+    if !parted.paid.is_zero() {
+        let period = PaidPeriod::read(unit, &subscription.id, subscription.period.start, &subscription.currency_id).await?;
+        parted.paid = parted.paid.min(period.room()?);
     }
     Ok(parted)
 }

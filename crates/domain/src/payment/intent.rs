@@ -303,7 +303,7 @@ pub trait Attempts: Send {
     async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
     /// The invoices that an attempt pays, oldest first.
     async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
-    /// The invoices that a subscription's stake was taken for.
+    /// The invoices of a subscription that a stake was taken for: its own, or the one that secures it.
     async fn taken_for(&mut self, subscription: &SubscriptionId) -> Result<Vec<InvoiceId>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
     async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;

@@ -39,6 +39,8 @@ pub struct Cast {
     pub customer: CustomerId,
     pub wallet: TestWallet,
     pub by_card: bool,
+    /// Has money and permits enough, and seldom a trial.
+    pub calm: bool,
     pub clock: Option<ClockId>,
     pub plans: Vec<Plan>,
     /// What is bought once.
@@ -77,13 +79,13 @@ impl Cast {
     pub fn of(seed: u64, number: u32) -> Result<Self, Failure> {
         let mut dice = Dice::of(seed, number, u32::MAX);
         let wallet = TestWallet::from_seed(&dice.key());
-        let by_card = dice.below(10) < 4;
+        let (by_card, calm) = (dice.below(10) < 4, dice.one_in(2));
         let clock = if dice.below(10) < 6 { Some(ClockId::parse(&format!("clock_h{number}"))?) } else { None };
         let count = 1 + dice.below(3);
-        let plans = (0..count).map(|index| Plan::of(&mut dice, number, index, by_card)).collect::<Result<_, _>>()?;
+        let plans = (0..count).map(|index| Plan::of(&mut dice, number, index, (by_card, calm))).collect::<Result<_, _>>()?;
         let dice = dice.below(u64::MAX);
         let (customer, gift) = (CustomerId::parse(&format!("cus_h{number}"))?, PriceId::parse(&format!("price_h{number}_gift"))?);
-        Ok(Self { number, customer, wallet, by_card, clock, plans, gift, dice })
+        Ok(Self { number, customer, wallet, by_card, calm, clock, plans, gift, dice })
     }
 
     /// As the store knows the wallet.
@@ -103,11 +105,11 @@ impl Cast {
             return Ok(());
         }
         let mut dice = Dice::of(self.dice, self.number, 0);
-        if !self.by_card && !dice.one_in(6) {
+        if !self.by_card && (self.calm || !dice.one_in(6)) {
             teller.pour(self.wallet.did()).await?;
         }
         let (method, currency) = teller.way(self.by_card);
-        let limit = if dice.one_in(6) { 3 } else { 1_000 };
+        let limit = if dice.one_in(6) && !self.calm { 3 } else { 1_000 };
         let grant = if self.by_card { teller.save_card(self).await? } else { teller.delegate(self, limit).await? };
         let now = ctx.now();
         let mandate = Mandate {
@@ -271,7 +273,7 @@ fn stake_invoice(id: InvoiceId, number: u64, subscription: &Subscription, amount
 }
 
 impl Plan {
-    fn of(dice: &mut Dice, number: u32, index: u64, by_card: bool) -> Result<Self, Failure> {
+    fn of(dice: &mut Dice, number: u32, index: u64, (by_card, calm): (bool, bool)) -> Result<Self, Failure> {
         let (interval, count) = dice.pick(&CYCLES);
         let anchoring = if by_card && dice.one_in(2) { Anchoring::Calendar } else { Anchoring::Fixed };
         let metered = dice.one_in(2);
@@ -286,7 +288,7 @@ impl Plan {
             cycle: Cycle::new(interval, count, anchoring)?,
             prices,
             other,
-            trial: dice.one_in(2).then(|| Duration::from_secs(3_600 * (1 + dice.below(24 * 7)))),
+            trial: dice.one_in(if calm { 8 } else { 2 }).then(|| Duration::from_secs(3_600 * (1 + dice.below(24 * 7)))),
             since: Duration::from_secs(3_600 * dice.below(48)),
             days_until_cancel: u32::try_from(1 + dice.below(15))?,
             stake: dice.one_in(3).then(|| 1 + dice.below(30)),

@@ -60,68 +60,56 @@ enum Deed {
     Recharge,
 }
 
-const DEEDS: [Deed; 59] = {
+/// Deeds and how often they come: of a customer to whom everything happens.
+const STORMY: &[(u64, Deed)] = {
     use Deed::*;
-    [
-        Pass,
-        Pass,
-        Pass,
-        Pass,
-        Pass,
-        Pass,
-        Pass,
-        Pass,
-        Pass,
-        Pass,
-        Use,
-        Use,
-        Use,
-        Spend,
-        Earn,
-        Earn,
-        Revoke,
-        Permit,
-        Permit,
-        BankDeclines,
-        BankPays,
-        BankPays,
-        BadDay,
-        BadDay,
-        BadDay,
-        Cancel,
-        Recover,
-        Pause,
-        Resume,
-        Resume,
-        Collect,
-        Refund,
-        ChangePlan,
-        ChangePlan,
-        ChangePlan,
-        ChangePlan,
-        ChangePlan,
-        ChangePlan,
-        ChangePlan,
-        ChangePlan,
-        ChangePayment,
-        ChangePayment,
-        ChangePayment,
-        PayByCard,
-        PayByCard,
-        RevokeStake,
-        Restake,
-        Restake,
-        Slash,
-        ReturnStake,
-        Void,
-        Use,
-        Buy,
-        Buy,
-        Buy,
-        Refund,
-        Recharge,
-        Recharge,
-        Recharge,
+    &[
+        (10, Pass),
+        (4, Use),
+        (1, Spend),
+        (2, Earn),
+        (1, Revoke),
+        (2, Permit),
+        (1, BankDeclines),
+        (2, BankPays),
+        (3, BadDay),
+        (1, Cancel),
+        (1, Recover),
+        (1, Pause),
+        (2, Resume),
+        (1, Collect),
+        (2, Refund),
+        (8, ChangePlan),
+        (3, ChangePayment),
+        (2, PayByCard),
+        (1, RevokeStake),
+        (2, Restake),
+        (1, Slash),
+        (1, ReturnStake),
+        (1, Void),
+        (3, Buy),
+        (3, Recharge),
+    ]
+};
+
+/// The same of one whose plans are paid as a rule: much is changed and given back, and what goes wrong goes wrong at the networks.
+const CALM: &[(u64, Deed)] = {
+    use Deed::*;
+    &[
+        (8, Pass),
+        (3, Use),
+        (2, Earn),
+        (1, Permit),
+        (1, BankPays),
+        (1, BankDeclines),
+        (2, BadDay),
+        (1, Pause),
+        (1, Resume),
+        (1, Recover),
+        (4, Refund),
+        (6, ChangePlan),
+        (1, Collect),
+        (2, Buy),
     ]
 };
 
@@ -130,7 +118,7 @@ pub async fn act(teller: &Teller, cast: &Cast, step: u32) -> Result<(), Failure>
     let mut dice = Dice::of(teller.seed, cast.number, step);
     let ctx = &teller.parts.ctx;
     let id = subject(ctx, cast, &mut dice).await?;
-    match dice.pick(&DEEDS) {
+    match dice.weighed(if cast.calm { CALM } else { STORMY }) {
         Deed::Pass => pass(teller, cast, &mut dice).await,
         Deed::Use => use_metered(ctx, cast, &mut dice, step).await,
         Deed::Spend => teller.spend(cast, u128::from(dice.below(20))).await,
@@ -160,12 +148,15 @@ pub async fn act(teller: &Teller, cast: &Cast, step: u32) -> Result<(), Failure>
     }
 }
 
-/// What a step is about: one of those that the customer came with, or one bought since.
+/// What a step is about: one of those that the customer came with, or one bought since. Little can be done about one that has ended.
 async fn subject(ctx: &Context, cast: &Cast, dice: &mut Dice) -> Result<SubscriptionId, Failure> {
-    let mut ids: Vec<_> = cast.plans.iter().map(|plan| plan.id.clone()).collect();
     let live = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
-    let bought = live.into_iter().map(|subscription| subscription.id).filter(|id| !ids.contains(id)).collect::<Vec<_>>();
-    ids.extend(bought);
+    let mut ids: Vec<_> = live.into_iter().map(|subscription| subscription.id).collect();
+    if ids.is_empty() || !cast.calm {
+        ids.extend(cast.plans.iter().map(|plan| plan.id.clone()));
+        ids.sort();
+        ids.dedup();
+    }
     Ok(dice.choose(&ids).clone())
 }
 
@@ -344,15 +335,15 @@ pub async fn end(teller: &Teller, cast: &Cast) -> Result<bool, Failure> {
     let live: Vec<Subscription> = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
     let mut dice = Dice::of(teller.seed, cast.number, u32::MAX - 1);
     for subscription in &live {
-        let terms = CancelTerms {
-            at: CancelAt::Now,
-            refund: RefundChoice::None,
-            stake: dice.pick(&[StakeChoice::None, StakeChoice::Proration, StakeChoice::Slash]),
-            slash_reason: String::new(),
-            feedback: None,
-            comment: String::new(),
-        };
-        allowed(billing::cancel(ctx, Requester::Store, &subscription.id, &terms).await)?;
+        let refund =
+            if cast.calm { dice.pick(&[RefundChoice::None, RefundChoice::Proration, RefundChoice::Last]) } else { RefundChoice::None };
+        let stake = dice.pick(&[StakeChoice::None, StakeChoice::Proration, StakeChoice::Slash]);
+        let terms =
+            |refund| CancelTerms { at: CancelAt::Now, refund, stake, slash_reason: String::new(), feedback: None, comment: String::new() };
+        // What a rule refuses to give back is not asked for again.
+        if billing::cancel(ctx, Requester::Store, &subscription.id, &terms(refund)).await.is_err() {
+            allowed(billing::cancel(ctx, Requester::Store, &subscription.id, &terms(RefundChoice::None)).await)?;
+        }
     }
     let live = ctx.store.read().await?.subscriptions().live_of(&cast.customer).await?;
     Ok(closed && live.is_empty())

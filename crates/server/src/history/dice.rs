@@ -37,6 +37,18 @@ impl Dice {
         *self.choose(choices)
     }
 
+    /// One of some, each as often as its weight says: there must be one.
+    pub fn weighed<T: Copy>(&mut self, choices: &[(u64, T)]) -> T {
+        let all = choices.iter().map(|(weight, _)| weight).sum();
+        let mut left = self.below(all);
+        let chosen = choices.iter().find(|(weight, _)| {
+            let is_here = left < *weight;
+            left = left.saturating_sub(*weight);
+            is_here
+        });
+        chosen.unwrap_or(&choices[0]).1
+    }
+
     /// The seed of a key.
     pub fn key(&mut self) -> [u8; 32] {
         let mut key = [0; 32];
@@ -61,5 +73,14 @@ mod tests {
         assert_ne!(thrown(1, 2, 3), thrown(1, 2, 4));
         assert_ne!(thrown(1, 2, 3), thrown(1, 3, 3));
         assert_ne!(thrown(1, 2, 3), thrown(2, 2, 3));
+    }
+
+    #[test]
+    fn what_weighs_more_comes_more_often_and_what_weighs_nothing_never() {
+        let mut dice = Dice::of(1, 2, 3);
+        let mut times = [0; 3];
+        (0..1_000).for_each(|_| times[dice.weighed(&[(3, 0), (0, 1), (1, 2)])] += 1);
+        assert_eq!(times[1], 0);
+        assert!((650..850).contains(&times[0]), "{times:?}");
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 /// A history has at least so many steps.
-pub const LEAST_STEPS: u32 = 16;
+pub const LEAST_STEPS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(60);
 /// Between the steps of a history that has had enough of them, and waits for its kills.
 const IDLE: Duration = Duration::from_millis(250);

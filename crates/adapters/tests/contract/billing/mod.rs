@@ -19,3 +19,4 @@ mod stake_growth;
 mod stakes;
 mod thresholds;
 mod usage;
+mod went_back;

@@ -31,7 +31,7 @@ async fn order(billing: &Billing, item: &str, price: &str) -> PlanPreview {
     shown
 }
 
-async fn used(billing: &Billing, item: &str, quantity: u64) {
+pub async fn used(billing: &Billing, item: &str, quantity: u64) {
     billing.wait(Duration::from_secs(1));
     let report = UsageReport { item: id(item), quantity, action: UsageAction::Increment, at: None, identifier: None };
     billing::report_usage(&billing.ctx, Mode::Test, &report).await.expect("is taken");
@@ -55,7 +55,12 @@ async fn two(db: &souk_adapters::testing::TestDatabase) -> Billing {
 }
 
 /// A plan of so many tokens, seats whose last number counts, and calls that are summed, with a threshold of 50.
-async fn three(db: &souk_adapters::testing::TestDatabase, tokens: u128) -> Billing {
+pub async fn three(db: &souk_adapters::testing::TestDatabase, tokens: u128) -> Billing {
+    three_from(db, tokens, 50).await
+}
+
+/// The same with a threshold of so many tokens.
+pub async fn three_from(db: &souk_adapters::testing::TestDatabase, tokens: u128, threshold: u128) -> Billing {
     let billing = Billing::open(db, 1_000).await;
     let plan = billing.price("price_1", tokens, MONTHLY).await;
     billing.price("price_2", 10, MONTHLY).await;
@@ -64,7 +69,7 @@ async fn three(db: &souk_adapters::testing::TestDatabase, tokens: u128) -> Billi
     let mut one = billing.subscription("sub_1", &plan, DAY * 30);
     one.items.push(SubscriptionItem { id: id("si_2"), price_id: seats.id, ..one.items[0].clone() });
     one.items.push(SubscriptionItem { id: id("si_3"), price_id: calls.id, ..one.items[0].clone() });
-    one.billing_threshold = Some(Threshold { amount: Amount::new(50 * UNIT), resets_anchor: false });
+    one.billing_threshold = Some(Threshold { amount: Amount::new(threshold * UNIT), resets_anchor: false });
     billing.insert(&one).await;
     billing.round().await;
     billing

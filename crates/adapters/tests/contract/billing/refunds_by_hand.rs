@@ -7,6 +7,7 @@ use super::thresholds::metered;
 use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_both;
+use souk_adapters::verify::verify;
 use souk_domain::billing::{
     self, InvoiceStatus, ManageError, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Requester, SubscriptionItem, Threshold, UsageAction,
     UsageReport,
@@ -16,8 +17,20 @@ use souk_domain::pricing::Aggregate;
 use souk_domain::shared::{Amount, Mode};
 use std::time::Duration;
 
+const RULE: &str = "no period gives back more than it was paid";
+
+/// What `souk verify` has against what periods gave back.
+async fn breaches(billing: &Billing) -> Vec<String> {
+    let mut checks = Vec::new();
+    verify(billing.database(), &mut |check| checks.push(check)).await.expect("reads");
+    let check = checks.into_iter().find(|check| check.title == RULE).expect("is checked");
+    assert!(check.of > 0, "no period was looked at");
+    check.breaches
+}
+
 /// What refunds by networks and as credit came to, the smallest first, and the credit that is held, in tokens.
 async fn stand(billing: &Billing) -> (Vec<u128>, u128) {
+    assert_eq!(breaches(billing).await, [] as [&str; 0]);
     let mut refunds: Vec<_> = billing.refunds().await.into_iter().map(|amount| amount / UNIT).collect();
     refunds.sort_unstable();
     (refunds, billing.credit().await / UNIT)
@@ -198,5 +211,20 @@ on_both! {
         assert_eq!(billing.credit().await, 0, "two periods are paid by it");
         refund(&billing.ctx, &by_credit, None).await.expect("goes back");
         assert_eq!(stand(&billing).await, (vec![10], 10), "the other 20 have paid periods");
+    }
+
+    async fn a_period_that_gave_back_more_than_it_was_paid_is_found(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        billing.price("price_2", 10, MONTHLY).await;
+        billing.accept("price_2", 1).await;
+        refund(&billing.ctx, &billing.invoices().await.remove(0), Some(10 * UNIT)).await.expect("goes back");
+        billing.send_all().await;
+        assert_eq!(stand(&billing).await, (vec![10], 20), "all of the 30");
+        billing.write("UPDATE refunds SET amount = (SELECT total FROM invoices WHERE reason = 'subscription_cycle')").await;
+        assert_eq!(breaches(&billing).await.len(), 1, "30 went back, and 20 became credit");
+        billing.write("DELETE FROM refunds").await;
+        assert_eq!(breaches(&billing).await.len(), 0);
+        billing.write("UPDATE invoices SET status = 'uncollectible' WHERE reason = 'subscription_cycle'").await;
+        assert_eq!(breaches(&billing).await.len(), 1, "20 became credit, and nothing was paid");
     }
 }

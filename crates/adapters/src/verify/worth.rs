@@ -6,7 +6,7 @@ use souk_domain::billing::{BillingReason, Calculation};
 use souk_domain::shared::{Amount, AmountError, CurrencyId, StorageError, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
-// Of the bills for time and usage: their lines, what went back of them, and what they and their refunds moved as credit. What a stake
+// Of the bills for time and usage of subscriptions that something was given for: their lines, what went back of them, and what they and their refunds moved as credit. What a stake
 // has paid is void; where it has paid a part, another bill has taken the place of it, with all of its lines.
 const BILLS: &str = "WITH bills AS (
         SELECT i.id, i.subscription_id, i.period_start, i.reason, i.currency_id, i.intent_id,
@@ -18,7 +18,11 @@ const BILLS: &str = "WITH bills AS (
                               AND a.purpose = 'slash' AND a.status = 'settled' AND c.invoice_id = i.id))
                      THEN 'paid'
                  ELSE 'unpaid' END AS state
-        FROM (SELECT id FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2) s JOIN invoices i ON i.subscription_id = s.id
+        FROM (SELECT DISTINCT subscription_id AS id FROM invoices WHERE subscription_id > $1 AND id IN
+                  (SELECT subject FROM journal_entries WHERE reason IN ('credit_given', 'credit_released')
+                   UNION ALL SELECT invoice_id FROM refunds WHERE status <> 'failed' AND invoice_id IS NOT NULL)
+              ORDER BY subscription_id LIMIT $2) s
+            JOIN invoices i ON i.subscription_id = s.id
         WHERE i.number IS NOT NULL AND i.period_start IS NOT NULL AND i.reason IN ('subscription_create', 'subscription_cycle',
             'subscription_update', 'subscription_recover', 'subscription_threshold', 'subscription_cancel')),
     returned AS (SELECT b.*, r.id AS refund_id, r.amount, r.status FROM bills b JOIN refunds r ON r.intent_id = b.intent_id

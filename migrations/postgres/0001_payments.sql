@@ -273,6 +273,7 @@ CREATE TABLE invoices (
     period_start    TIMESTAMPTZ,
     period_end      TIMESTAMPTZ,
     intent_id       TEXT,
+    reference       TEXT, -- the transaction that it tells of, where no intent does
     bill_to         JSONB            NOT NULL,
     total           NUMERIC(78,0)    NOT NULL,
     amount_paid     NUMERIC(78,0)    NOT NULL,
@@ -287,7 +288,7 @@ CREATE TABLE invoices (
 CREATE UNIQUE INDEX invoices_number ON invoices (livemode, number);
 CREATE INDEX invoices_newest ON invoices (livemode, id DESC);
 -- What the lists of a whole store are counted by, without the rows.
-CREATE INDEX invoices_counted ON invoices (livemode, reason, status, currency_id, total, id);
+CREATE INDEX invoices_counted ON invoices (livemode, reason, status, currency_id, total, number, id);
 CREATE INDEX invoices_of_customer ON invoices (customer_id, id DESC);
 -- One period, one invoice.
 CREATE UNIQUE INDEX invoices_period ON invoices (subscription_id, period_start, reason) WHERE status <> 'void';

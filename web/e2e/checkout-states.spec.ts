@@ -1100,7 +1100,15 @@ test.describe('waiting', () => {
     await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
   });
 
+  /** What a page that embeds this one, or listens on it, is told. */
+  const listen = (page: Page, type: string) =>
+    page.addInitScript((name) => {
+      window.addEventListener(name, (event) => Object.assign(window, { told: (event as CustomEvent).detail }));
+    }, type);
+  const told = (page: Page) => page.evaluate(() => (window as unknown as { told?: unknown }).told);
+
   test('ends with the error of a payment that needs the buyer', async ({ page }) => {
+    await listen(page, 'error.payment_failed');
     const { backend } = await serve(page, { checkout: processing });
     await go(page);
     await expect(page.getByTestId('paying')).toBeVisible();
@@ -1109,16 +1117,19 @@ test.describe('waiting', () => {
     });
     await expect(page.getByRole('alert')).toContainText('Your bank said no.');
     await expect(submit(page)).toBeEnabled();
+    expect(await told(page)).toEqual({ code: 'payment_failed', message: 'Your bank said no.' });
   });
 
   test('says after three minutes what to do, and looks again', async ({ page }) => {
     await page.clock.install();
+    await listen(page, 'error.payment_timeout');
     const { backend } = await serve(page, { checkout: processing });
     await go(page);
     await expect(page.getByTestId('paying')).toBeVisible();
     // At once: how often it asks meanwhile is the unit test's, with a clock that no browser slows down.
     await page.clock.fastForward('03:01');
     await expect(page.getByRole('alert')).toContainText('Do not pay again');
+    expect(await told(page)).toMatchObject({ code: 'payment_timeout' });
     backend.checkout = completed();
     await page.getByRole('button', { name: 'Check again' }).click();
     await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();

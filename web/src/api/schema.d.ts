@@ -1264,10 +1264,18 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pay without the wallet: by credit with the store, or by a permission that was given earlier. */
+        /**
+         * Pay without the wallet: by credit with the store, or by a permission that was given earlier. With what the customer agreed to,
+         *     nothing else is taken.
+         */
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description The `type` of `fastPayInfo`. */
+                    type?: string;
+                    /** @description Its `amount`, in base units. */
+                    amount?: string;
+                };
                 header?: never;
                 path: {
                     id: string;
@@ -3348,6 +3356,8 @@ export interface paths {
                     customer_id?: string;
                     page?: number;
                     pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
                 };
                 header?: never;
                 path?: never;
@@ -3404,6 +3414,8 @@ export interface paths {
                 query?: {
                     page?: number;
                     pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
                 };
                 header?: never;
                 path?: never;
@@ -3680,6 +3692,9 @@ export interface paths {
                     subscription_id?: string;
                     include_staking?: string;
                     include_return_staking?: string;
+                    /** @description Subscriptions go on in place: what this adds is the stake by which one did. */
+                    include_recovered_from?: string;
+                    limit?: number;
                     starting_after?: string;
                     ignore_zero?: string;
                 };
@@ -4506,7 +4521,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Pause a subscription: it charges nothing until it is resumed. */
+        /** Pause a subscription: no period is billed until it is resumed. What it owes already is collected as before. */
         put: {
             parameters: {
                 query?: never;
@@ -5013,6 +5028,7 @@ export interface paths {
                     invoice_id?: string;
                     page?: number;
                     pageSize?: number;
+                    limit?: number;
                     starting_after?: string;
                 };
                 header?: never;
@@ -6142,7 +6158,7 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
-            /** @description Empty while it is a draft. */
+            /** @description Empty until it is final: drafts, and orders that were never paid, take none. */
             number: string;
             status: string;
             paid: boolean;
@@ -6369,7 +6385,10 @@ export interface components {
         PaymentDetail: {
             tx_hash?: string;
             payer?: string;
+            /** @description transfer, delegate, stake, stake_return or slash. */
             type?: string;
+            /** @description The stake beside a delegation. */
+            staking?: components["schemas"]["StakingDetail"] & unknown;
             payment_intent_id?: string;
         };
         /** PaymentError */
@@ -6980,6 +6999,10 @@ export interface components {
             amount?: string;
             reason: string;
         };
+        /** StakingDetail */
+        StakingDetail: {
+            tx_hash: string;
+        };
         /** Store */
         Store: {
             name: string;
@@ -7065,6 +7088,10 @@ export interface components {
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];
             mandate?: components["schemas"]["SubscriptionMandate"];
+            /** @description The delegation by which a wallet is charged, and its stake, under the name of the method's type; empty for cards. */
+            payment_details: {
+                [key: string]: components["schemas"]["PaymentDetail"];
+            };
             next_invoice?: components["schemas"]["NextInvoice"];
             customer: components["schemas"]["CustomerReference"];
             paymentCurrency: components["schemas"]["PaymentCurrency"];

@@ -213,7 +213,8 @@ export interface InvoiceLine {
 
 export interface Invoice {
   id: string;
-  number: string | null;
+  /** Empty until it is final. */
+  number: string;
   status: InvoiceStatus;
   billing_reason: string;
   description: string | null;

@@ -39,6 +39,9 @@ const NOT_FOR_PAGES: [path: string, why: string][] = [
 /** Single sentences of files whose others are shown. */
 const NEVER_SHOWN = new Set([
   'verify sig failed',
+  // The page sends both, as they were offered.
+  'type is credit or delegation',
+  'type and amount are told together',
   'the event is not JSON of the expected shape',
   'Idempotency-Key must be 1 to 255 printable characters',
 ]);

@@ -8,7 +8,7 @@ mod store_mails;
 mod wording;
 
 pub use mailbox::Mailbox;
-pub use receipt::{Download, Receipt, ReceiptItem, ReceiptSubscription, receipt_mail};
+pub use receipt::{Download, PaidBy, Receipt, ReceiptItem, ReceiptSubscription, receipt_mail};
 pub use store_mails::StoreMails;
 
 use souk_domain::shared::Timestamp;

@@ -6,7 +6,7 @@ use super::mailbox::one_line;
 use super::wording::{marked, refusal, say, test_notice, written_day};
 use crate::pdf::{money, written_time};
 use souk_domain::access::PageTokens;
-use souk_domain::billing::{CancelReason, Invoice, InvoiceStatus, Letter, News, StakeStatus, Subscribed, Subscription};
+use souk_domain::billing::{BillingReason, CancelReason, Invoice, InvoiceStatus, Letter, News, StakeStatus, Subscribed, Subscription};
 use souk_domain::payment::{Refund, RefundType};
 use souk_domain::pricing::CycleForm;
 use souk_domain::shared::{Amount, InvoiceId, Language, SubscriptionId, Timestamp};
@@ -36,9 +36,11 @@ impl Desk<'_> {
         self.address(&format!("/customer/invoice/{id}?authToken={}", self.tokens.auth_token(id.as_str(), from)))
     }
 
-    /// The same, with the payment begun.
-    fn payment_url(&self, id: &InvoiceId, from: Timestamp) -> String {
-        self.address(&format!("/customer/invoice/{id}?action=pay&authToken={}", self.tokens.auth_token(id.as_str(), from)))
+    /// The same, where it is about to be paid.
+    fn payment_url(&self, invoice: &Invoice, from: Timestamp) -> String {
+        let (id, token) = (&invoice.id, self.tokens.auth_token(invoice.id.as_str(), from));
+        let action = if invoice.reason == BillingReason::SubscriptionCycle { "renew" } else { "pay" };
+        self.address(&format!("/customer/invoice/{id}?action={action}&authToken={token}"))
     }
 
     pub fn subscription_url(&self, id: &SubscriptionId, from: Timestamp) -> String {
@@ -128,7 +130,7 @@ impl Pen<'_> {
     }
 
     fn pay(&self, invoice: &Invoice) -> Block {
-        let url = self.desk.payment_url(&invoice.id, self.letter.links_from);
+        let url = self.desk.payment_url(invoice, self.letter.links_from);
         Block::Action { label: self.say("Pay now", "立即支付"), url }
     }
 

@@ -160,6 +160,7 @@ fn invoice(number: u64, status: InvoiceStatus) -> Invoice {
         subscription_id: Some(id("sub_1")),
         period: Some(Period { start: at(30), end: at(60) }),
         intent_id: None,
+        reference: None,
         bill_to: BillTo { name: "Ada Miller".to_owned(), email: "ada@example.com".to_owned(), phone: String::new(), address: None },
         total: Amount::new(1_990),
         amount_paid: if status == InvoiceStatus::Paid { Amount::new(1_990) } else { Amount::ZERO },
@@ -405,7 +406,7 @@ fn a_link_opens_its_own_page_for_thirty_days() {
     let mail = written(&letter(news, MethodKind::Arcblock, Language::English));
     let links = links(&mail);
     let token = |link: &str| link.split_once("authToken=").map(|(_, token)| token.to_owned()).expect("a token");
-    assert!(links[0].starts_with("https://souk.example/customer/invoice/in_7?action=pay&authToken="), "{links:?}");
+    assert!(links[0].starts_with("https://souk.example/customer/invoice/in_7?action=renew&authToken="), "{links:?}");
     assert!(links[1].starts_with("https://souk.example/customer/subscription/sub_1?authToken="), "{links:?}");
     let (pay, see) = (token(&links[0]), token(&links[1]));
     assert_eq!(tokens().subject(&pay, at(59)), Some("in_7"));

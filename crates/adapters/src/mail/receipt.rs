@@ -24,12 +24,23 @@ pub struct Receipt {
     pub customer_mail: String,
     pub items: Vec<ReceiptItem>,
     pub total: String,
-    pub method: String,
+    pub paid_by: PaidBy,
     pub paid_at: Timestamp,
     pub downloads: Vec<Download>,
     /// The subscription that it was paid for.
     pub subscription: Option<ReceiptSubscription>,
     pub live: bool,
+}
+
+/// Where the money came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PaidBy {
+    /// The name of a payment method.
+    Method(String),
+    /// The customer's credit with the store has paid this much, and with it everything.
+    Credit(String),
+    /// Nothing was due.
+    Nothing,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +94,10 @@ fn on_single_lines(receipt: &Receipt) -> Receipt {
         store_name: one_line(&receipt.store_name),
         customer_name: one_line(&receipt.customer_name),
         items: receipt.items.iter().map(|item| ReceiptItem { title: one_line(&item.title), ..item.clone() }).collect(),
-        method: one_line(&receipt.method),
+        paid_by: match &receipt.paid_by {
+            PaidBy::Method(name) => PaidBy::Method(one_line(name)),
+            other => other.clone(),
+        },
         downloads: receipt.downloads.iter().map(|one| Download { title: one_line(&one.title), url: one_line(&one.url) }).collect(),
         subscription: receipt.subscription.as_ref().map(|one| ReceiptSubscription { title: one_line(&one.title), ..one.clone() }),
         ..receipt.clone()
@@ -127,7 +141,7 @@ fn story(subscription: &ReceiptSubscription, language: Language) -> String {
 }
 
 fn letter(receipt: &Receipt, language: Language) -> Vec<Block> {
-    let Receipt { store_name, store_url, customer_name, total, method, invoice_number, .. } = receipt;
+    let Receipt { store_name, store_url, customer_name, total, paid_by, invoice_number, .. } = receipt;
     let paid_on = written_time(receipt.paid_at, language);
     let english = language == Language::English;
     let say = |en: &str, zh: &str| say(language, en, zh);
@@ -135,14 +149,31 @@ fn letter(receipt: &Receipt, language: Language) -> Vec<Block> {
     if !receipt.live {
         blocks.push(Block::Notice(test_notice(language)));
     }
-    blocks.push(Block::Heading(if english { format!("Thank you: {total} paid") } else { format!("感谢惠顾：已支付 {total}") }));
-    let (greeting, thanks) = if english {
-        (format!("Hello {customer_name},"), format!("{store_name} received your payment of {total} on {paid_on}."))
-    } else {
-        (format!("{customer_name}，您好："), format!("{store_name} 已于 {paid_on} 收到您支付的 {total}。"))
+    let (heading, thanks) = match paid_by {
+        PaidBy::Method(_) if english => {
+            (format!("Thank you: {total} paid"), format!("{store_name} received your payment of {total} on {paid_on}."))
+        }
+        PaidBy::Method(_) => (format!("感谢惠顾：已支付 {total}"), format!("{store_name} 已于 {paid_on} 收到您支付的 {total}。")),
+        PaidBy::Credit(amount) => (
+            say("Thank you: paid with your credit", "感谢惠顾：已用余额支付"),
+            if english {
+                format!("{store_name} took {amount} of your credit with it on {paid_on}. Nothing else was charged.")
+            } else {
+                format!("{store_name} 已于 {paid_on} 从您的店内余额中扣除 {amount}，没有另行扣款。")
+            },
+        ),
+        PaidBy::Nothing => (
+            say("Thank you for your order", "感谢您的订购"),
+            if english {
+                format!("Your order at {store_name} was completed on {paid_on}. It cost nothing.")
+            } else {
+                format!("您在 {store_name} 的订单已于 {paid_on} 完成，无需付款。")
+            },
+        ),
     };
+    blocks.push(Block::Heading(heading));
     if !customer_name.is_empty() {
-        blocks.push(Block::Paragraph(greeting));
+        blocks.push(Block::Paragraph(if english { format!("Hello {customer_name},") } else { format!("{customer_name}，您好：") }));
     }
     blocks.push(Block::Paragraph(thanks));
     if let Some(subscription) = &receipt.subscription {
@@ -161,11 +192,15 @@ fn letter(receipt: &Receipt, language: Language) -> Vec<Block> {
         let label = if english { format!("Download {}", download.title) } else { format!("下载 {}", download.title) };
         blocks.push(Block::Action { label, url: download.url.clone() });
     }
-    let mut facts = vec![
-        (say("Invoice number", "账单编号"), invoice_number.clone()),
-        (say("Payment method", "付款方式"), method.clone()),
-        (say("Paid on", "支付时间"), paid_on),
-    ];
+    let mut facts = vec![(say("Invoice number", "账单编号"), invoice_number.clone())];
+    match paid_by {
+        PaidBy::Method(name) => facts.push((say("Payment method", "付款方式"), name.clone())),
+        PaidBy::Credit(_) => facts.push((say("Payment method", "付款方式"), say("Your credit with the store", "店内余额"))),
+        PaidBy::Nothing => {}
+    }
+    if *paid_by != PaidBy::Nothing {
+        facts.push((say("Paid on", "支付时间"), paid_on));
+    }
     if let Some(period) = receipt.subscription.as_ref().and_then(|one| one.period) {
         facts.push((say("Period", "账期"), written_period(&period, language)));
     }

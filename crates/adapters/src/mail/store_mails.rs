@@ -1,7 +1,7 @@
 //! Mails of the domain, written and handed over.
 
 use super::news::Desk;
-use super::receipt::ReceiptSubscription;
+use super::receipt::{PaidBy, ReceiptSubscription};
 use super::{Download, MailError, Mailbox, Outgoing, Receipt, ReceiptItem, receipt_mail};
 use crate::pdf::{PdfPrinter, money};
 use async_trait::async_trait;
@@ -75,7 +75,11 @@ impl StoreMails {
             customer_mail: invoice.bill_to.email.clone(),
             items: expanded.items.iter().map(item).collect(),
             total: money(invoice.total, &expanded.currency),
-            method: expanded.method.name.clone(),
+            paid_by: match expanded.applied_credit() {
+                _ if !invoice.total.is_zero() => PaidBy::Method(expanded.method.name.clone()),
+                Some(credit) if !credit.is_zero() => PaidBy::Credit(money(credit, &expanded.currency)),
+                _ => PaidBy::Nothing,
+            },
             paid_at: invoice.paid_at.unwrap_or(invoice.updated_at),
             downloads: order.downloads.iter().map(download).collect(),
             subscription,

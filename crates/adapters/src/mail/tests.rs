@@ -18,7 +18,7 @@ pub(super) fn receipt() -> Receipt {
             ReceiptItem { title: "Ledgerleaf".to_owned(), quantity: 1, amount: "4 SKT".to_owned() },
         ],
         total: "9 SKT".to_owned(),
-        method: "DID Wallet (ArcBlock)".to_owned(),
+        paid_by: PaidBy::Method("DID Wallet (ArcBlock)".to_owned()),
         paid_at: Timestamp::from_seconds(1_795_226_760),
         downloads: vec![Download { title: "Larder".to_owned(), url: "https://souk.example/apps/z1?a=1&b=2".to_owned() }],
         subscription: None,
@@ -38,6 +38,17 @@ fn the_receipt_reads_well_in_english() {
 #[test]
 fn the_receipt_reads_well_in_chinese() {
     insta::assert_snapshot!(snapshot(&receipt_mail(&Receipt { live: true, ..receipt() }, Language::Chinese)));
+}
+
+#[test]
+fn a_receipt_of_what_credit_paid_or_nothing_says_so() {
+    let mut told = Vec::new();
+    for paid_by in [PaidBy::Credit("9 SKT".to_owned()), PaidBy::Nothing] {
+        for language in [Language::English, Language::Chinese] {
+            told.push(receipt_mail(&Receipt { paid_by: paid_by.clone(), total: "0 SKT".to_owned(), ..receipt() }, language).text);
+        }
+    }
+    insta::assert_snapshot!(told.join("\n=====\n"));
 }
 
 #[test]

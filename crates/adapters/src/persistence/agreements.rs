@@ -139,7 +139,7 @@ impl Formed for CardHolder {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum GrantForm {
-    Delegation { payer: String, limits: Vec<(String, String)> },
+    Delegation { payer: String, limits: Vec<(String, String)>, reference: String },
     Card(SavedCardForm),
 }
 
@@ -147,7 +147,8 @@ impl Formed for Grant {
     type Form = GrantForm;
     fn form(self) -> GrantForm {
         match self {
-            Self::Delegation { payer, limits } => GrantForm::Delegation {
+            Self::Delegation { payer, limits, reference } => GrantForm::Delegation {
+                reference,
                 payer: payer.to_string(),
                 limits: limits.into_iter().map(|(currency, most)| (currency.to_string(), most.to_string())).collect(),
             },
@@ -156,7 +157,8 @@ impl Formed for Grant {
     }
     fn of(form: GrantForm) -> Option<Self> {
         Some(match form {
-            GrantForm::Delegation { payer, limits } => Self::Delegation {
+            GrantForm::Delegation { payer, limits, reference } => Self::Delegation {
+                reference,
                 payer: Did::from_verified(payer),
                 limits: limits
                     .into_iter()

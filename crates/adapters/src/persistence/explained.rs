@@ -38,7 +38,7 @@ fn one(sql: &'static str) -> Sql {
 fn filter<'q>(query: Query<'q>, customer: Option<&'static str>, subscription: Option<&'static str>) -> Query<'q> {
     let statuses: Option<serde_json::Value> = None;
     let query = query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test).bind(statuses).bind(customer.map(str::to_owned));
-    query.bind(None::<String>).bind(Amount::ZERO).bind(subscription.map(str::to_owned)).bind(false).bind(false)
+    query.bind(None::<String>).bind(Amount::ZERO).bind(subscription.map(str::to_owned)).bind(false).bind(false).bind(false)
 }
 
 on_both! {

@@ -11,16 +11,18 @@ use souk_domain::shared::{
 use std::time::Duration;
 
 /// A list for each index: SQLite would read through all invoices of a mode where one statement served all of them. There, `+` keeps
-/// the mode from being what rows are found by.
+/// the mode from being what rows are found by. A draft that became void, because its order was never paid, was never an invoice.
 macro_rules! invoices {
     ($($whose:tt)+) => {
         listing!(
             "invoices",
             $($whose)+
             " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7)
+              AND (status <> 'void' OR number IS NOT NULL)
               AND (total >= $8 OR EXISTS
                       (SELECT 1 FROM invoice_items WHERE invoice_id = invoices.id AND calculation ->> 'formula' = 'applied'))
-              AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'subscription_recover')) AND ($11 OR reason <> 'return_stake')"
+              AND ($10 OR reason NOT IN ('stake', 'slash_stake')) AND ($11 OR reason <> 'return_stake')
+              AND ($10 OR $12 OR reason <> 'subscription_recover')"
         )
     };
 }
@@ -31,7 +33,7 @@ pub(super) const OF_SUBSCRIPTION: Listing =
     invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
 /// What a search adds; the lists that are not searched are counted without their rows.
 macro_rules! searched {
-    ($($whose:tt)+) => { invoices!($($whose)+ " AND (id = $12 OR number = $13 OR LOWER(description) LIKE $14 ESCAPE '\\')") };
+    ($($whose:tt)+) => { invoices!($($whose)+ " AND (id = $13 OR number = $14 OR LOWER(description) LIKE $15 ESCAPE '\\')") };
 }
 pub(super) const FOUND: Listing = searched!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const FOUND_OF_CUSTOMER: Listing =
@@ -40,7 +42,7 @@ const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$
 const ITEMS_OF: Sql = sql_each!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
 const INSERT: &str = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
                           session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
-                          retry_at, clock_id, created_at, finalized_at, paid_at, updated_at)";
+                          retry_at, clock_id, created_at, finalized_at, paid_at, updated_at, reference)";
 const INSERT_ITEMS: &str = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount,
                                 period_start, period_end, calculation)";
 const CLAIM_RETRIES: Sql = Sql {
@@ -185,6 +187,7 @@ impl Invoices for SqlInvoices<'_> {
             |query| {
                 let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(&filter.currency_id).bind(least);
                 let query = query.bind(&filter.subscription_id).bind(filter.include_staking).bind(filter.include_return_staking);
+                let query = query.bind(filter.include_recovered_from);
                 if words.is_empty() { query } else { query.bind(words).bind(number).bind(wanted.as_str()) }
             },
             invoice,
@@ -280,7 +283,7 @@ fn values_of(invoice: &Invoice) -> Values {
     let values = values.bind(invoice.period.map(|period| period.end)).bind(&invoice.intent_id).bind(&invoice.bill_to);
     let values = values.bind(invoice.total).bind(invoice.amount_paid).bind(invoice.refusals).bind(invoice.retry_at);
     let values = values.bind(&invoice.clock_id).bind(invoice.created_at).bind(invoice.finalized_at).bind(invoice.paid_at);
-    values.bind(invoice.updated_at)
+    values.bind(invoice.updated_at).bind(&invoice.reference)
 }
 
 fn invoice(row: &Row) -> Result<Invoice, StorageError> {
@@ -298,6 +301,7 @@ fn invoice(row: &Row) -> Result<Invoice, StorageError> {
         subscription_id: row.get("subscription_id")?,
         period: read_period(row, "period_start", "period_end")?,
         intent_id: row.get("intent_id")?,
+        reference: row.get("reference")?,
         bill_to: row.get("bill_to")?,
         total: row.get("total")?,
         amount_paid: row.get("amount_paid")?,

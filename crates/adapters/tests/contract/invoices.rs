@@ -3,7 +3,7 @@
 use crate::till::{all_at_once, at, begin, customer, id, invoice, invoice_item, open_till, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
-use souk_domain::billing::{Calculation, Invoice, InvoiceChange, InvoiceFilter, InvoiceItem, InvoiceStatus};
+use souk_domain::billing::{BillingReason, Calculation, Invoice, InvoiceChange, InvoiceFilter, InvoiceItem, InvoiceStatus};
 use souk_domain::shared::{Amount, InvoiceId, Mode, Page, StorageError};
 
 async fn row(db: &Database, of: &InvoiceId) -> (Invoice, Vec<InvoiceItem>) {
@@ -218,6 +218,13 @@ on_both! {
         unit.invoices().put_draft(&by_credit, &lines).await.expect("inserts");
         unit.invoices().put_draft(&Invoice { id: id("in_7"), ..by_credit }, &[invoice_item("ii_3", "in_7")]).await.expect("inserts");
         unit.invoices().pay(&id("in_1"), Amount::new(1_000), None, at(1)).await.expect("pays");
+        unit.customers().upsert(&customer("cus_4", "z1fourth")).await.expect("inserts");
+        for (name, reason) in [("in_91", BillingReason::SubscriptionRecover), ("in_92", BillingReason::Stake)] {
+            unit.invoices().put_draft(&Invoice { customer_id: id("cus_4"), reason, ..invoice(name) }, &[]).await.expect("inserts");
+        }
+        // An order that was never paid was no invoice.
+        unit.invoices().put_draft(&invoice("in_8"), &[]).await.expect("inserts");
+        assert!(unit.invoices().void_draft(&id("in_8"), at(2)).await.expect("voids"));
         let all = InvoiceFilter::default();
         let above_zero = InvoiceFilter { ignore_zero: true, ..all.clone() };
         let cases = [
@@ -227,6 +234,9 @@ on_both! {
             (InvoiceFilter { statuses: vec![InvoiceStatus::Paid, InvoiceStatus::Void], ..all.clone() }, vec!["in_1"]),
             (InvoiceFilter { customer_id: Some(id("cus_2")), ..all.clone() }, vec!["in_2"]),
             (InvoiceFilter { currency_id: Some(id("pc_1")), ..all.clone() }, vec!["in_7", "in_6", "in_2", "in_1"]),
+            (InvoiceFilter { include_recovered_from: true, customer_id: Some(id("cus_4")), ..all.clone() }, vec!["in_91"]),
+            (InvoiceFilter { include_staking: true, customer_id: Some(id("cus_4")), ..all.clone() }, vec!["in_92", "in_91"]),
+            (InvoiceFilter { customer_id: Some(id("cus_4")), ..all.clone() }, vec![]),
             // What credit has paid comes to nothing as well, and is not left out.
             (above_zero.clone(), vec!["in_6", "in_2", "in_1"]),
             (InvoiceFilter { customer_id: Some(id("cus_3")), ..above_zero.clone() }, vec!["in_6"]),

@@ -254,6 +254,7 @@ pub fn invoice(name: &str) -> Invoice {
         subscription_id: None,
         period: None,
         intent_id: Some(id("pi_1")),
+        reference: None,
         bill_to: BillTo {
             name: "A Buyer".to_owned(),
             email: "buyer@shop.example".to_owned(),

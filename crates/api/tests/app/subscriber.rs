@@ -208,7 +208,11 @@ impl TestApp {
             customer_id: customer.clone(),
             method_id: method.id.clone(),
             status: MandateStatus::Active,
-            grant: Some(Grant::Delegation { payer: buyer.wallet.did().clone(), limits: vec![(token.id.clone(), most)] }),
+            grant: Some(Grant::Delegation {
+                payer: buyer.wallet.did().clone(),
+                limits: vec![(token.id.clone(), most)],
+                reference: "0xgiven".to_owned(),
+            }),
             created_at: now,
             updated_at: now,
         };

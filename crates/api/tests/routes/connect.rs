@@ -36,6 +36,8 @@ async fn a_login_gives_its_cookie_to_the_browser_that_began_it_and_to_no_other()
     app.finish().await;
 }
 
+const OTHER_WALLET: &str = "Login user and wallet user mismatch, please relogin and try again";
+
 /// A login that has come so far that the next question for its status answers the cookie.
 async fn succeeded(app: &TestApp, browser: &Browser) -> Connect {
     let connect = Connect::begin(app, browser, "login", "").await;
@@ -123,13 +125,34 @@ async fn a_wrong_challenge_is_refused_and_the_right_one_still_works() {
 }
 
 #[tokio::test]
+async fn a_page_may_attach_what_it_tells_in_a_body() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &session).await;
+    let told = json!({ "checkoutSessionId": session, "locale": "zh", "nonsense": { "a": 1 } });
+    let begun = alice.browser.post("/api/did/payment/token?locale=en", &told).await.ok();
+    let scanned = app.browser().get(&format!("/api/did/payment/auth?_t_={}", begun["token"].as_str().expect("a token"))).await.ok();
+    assert!(scanned["authInfo"].is_string(), "{scanned}");
+    let kept = app.count("SELECT count(*) AS n FROM connect_sessions WHERE params LIKE '%checkoutSessionId%' AND params LIKE '%en%'").await;
+    let dropped = app.count("SELECT count(*) AS n FROM connect_sessions WHERE params LIKE '%nonsense%' OR params LIKE '%zh%'").await;
+    assert_eq!((kept, dropped), (1, 0));
+    let malformed = alice.browser.call(Method::POST, "/api/did/payment/token").body("application/json", b"{".to_vec());
+    assert_eq!(malformed.send().await.status, 400);
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn another_wallet_cannot_take_over_the_second_step() {
     let app = TestApp::open().await;
     let connect = Connect::begin(&app, &app.browser(), "login", "").await;
     let asked = connect.scan().await;
     let asked = connect.answer(&wallet("alice"), &asked, json!([])).await;
     let refused = connect.answer(&wallet("mallory"), &asked, json!([profile_of("mallory")])).await;
-    assert_eq!(refused["errorMessage"], "Login user and wallet user mismatch, please relogin and try again");
+    assert_eq!(refused["errorMessage"], OTHER_WALLET);
+    assert_eq!(connect.status().await.refused(403)["error"], OTHER_WALLET, "the page is told");
+    let late = connect.answer(&wallet("alice"), &asked, json!([profile_of("alice")])).await;
+    assert_eq!(late["errorMessage"], "Session not found or expired");
     app.finish().await;
 }
 
@@ -342,7 +365,9 @@ async fn another_wallet_does_not_pay_for_the_signed_in_one() {
     let (connect, asked) = alice.ask_for_payment(&app, &session).await;
     let mallory = wallet("mallory");
     let refused = connect.answer(&mallory, &asked, claim_of(&mallory, &asked)).await;
-    assert_eq!(refused["errorMessage"], "Login user and wallet user mismatch, please relogin and try again");
+    assert_eq!(refused["errorMessage"], OTHER_WALLET);
+    assert_eq!(connect.status().await.refused(403)["error"], OTHER_WALLET);
+    assert_eq!(alice.pay_by_wallet(&app, &session).await["status"], "ok", "the right one may begin again");
     app.finish().await;
 }
 

@@ -26,6 +26,10 @@ async fn an_invoice_is_the_customers_own_and_does_not_exist_for_another() {
     assert_eq!(alice.browser.get("/api/invoices?status=void").await.ok()["count"], 0);
     assert_eq!(alice.browser.get("/api/invoices?status=nonsense").await.ok()["count"], 0);
     assert_eq!(alice.browser.get("/api/invoices?status=nonsense,paid").await.ok()["count"], 1);
+    // A slip of a filter does not show more.
+    for slip in ["subscription_id=typo", "currency_id=typo"] {
+        assert_eq!(alice.browser.get(&format!("/api/invoices?{slip}")).await.ok()["count"], 0, "{slip}");
+    }
     assert_eq!(alice.browser.get("/api/payment-intents").await.ok()["list"][0]["amount_received"], "10000000000000000000");
 
     let owner = app.owner().await;

@@ -157,7 +157,7 @@ on_both! {
         assert_eq!(subjects(&app), [FAILED]);
         let text = read(&app.mails()[0]);
         assert!(text.contains("There is no payment method on file for this subscription."), "{text}");
-        let link = format!("https://souk.example/customer/invoice/{}?action=pay&authToken=", invoice.id);
+        let link = format!("https://souk.example/customer/invoice/{}?action=renew&authToken=", invoice.id);
         let token = text.split(&link).nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a link");
         assert_eq!(page_tokens().subject(token, app.ctx.now()), Some(invoice.id.as_str()));
         app.finish().await;

@@ -73,10 +73,12 @@ pub enum ConnectStatus {
     Succeed,
     Error,
     Busy,
+    /// Another wallet than the one that began has answered.
+    Forbidden,
 }
 
 impl ConnectStatus {
-    pub const ALL: [Self; 6] = [Self::Created, Self::Scanned, Self::Working, Self::Succeed, Self::Error, Self::Busy];
+    pub const ALL: [Self; 7] = [Self::Created, Self::Scanned, Self::Working, Self::Succeed, Self::Error, Self::Busy, Self::Forbidden];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -87,6 +89,7 @@ impl ConnectStatus {
             Self::Succeed => "succeed",
             Self::Error => "error",
             Self::Busy => "busy",
+            Self::Forbidden => "forbidden",
         }
     }
 
@@ -97,7 +100,7 @@ impl ConnectStatus {
 
     #[must_use]
     pub const fn is_final(self) -> bool {
-        matches!(self, Self::Succeed | Self::Error | Self::Busy)
+        matches!(self, Self::Succeed | Self::Error | Self::Busy | Self::Forbidden)
     }
 }
 

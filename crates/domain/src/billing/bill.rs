@@ -3,6 +3,7 @@
 use super::book::{Book, Charge};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::debt::refuse;
+use super::notice::announce_paid;
 use super::{BillingError, BillingReason, InvoiceItem, Period, Subscription};
 use crate::context::Context;
 use crate::ledger::Reason;
@@ -66,6 +67,9 @@ pub(super) async fn issue(
         written => written?,
     }
     subscription.latest_invoice_id = Some(invoice.id.clone());
+    if bill.total.is_zero() && !credit.amount.is_zero() {
+        announce_paid(ctx, unit, &invoice).await?;
+    }
     let Some(Charge { intent, attempt }) = charge else {
         if !bill.total.is_zero() {
             let refusal = Refusal { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };

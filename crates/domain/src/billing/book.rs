@@ -93,6 +93,7 @@ impl Book {
             subscription_id: Some(subscription.id.clone()),
             period: Some(period),
             intent_id: None,
+            reference: None,
             bill_to: BillTo {
                 name: customer.name.clone(),
                 email: customer.email.clone(),

@@ -11,8 +11,7 @@ use super::plan_permission::with_plan;
 use super::renew::publish_charges;
 use super::restake::{StakeFor, missing};
 use super::{
-    BillingError, Ceilings, Invoice, ManageError, PlanOrder, Requester, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
-    ceiling,
+    BillingError, Ceilings, ManageError, PlanOrder, Requester, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus, ceiling,
 };
 use crate::access::Wallet;
 use crate::checkout::AskedMandate;
@@ -51,21 +50,23 @@ pub(super) async fn target(
     if !prices.iter().all(|price| price.rate_in(&currency.id).is_some()) {
         return Err(ManageError::CurrencyNotConfigured);
     }
-    let status = subscription.stake.as_ref().map(|stake| stake.status).filter(|_| currency.id != subscription.currency_id);
-    if matches!(status, Some(StakeStatus::Slashing | StakeStatus::Returning)) {
-        return Err(ManageError::PaymentInFlight);
-    }
-    if status == Some(StakeStatus::Held) {
-        // The stake stays where it is for what it secures.
-        let overdue = unit.invoices().overdue(&subscription.customer_id).await?;
-        let secured = |invoice: &Invoice| {
-            invoice.subscription_id.as_ref() == Some(&subscription.id) && invoice.currency_id == subscription.currency_id
-        };
-        if overdue.iter().any(secured) {
+    if currency.id != subscription.currency_id {
+        let status = subscription.stake.as_ref().map(|stake| stake.status);
+        if matches!(status, Some(StakeStatus::Slashing | StakeStatus::Returning)) {
+            return Err(ManageError::PaymentInFlight);
+        }
+        if owes_before_leaving(unit, &subscription).await? {
             return Err(ManageError::OweFirst);
         }
     }
     Ok(Target { subscription, method: found, currency })
+}
+
+/// Whether a subscription has debts in its present currency. They would not be tried again by what charges in another one, and a stake
+/// stays where it is for them.
+async fn owes_before_leaving(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, StorageError> {
+    let owed = unit.invoices().overdue_of(&subscription.id).await?;
+    Ok(owed.iter().any(|invoice| invoice.currency_id == subscription.currency_id))
 }
 
 /// Whether a method is given by a card form, and not by a wallet. Refuses what the subscription cannot be charged by.
@@ -178,7 +179,8 @@ pub async fn take_change(
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce), signed)?;
     let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
-    let mandate = mandate_of(ctx, &target, Some(Grant::Delegation { payer: payer.did.clone(), limits: given }));
+    let grant = Grant::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() };
+    let mandate = mandate_of(ctx, &target, Some(grant));
     unit.mandates().put(&mandate).await?;
     unit.mandates().promise(&mandate.id, id).await?;
     let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await?;
@@ -237,6 +239,10 @@ pub(super) async fn switch_over(
             continue;
         }
         if subscription.currency_id != attempt.currency_id {
+            // It has fallen behind since the form was opened, and would be refused one now. The permission stands.
+            if owes_before_leaving(unit, &subscription).await? {
+                continue;
+            }
             enter_currency(unit, &mut subscription, &attempt.currency_id).await?;
             unit.subscriptions().put_items(&subscription).await?;
         }

@@ -27,6 +27,15 @@ const TRIES: u32 = 8;
 /// are left to the janitor, who asks before sending again: of two who send the same, one could be refused while the other is not,
 /// and only who is alone may believe a refusal. So a message that comes twice does nothing the second time.
 pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), BillingError> {
+    send(ctx, ids, true).await
+}
+
+/// The same for one that a customer waits for: it does not queue behind those that nobody waits for.
+pub(super) async fn charge_at_once(ctx: &Context, id: &AttemptId) -> Result<(), BillingError> {
+    send(ctx, std::slice::from_ref(id), false).await
+}
+
+async fn send(ctx: &Context, ids: &[AttemptId], queues: bool) -> Result<(), BillingError> {
     let until = ctx.now().plus(SENDING);
     let mut unit = ctx.store.begin().await?;
     let ours = unit.attempts().claim_first(ids, ctx.now(), until).await?;
@@ -35,7 +44,7 @@ pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), BillingError
     let (sender, answers) = futures_channel();
     let sending = async {
         let asked = stream::iter(pursued).map(|pursued| async move {
-            let _slot = ctx.networks.slot(&pursued.method.id).await;
+            let _slot = if queues { Some(ctx.networks.slot(&pursued.method.id).await) } else { None };
             let in_time = ctx.now().plus(LAST_CALL) < until;
             let outcome = if in_time { Some(ask(ctx, &pursued, Asker::First).await) } else { None };
             (pursued, outcome)

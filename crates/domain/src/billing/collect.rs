@@ -1,7 +1,8 @@
 //! What is overdue, and paying it by hand: one transfer, signed by a wallet, for one invoice or for all of a currency.
 
+use super::charge::charge_at_once;
 use super::pay_by_card::is_owed;
-use super::{Invoice, ManageError, charge};
+use super::{Invoice, ManageError};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::customer::Customer;
@@ -208,7 +209,7 @@ pub(super) fn intent_of(
 /// Sends what was just written down, and tells what the network refuses. From here on it is on its way, whatever this first look at
 /// it says: the janitor looks again.
 pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), ManageError> {
-    let _ = charge(ctx, std::slice::from_ref(attempt)).await;
+    let _ = charge_at_once(ctx, attempt).await;
     let found = ctx.store.read().await?.attempts().find(attempt).await?;
     match found.filter(|attempt| attempt.status == AttemptStatus::Refused) {
         Some(refused) => Err(ManageError::Refused(refused.last_error.map(|error| error.message).unwrap_or_default())),

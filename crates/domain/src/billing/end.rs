@@ -45,10 +45,12 @@ pub(super) async fn write(
     subscription.ended_at = Some(now);
     subscription.canceled_at = subscription.canceled_at.or(Some(now));
     subscription.updated_at = now;
-    if subscription.cancellation.is_none() {
-        subscription.cancellation =
-            Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None });
-    }
+    subscription.cancellation = Some(match subscription.cancellation.take() {
+        // What somebody had asked for is not why it ends.
+        Some(asked) if reason == CancelReason::PaymentFailed => Cancellation { reason, ..asked },
+        Some(asked) => asked,
+        None => Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None },
+    });
     attempts.extend(bill_usage(ctx, unit, book, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;
     let there = |stake: &Stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Revoked);
@@ -141,6 +143,19 @@ pub(super) async fn owed_for(unit: &mut dyn UnitOfWork, subscription: &Subscript
 pub(super) async fn owed_beside(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Owed, BillingError> {
     let others = secured_beside(unit, subscription).await?;
     owed_by(unit, subscription, others.iter().filter(|other| other.ended_at.is_some()), true).await
+}
+
+/// Whether anything that a subscription's stake secures is not paid yet: its own bills in the stake's currency, and those of the others
+/// of its checkout.
+pub(super) async fn secures_debt(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
+    let Some(stake) = &subscription.stake else { return Ok(false) };
+    let others = secured_beside(unit, subscription).await?;
+    for one in std::iter::once(subscription).chain(&others) {
+        if unit.invoices().unpaid_of(&one.id).await?.iter().any(|invoice| invoice.currency_id == stake.currency_id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The others of its checkout: the stake that its first subscription holds is reckoned from all of them.
@@ -350,12 +365,12 @@ async fn ask_for_rest(
     Ok(rest)
 }
 
-/// A deposit that moved is told by an invoice of its own.
+/// A deposit that moved is told by an invoice of its own, with the transaction that moved it.
 pub(crate) async fn stake_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
-    reason: Reason,
+    (reason, reference): (Reason, &str),
     how: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
@@ -364,7 +379,7 @@ pub(crate) async fn stake_invoice(
         Reason::Stake => (BillingReason::Stake, line::STAKE),
         _ => (BillingReason::ReturnStake, line::RETURNED_STAKE),
     };
-    told_by_invoice(ctx, unit, subscription, told, how, now).await
+    told_by_invoice(ctx, unit, subscription, (told.0, told.1, reference), how, now).await
 }
 
 /// Money that moved, and is no price of anything: an invoice that is paid from the beginning.
@@ -372,7 +387,7 @@ pub(super) async fn told_by_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
-    (billing_reason, description): (BillingReason, &str),
+    (billing_reason, description, reference): (BillingReason, &str, &str),
     calculation: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
@@ -393,6 +408,7 @@ pub(super) async fn told_by_invoice(
         subscription_id: Some(subscription.id.clone()),
         period: None,
         intent_id: None,
+        reference: Some(reference.to_owned()),
         bill_to: BillTo { name: customer.name, email: customer.email, phone: customer.phone, address: customer.address },
         total: amount,
         amount_paid: amount,

@@ -170,6 +170,8 @@ pub struct Invoice {
     /// What it bills for, where it bills for time. One invoice for each subscription, start and reason (invariant 2).
     pub period: Option<Period>,
     pub intent_id: Option<PaymentIntentId>,
+    /// The transaction that it tells of, where no intent does: of a stake, its return or its taking, or of funds.
+    pub reference: Option<String>,
     pub bill_to: BillTo,
     pub total: Amount,
     pub amount_paid: Amount,
@@ -230,9 +232,11 @@ pub struct InvoiceFilter {
     pub customer_id: Option<CustomerId>,
     pub currency_id: Option<CurrencyId>,
     pub subscription_id: Option<SubscriptionId>,
-    /// Stakes and slashes too; returned stakes too.
+    /// Stakes and slashes too, and those by which a subscription went on; returned stakes too.
     pub include_staking: bool,
     pub include_return_staking: bool,
+    /// Of stakes, those by which a cancelled subscription went on.
+    pub include_recovered_from: bool,
     /// Leaves out invoices of amount zero, but for those that credit has paid: there is something to read, and to give back.
     pub ignore_zero: bool,
     /// Those whose description holds the words, or whose id or number they are; empty: all.

@@ -1,6 +1,6 @@
 //! When customers are told about their subscriptions by mail.
 
-use super::{Period, Subscription, SubscriptionStatus};
+use super::{Invoice, Period, Subscription, SubscriptionStatus};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::shared::{EventId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
@@ -101,6 +101,22 @@ impl Notice {
 pub async fn announce(ctx: &Context, unit: &mut dyn UnitOfWork, notice: &Notice, run_at: Timestamp) -> Result<(), StorageError> {
     let now = ctx.now();
     unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &notice.message(run_at), now).await
+}
+
+/// To be called where an invoice is paid: its customer's open pages are told, and the receipt is mailed.
+pub(super) async fn announce_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<(), StorageError> {
+    let now = ctx.now();
+    let told = Message::new(Topic::Realtime, now).with("event", "invoice.paid").with("id", &invoice.id);
+    let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
+    let told = match &invoice.subscription_id {
+        Some(subscription) => told.with("subscription_id", subscription),
+        None => told,
+    };
+    let receipt = Message::new(Topic::ReceiptMail, now).with("invoice", &invoice.id);
+    for message in [told, receipt] {
+        unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;
+    }
+    Ok(())
 }
 
 /// To be called where a subscription begins: asks for the mail that announces the end of its trial, if it has one that is long

@@ -3,9 +3,10 @@
 use super::book::Book;
 use super::change_payment::switch_over;
 use super::debt::{debt_paid, refuse, time_of};
-use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
+use super::end::{PATIENCE, StakeMove, move_stake, secures_debt, settle_by_stake, stake_invoice};
 use super::give_back::not_given_back;
 use super::manage::nonce;
+use super::notice::announce_paid;
 use super::pay_by_card::pay_with_saved;
 use super::promise::keep_promise;
 use super::recharge::recharged;
@@ -13,12 +14,11 @@ use super::renew::publish_charges;
 use super::restake::restaked;
 use super::{BillingError, Calculation, InvoiceStatus, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, announce};
 use crate::context::Context;
-use crate::events::{Message, Topic};
 use crate::ledger::{Entry, Movement, Reason};
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Grant, IntentStatus, Mandate, MandateStatus, Purpose, RefundStatus, Refusal, SavedCard, Settlement,
 };
-use crate::shared::{EntryId, EventId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
+use crate::shared::{EntryId, MandateId, Mode, PaymentIntentId, RefundId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 
@@ -48,10 +48,12 @@ pub(super) async fn settled(
             book(ctx, unit, attempt, found.mode, Reason::Stake, now).await?;
             restaked(ctx, unit, attempt, subscription, &settlement.reference).await
         }
-        Purpose::ReturnStake(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::ReturnStake).await,
-        Purpose::Slash(subscription) => stake_moved(ctx, unit, attempt, subscription, Reason::Slash).await,
+        Purpose::ReturnStake(subscription) => {
+            stake_moved(ctx, unit, attempt, subscription, (Reason::ReturnStake, &settlement.reference)).await
+        }
+        Purpose::Slash(subscription) => stake_moved(ctx, unit, attempt, subscription, (Reason::Slash, &settlement.reference)).await,
         Purpose::Refund(refund) => refunded(ctx, unit, attempt, refund, settlement).await,
-        Purpose::Recharge(subscription) => recharged(ctx, unit, attempt, subscription).await,
+        Purpose::Recharge(subscription) => recharged(ctx, unit, attempt, subscription, &settlement.reference).await,
     }
 }
 
@@ -105,16 +107,7 @@ async fn paid(
             continue;
         }
         keep_promise(ctx, unit, &invoice, promised.remove(&invoice.id).unwrap_or_default(), now).await?;
-        let told = Message::new(Topic::Realtime, wall).with("event", "invoice.paid").with("id", &invoice.id);
-        let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
-        let told = match &invoice.subscription_id {
-            Some(subscription) => told.with("subscription_id", subscription),
-            None => told,
-        };
-        let receipt = Message::new(Topic::ReceiptMail, wall).with("invoice", &invoice.id);
-        for message in [told, receipt] {
-            unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
-        }
+        announce_paid(ctx, unit, &invoice).await?;
     }
     Ok(())
 }
@@ -175,7 +168,7 @@ async fn stake_moved(
     unit: &mut dyn UnitOfWork,
     attempt: &Attempt,
     id: &SubscriptionId,
-    reason: Reason,
+    (reason, reference): (Reason, &str),
 ) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Err(BillingError::Orphan) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
@@ -207,7 +200,7 @@ async fn stake_moved(
     }
     // It may be charged by another method since.
     let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
-    stake_invoice(ctx, unit, &subscription, reason, Calculation::Flat { amount: attempt.amount }, now).await?;
+    stake_invoice(ctx, unit, &subscription, (reason, reference), Calculation::Flat { amount: attempt.amount }, now).await?;
     if reason == Reason::Slash {
         settle_by_stake(ctx, unit, attempt, now).await?;
     }
@@ -231,12 +224,12 @@ fn earlier_moved(stake: &mut Stake, attempt: &Attempt, reason: Reason) -> bool {
     })
 }
 
-/// What a running subscription holds at a network that it has left goes back, after an earlier one that is on its way: one stake of a
-/// subscription goes back at a time.
+/// What a running subscription holds at a network that it has left goes back, after what it secures is paid, and after an earlier one
+/// that is on its way: one stake of a subscription goes back at a time. Until then, whoever follows stakes comes back to it.
 pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &mut Subscription) -> Result<(), BillingError> {
     let left = |stake: &Stake| stake.status == StakeStatus::Held && stake.currency_id != subscription.currency_id;
     let Some(stake) = subscription.stake.clone().filter(left) else { return Ok(()) };
-    if unit.attempts().open_of(&Purpose::ReturnStake(subscription.id.clone())).await?.is_some() {
+    if unit.attempts().open_of(&Purpose::ReturnStake(subscription.id.clone())).await?.is_some() || secures_debt(unit, subscription).await? {
         return Ok(());
     }
     let book = Book::read(unit, std::slice::from_ref(subscription)).await?;

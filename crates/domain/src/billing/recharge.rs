@@ -60,7 +60,7 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
         Some(mandate) => unit.mandates().find(mandate).await?,
         None => None,
     };
-    let Some(Mandate { grant: Some(Grant::Delegation { payer, limits }), status: MandateStatus::Active, .. }) = mandate else {
+    let Some(Mandate { grant: Some(Grant::Delegation { payer, limits, .. }), status: MandateStatus::Active, .. }) = mandate else {
         return Err(ManageError::NoPayer);
     };
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
@@ -174,6 +174,7 @@ pub(super) async fn recharged(
     unit: &mut dyn UnitOfWork,
     attempt: &Attempt,
     id: &SubscriptionId,
+    reference: &str,
 ) -> Result<(), BillingError> {
     let subscription = unit.subscriptions().find(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
@@ -184,7 +185,7 @@ pub(super) async fn recharged(
         let collected = collect_now(ctx, unit, &subscription).await?;
         publish_charges(ctx, unit, &collected).await?;
     }
-    let told = (BillingReason::Recharge, line::ADDED_FUNDS);
+    let told = (BillingReason::Recharge, line::ADDED_FUNDS, reference);
     told_by_invoice(ctx, unit, &then, told, Calculation::Flat { amount: attempt.amount }, now).await?;
     let wall = ctx.now();
     // Nobody is thanked for a payment: the store got none.

@@ -3,11 +3,12 @@
 use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::end::PATIENCE;
+use super::notice::announce_paid;
 use super::pause::reported;
 use super::promise::{Surplus, Surpluses, part};
 use super::{
-    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem, Parked,
-    Period, Scope, Subscription, Unbillable, end, period,
+    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem,
+    InvoiceStatus, Parked, Period, Scope, Subscription, Unbillable, end, period,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -394,7 +395,8 @@ async fn write(
     }
     let (mut bills, mut debts, mut renewed) = (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
     let (mut intents, mut attempts, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
-    for Renewal { subscription, mut invoice, items, refusal, charge, has_new_items, .. } in renewals {
+    let mut by_credit = Vec::new();
+    for Renewal { subscription, mut invoice, items, refusal, charge, has_new_items, credit, .. } in renewals {
         let what = if subscription.index == Some(0) { Happening::TrialEnded } else { Happening::Renewed };
         round.story.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
         if let Some(Charge { intent, attempt }) = charge {
@@ -404,6 +406,9 @@ async fn write(
             intents.push(intent);
         }
         debts.extend(refusal.map(|refusal| (renewed.len(), invoice.clone(), refusal)));
+        if invoice.status == InvoiceStatus::Paid && !credit.amount.is_zero() {
+            by_credit.push(invoice.clone());
+        }
         renewed.push(subscription);
         has_new.push(has_new_items);
         bills.push((invoice, items));
@@ -418,6 +423,9 @@ async fn write(
     }
     unit.intents().put_all(&intents).await?;
     unit.attempts().insert_all(&attempts).await?;
+    for invoice in &by_credit {
+        announce_paid(ctx, unit, invoice).await?;
+    }
     Ok(())
 }
 

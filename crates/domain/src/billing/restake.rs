@@ -330,5 +330,5 @@ pub(super) async fn restaked(
         Ok(Some(secured)) => secured.asked(unit, &currency).await.ok(),
         _ => None,
     };
-    told_by_invoice(ctx, unit, &subscription, (reason, told), Calculation::of_stake(terms, attempt.amount), now).await
+    told_by_invoice(ctx, unit, &subscription, (reason, told, reference), Calculation::of_stake(terms, attempt.amount), now).await
 }

@@ -22,7 +22,7 @@ pub enum SubscriptionStatus {
     Active,
     /// An invoice of it stands unpaid after a refusal.
     PastDue,
-    /// Charges nothing until it is resumed.
+    /// No period is billed until it is resumed; what it owes is still collected.
     Paused,
     Canceled,
 }

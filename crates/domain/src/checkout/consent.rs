@@ -183,7 +183,7 @@ pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: 
         customer_id: payable.intent.customer_id.clone(),
         method_id: payable.method.id.clone(),
         status: MandateStatus::Pending,
-        grant: Some(Grant::Delegation { payer: payer.did.clone(), limits: given }),
+        grant: Some(Grant::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() }),
         created_at: now,
         updated_at: now,
     };

@@ -44,6 +44,8 @@ pub enum FastMeans {
 }
 
 impl FastMeans {
+    pub const ALL: [Self; 2] = [Self::Credit, Self::Delegation];
+
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,6 +53,18 @@ impl FastMeans {
             Self::Delegation => "delegation",
         }
     }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|means| means.name() == name)
+    }
+}
+
+/// What a customer agreed to, as it was offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FastConsent {
+    pub by: FastMeans,
+    pub amount: Amount,
 }
 
 /// Asks the network. Nothing is asked where no permission was ever given.
@@ -90,11 +104,12 @@ async fn has_credit(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<bool
     Ok(held.iter().any(|credit| credit.currency_id == payable.currency.id && credit.amount >= payable.intent.amount))
 }
 
-/// Pays by credit where it is enough, else by the permission. False: neither was possible, and the wallet is to be asked.
+/// Pays by credit where it is enough, else by the permission; by nothing else, and no other amount, than what was agreed to, where that is
+/// told. False: neither was possible, and the wallet is to be asked.
 ///
 /// # Errors
 /// [`TransferError::OtherPayer`] when permissions were given by other wallets only.
-pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did) -> Result<bool, TransferError> {
+pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option<FastConsent>) -> Result<bool, TransferError> {
     for _ in 0..TRIES {
         let mut unit = ctx.store.read().await?;
         let payable = match payable(ctx, unit.as_mut(), id, payer).await {
@@ -114,9 +129,15 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did) -> Result<bool
             return Ok(false);
         }
         let mandate = if needs_mandate { sufficient(ctx, &payable).await? } else { None };
+        let amount = payable.intent.amount;
+        let is_agreed = |by: FastMeans| agreed.is_none_or(|agreed| agreed == FastConsent { by, amount });
         let done = match (credit, mandate) {
-            (true, mandate) if !needs_mandate || mandate.is_some() => write_credit(ctx, payable, mandate, payer).await,
-            (false, Some(mandate)) if holds(ctx, &payable, payer).await? => write_down(ctx, payable, mandate, payer).await,
+            (true, mandate) if (!needs_mandate || mandate.is_some()) && is_agreed(FastMeans::Credit) => {
+                write_credit(ctx, payable, mandate, payer).await
+            }
+            (false, Some(mandate)) if is_agreed(FastMeans::Delegation) && holds(ctx, &payable, payer).await? => {
+                write_down(ctx, payable, mandate, payer).await
+            }
             // Another confirmation may have taken the credit for this very order between the looks.
             _ => return is_complete(ctx, id).await,
         };

@@ -26,7 +26,7 @@ pub use consent::{AskedMandate, AskedStake, Wanted, ask_for_mandate, ask_for_sta
 pub use cross_sell::{add_cross_sell, offered_cross_sell, remove_cross_sell};
 pub use expand::{Expanded, expand};
 pub use expire::{ExpireError, expire_due, expire_session};
-pub use fast::{FastMeans, FastOffer, FastPay, fast_pay, pay_fast};
+pub use fast::{FastConsent, FastMeans, FastOffer, FastPay, fast_pay, pay_fast};
 pub use link::*;
 pub use manage_link::*;
 pub use order::{Order, Part, reckon};

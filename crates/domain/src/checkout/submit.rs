@@ -343,6 +343,7 @@ async fn write_down(
             subscription_id: None,
             period: None,
             intent_id: Some(intent_id.clone()),
+            reference: None,
             bill_to: bill_to.clone(),
             total: part.now,
             amount_paid: Amount::ZERO,

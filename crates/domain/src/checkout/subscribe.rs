@@ -101,7 +101,7 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         unit.invoices().pay(&draft.id, draft.total, Some(&intent.id), now).await?;
         if let Some(stake) = &subscription.stake {
             let how = Calculation::of_stake(asked, stake.amount);
-            billing::stake_invoice(ctx, unit, &subscription, Reason::Stake, how, now).await?;
+            billing::stake_invoice(ctx, unit, &subscription, (Reason::Stake, &stake.reference), how, now).await?;
         }
         billing::announce(ctx, unit, &Notice::Started(id.clone()), ctx.now()).await?;
         billing::announce_trial(ctx, unit, &subscription).await?;

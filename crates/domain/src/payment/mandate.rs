@@ -39,6 +39,8 @@ pub enum Grant {
     Delegation {
         payer: Did,
         limits: Vec<(CurrencyId, Amount)>,
+        /// The transaction that gave it.
+        reference: String,
     },
     Card(SavedCard),
 }

@@ -259,6 +259,7 @@ fn stake_invoice(id: InvoiceId, number: u64, subscription: &Subscription, amount
         subscription_id: Some(subscription.id.clone()),
         period: None,
         intent_id: None,
+        reference: None,
         bill_to: BillTo { name: subscription.description.clone(), email: String::new(), phone: String::new(), address: None },
         total: amount,
         amount_paid: amount,

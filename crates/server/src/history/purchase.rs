@@ -90,7 +90,7 @@ fn order(teller: &Teller, cast: &Cast, by_card: bool, dice: &mut Dice) -> NewSes
 async fn sign(teller: &Teller, cast: &Cast, session: &SessionId, dice: &mut Dice) -> Result<(), Failure> {
     let (ctx, payer) = (&teller.parts.ctx, cast.payer());
     if dice.one_in(2) {
-        match checkout::pay_fast(ctx, session, &payer.did).await {
+        match checkout::pay_fast(ctx, session, &payer.did, None).await {
             Ok(false) => {}
             done => return allowed(done),
         }

@@ -86,7 +86,8 @@ impl Teller {
         let signature = cast.wallet.sign_origin(&prepared.partial_tx).ok_or("the permission cannot be signed")?;
         let signed = self.rail()?.check_mandate(method, &ask, &signature)?;
         self.send(&signed).await?.ok_or("a permission was refused")?;
-        Ok(Grant::Delegation { payer: cast.wallet.did().clone(), limits: vec![(currency.id.clone(), limit)] })
+        let limits = vec![(currency.id.clone(), limit)];
+        Ok(Grant::Delegation { payer: cast.wallet.did().clone(), limits, reference: signed.hash })
     }
 
     /// Leaves a deposit; the same one however often it is tried. `None`: the wallet has not that much.

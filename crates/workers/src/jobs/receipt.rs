@@ -4,7 +4,7 @@ use super::Jobs;
 use super::letter::told;
 use souk_domain::billing::{InvoiceStatus, ReceiptOrder, expand_invoice};
 use souk_domain::events::{Job, JobError};
-use souk_domain::shared::InvoiceId;
+use souk_domain::shared::{Amount, InvoiceId};
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let id = InvoiceId::parse(job.value("invoice")?).map_err(|error| JobError::Fail(error.to_string()))?;
@@ -13,8 +13,9 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     if invoice.invoice.status != InvoiceStatus::Paid {
         return Ok(());
     }
-    // The mail that a subscription has begun says that nothing was due.
-    if invoice.invoice.total.is_zero() && invoice.invoice.subscription_id.is_some() {
+    // A subscription's time that cost nothing is no news, and the mail that it has begun says what is due when.
+    let is_free = invoice.invoice.total.is_zero() && invoice.applied_credit().is_some_and(Amount::is_zero);
+    if is_free && invoice.invoice.subscription_id.is_some() {
         return Ok(());
     }
     let granted = match &invoice.invoice.session_id {

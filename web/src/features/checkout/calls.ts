@@ -1,7 +1,7 @@
 import { api, askAhead } from '@/api/client';
 import { ApiError } from '@/api/error';
 import type { SubmitBody } from './rules/fields';
-import type { Checkout, CheckoutSession, Customer, Submitted } from './wire';
+import type { Checkout, CheckoutSession, Customer, FastPayInfo, Submitted } from './wire';
 
 const DEDUPE_MS = 3000;
 const started = new Map<string, Promise<Checkout>>();
@@ -45,9 +45,12 @@ export const submit = (id: string, body: SubmitBody, idempotencyKey: string) =>
 export const adjustQuantity = (id: string, priceId: string, quantity: number) =>
   api.put<CheckoutSession>(`/api/checkout-sessions/${id}/adjust-quantity`, { itemId: priceId, quantity });
 
-/** Pays by what was permitted or is held already. */
-export const confirmFast = (id: string, idempotencyKey: string) =>
-  api.post<{ fastPaid: boolean }>(`/api/checkout-sessions/${id}/fast-checkout-confirm`, undefined, { idempotencyKey });
+/** Pays by what was permitted or is held already, as it was offered and agreed to. */
+export const confirmFast = (id: string, { type, amount }: FastPayInfo, idempotencyKey: string) =>
+  api.post<{ fastPaid: boolean }>(`/api/checkout-sessions/${id}/fast-checkout-confirm`, undefined, {
+    idempotencyKey,
+    query: { type, amount },
+  });
 
 /** The card form was closed: the intent goes back to where another method can be chosen. */
 export const abortCard = (id: string) => api.post<unknown>(`/api/checkout-sessions/${id}/abort-stripe`);

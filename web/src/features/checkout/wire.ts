@@ -212,7 +212,7 @@ export interface StripeContext {
 
 /** What was permitted or is held already, so that no wallet is needed. */
 export interface FastPayInfo {
-  type: 'balance' | 'delegation' | 'credit';
+  type: 'delegation' | 'credit';
   amount: string;
   payer: string;
 }

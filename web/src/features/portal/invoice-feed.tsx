@@ -51,7 +51,7 @@ export function InvoiceFeed({ scope, forStore = false }: InvoiceFeedProps) {
                 </span>
                 <span className={styles.line}>
                   <span className={styles.quiet}>
-                    {reasonText(invoice.billing_reason, texts)} · {invoice.number ?? t('invoice.draft.number')}
+                    {reasonText(invoice.billing_reason, texts)} · {invoice.number || t('invoice.draft.number')}
                   </span>
                   <InvoiceBadge status={invoice.status} />
                 </span>

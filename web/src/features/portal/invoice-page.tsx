@@ -36,7 +36,7 @@ export function InvoicePage({ id, action }: InvoicePageProps) {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(invoiceQuery(id));
   const refused = error instanceof ApiError && (error.status === 404 || error.status === 403);
-  usePageTitle(data ? t('invoice.title', { number: data.number ?? t('invoice.draft.number') }) : t('portal.invoices'));
+  usePageTitle(data ? t('invoice.title', { number: data.number || t('invoice.draft.number') }) : t('portal.invoices'));
   return (
     <div className={styles.page}>
       <Link to="/customer" hash="invoices" className={styles.back}>
@@ -70,7 +70,7 @@ function Paper({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAc
       <PaidNews customerId={invoice.customer_id} />
       <header className={styles.head}>
         <div>
-          <h1>{t('invoice.title', { number: invoice.number ?? t('invoice.draft.number') })}</h1>
+          <h1>{t('invoice.title', { number: invoice.number || t('invoice.draft.number') })}</h1>
           <p className={styles.quiet}>{reasonText(invoice.billing_reason, texts)}</p>
         </div>
         <InvoiceBadge status={invoice.status} />

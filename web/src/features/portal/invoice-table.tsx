@@ -107,7 +107,7 @@ function Row({ invoice, withSubscription, withAction }: RowProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const named = useNames();
-  const number = invoice.number ?? t('invoice.draft.number');
+  const number = invoice.number || t('invoice.draft.number');
   return (
     <tr>
       <td className={`${styles.amount} money`}>

@@ -12,7 +12,7 @@ export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
   const { t, language } = texts;
   // The link of a mail that opened this page opens no other.
   const user = useUser();
-  const name = ({ number }: Invoice) => t('invoice.title', { number: number ?? t('invoice.draft.number') });
+  const name = ({ number }: Invoice) => t('invoice.title', { number: number || t('invoice.draft.number') });
   return (
     <ul className={styles.lines} aria-label={t('overdue.invoices')}>
       {invoices.map((invoice) => (

@@ -114,7 +114,7 @@ function Row({ invoice }: { invoice: Invoice }) {
   return (
     <li>
       <Link to="/customer/invoice/$id" params={{ id: invoice.id }} className={styles.open}>
-        {t('invoice.title', { number: invoice.number ?? t('invoice.draft.number') })}
+        {t('invoice.title', { number: invoice.number || t('invoice.draft.number') })}
       </Link>
       <span className="money">{invoiceAmount(invoice, texts)}</span>
       <span className={styles.quiet}>

@@ -26,7 +26,7 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
   const texts = useTexts();
   const { t } = texts;
   const [busy, setBusy] = useState(false);
-  const number = invoice.number ?? invoice.id;
+  const number = invoice.number || invoice.id;
   if (!isPaidByWallet(invoice.paymentMethod)) {
     const isPaid = async () => {
       const { status } = await api.get<Invoice>(`/api/invoices/${encodeURIComponent(invoice.id)}`);

@@ -63,7 +63,7 @@ export function RefundDialog({ invoice, most, kept, onClose }: RefundDialogProps
   };
   return (
     <Dialog
-      title={t('refund.title', { number: invoice.number ?? invoice.id })}
+      title={t('refund.title', { number: invoice.number || invoice.id })}
       closeLabel={t('action.close')}
       onClose={onClose}
       locked={refund.isPending}

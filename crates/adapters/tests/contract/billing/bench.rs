@@ -81,7 +81,7 @@ impl Billing {
             customer_id: id("cus_1"),
             method_id: networks.method.id.clone(),
             status: MandateStatus::Active,
-            grant: Some(Grant::Delegation { payer: networks.wallet.did().clone(), limits }),
+            grant: Some(Grant::Delegation { payer: networks.wallet.did().clone(), limits, reference: "0xgiven".to_owned() }),
             created_at: start,
             updated_at: start,
         };

@@ -163,7 +163,8 @@ on_both! {
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         let Some(Grant::Delegation { limits, .. }) = mandate.grant.clone() else { panic!("a delegation") };
         let payer = TestWallet::from_seed(&[22; 32]).did().clone();
-        unit.mandates().put(&Mandate { grant: Some(Grant::Delegation { payer, limits }), ..mandate }).await.expect("writes");
+        let grant = Some(Grant::Delegation { payer, limits, reference: String::new() });
+        unit.mandates().put(&Mandate { grant, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         let taken = billing::take_recharge(ctx, &sub(), tokens(60), &from, (7, &less)).await;
         assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");

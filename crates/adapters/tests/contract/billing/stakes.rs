@@ -41,6 +41,19 @@ async fn in_debt(db: &souk_adapters::testing::TestDatabase, staked: u128, days_u
     billing
 }
 
+/// As if a permission at another network had been given: the subscription is charged there from now on.
+async fn leave_network(billing: &Billing) {
+    let mut unit = billing.ctx.store.begin().await.expect("begins");
+    let (method, currency) = (&billing.networks.method, &billing.networks.currency);
+    unit.methods().insert(&Method { id: id("pm_2"), ..method.clone() }).await.expect("inserts");
+    let other = Currency { id: id("pc_2"), method_id: id("pm_2"), ..currency.clone() };
+    unit.methods().insert_currency(&other).await.expect("inserts");
+    let found = unit.subscriptions().find(&sub()).await.expect("reads").expect("stands");
+    let left = Subscription { method_id: other.method_id, currency_id: other.id, ..found };
+    assert!(unit.subscriptions().update(&left).await.expect("writes"));
+    unit.commit().await.expect("commits");
+}
+
 /// Somebody who staked so many of 1,000 tokens, and revoked so many of these: the subscription ends with its period.
 async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, taken_back: u128) -> Billing {
     let billing = Billing::open(db, 10).await;
@@ -423,7 +436,8 @@ on_both! {
         one.stake = Some(billing.booked_stake(&one, 50).await);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
-        let grant = Some(Grant::Delegation { payer: TestWallet::from_seed(&[77; 32]).did().clone(), limits: Vec::new() });
+        let payer = TestWallet::from_seed(&[77; 32]).did().clone();
+        let grant = Some(Grant::Delegation { payer, limits: Vec::new(), reference: String::new() });
         unit.mandates().put(&Mandate { id: id("man_2"), grant, ..first }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.insert(&Subscription { mandate_id: Some(id("man_2")), ..one }).await;
@@ -444,21 +458,43 @@ on_both! {
         billing.insert(&one).await;
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(20 * UNIT)), "owed").await.expect("is ordered");
         // A permission at another network was on its way, and settles first.
-        let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let (method, currency) = (&billing.networks.method, &billing.networks.currency);
-        unit.methods().insert(&Method { id: id("pm_2"), ..method.clone() }).await.expect("inserts");
-        let other = Currency { id: id("pc_2"), method_id: id("pm_2"), ..currency.clone() };
-        unit.methods().insert_currency(&other).await.expect("inserts");
-        let found = unit.subscriptions().find(&sub()).await.expect("reads").expect("stands");
-        let left = Subscription { method_id: other.method_id, currency_id: other.id, ..found };
-        assert!(unit.subscriptions().update(&left).await.expect("writes"));
-        unit.commit().await.expect("commits");
+        leave_network(&billing).await;
         billing.send(&Purpose::Slash(sub())).await;
         let returning = billing.find("sub_1").await.stake.expect("a deposit");
         assert_eq!((returning.status, returning.amount), (StakeStatus::Returning, Amount::new(30 * UNIT)));
         billing.send(&Purpose::ReturnStake(sub())).await;
         assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
         assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 0), 980));
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_stays_at_a_network_that_was_left_until_what_it_secures_is_settled(db: &TestDatabase) {
+        let billing = in_debt(db, 400, 15).await;
+        leave_network(&billing).await;
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        let seen = billing.find("sub_1").await;
+        assert_eq!(seen.stake.expect("a deposit").status, StakeStatus::Held, "it secures 700 that nobody has paid");
+        let debt = billing.invoices().await.remove(0);
+        billing::void_invoice(&billing.ctx, &debt.id).await.expect("is taken back");
+        billing.wait(billing::STAKE_LOOK);
+        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returning);
+        billing.send(&Purpose::ReturnStake(sub())).await;
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 0), 1_000));
+        is_sound(&billing).await;
+    }
+
+    async fn a_deposit_at_a_network_that_was_left_pays_what_is_owed_in_the_end(db: &TestDatabase) {
+        let billing = in_debt(db, 400, 15).await;
+        leave_network(&billing).await;
+        for _ in 0..16 {
+            billing.wait(DAY);
+            assert_eq!(billing.retry().await, 0, "nothing charges in its currency any more");
+            billing.round().await;
+        }
+        let seen = billing.find("sub_1").await;
+        assert_eq!((seen.status, seen.stake.expect("a deposit").status), (SubscriptionStatus::Canceled, StakeStatus::Slashed));
+        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.earned().await), ((0, 0), 400));
         is_sound(&billing).await;
     }
 

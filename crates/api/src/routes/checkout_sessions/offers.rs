@@ -10,7 +10,7 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi, Union};
-use souk_domain::checkout;
+use souk_domain::checkout::{self, FastConsent, FastMeans};
 use souk_domain::shared::{Amount, CurrencyId, PriceId, SessionId};
 use std::sync::Arc;
 
@@ -165,15 +165,29 @@ impl OffersApi {
         bare(&app, &guest, &id).await
     }
 
-    /// Pay without the wallet: by credit with the store, or by a permission that was given earlier.
+    /// Pay without the wallet: by credit with the store, or by a permission that was given earlier. With what the customer agreed to,
+    /// nothing else is taken.
     #[oai(path = "/:id/fast-checkout-confirm", method = "post")]
     async fn fast_checkout_confirm(
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
         id: Path<String>,
+        /// The `type` of `fastPayInfo`.
+        #[oai(name = "type")]
+        kind: Query<Option<String>>,
+        /// Its `amount`, in base units.
+        amount: Query<Option<String>>,
     ) -> Result<Json<FastPaidModel>, Problem> {
-        let fast_paid = checkout::pay_fast(&app.ctx, &SessionId::parse(&id)?, &caller.0.user.did).await?;
+        let agreed = match (&kind.0, &amount.0) {
+            (Some(kind), Some(amount)) => Some(FastConsent {
+                by: FastMeans::from_name(kind).ok_or_else(|| Problem::bad("type is credit or delegation"))?,
+                amount: Amount::parse_base_units(amount).map_err(|error| Problem::bad(error.to_string()))?,
+            }),
+            (None, None) => None,
+            _ => return Err(Problem::bad("type and amount are told together")),
+        };
+        let fast_paid = checkout::pay_fast(&app.ctx, &SessionId::parse(&id)?, &caller.0.user.did, agreed).await?;
         Ok(Json(FastPaidModel { fast_paid }))
     }
 }

@@ -38,6 +38,8 @@ const PARAMS: [&str; 19] = [
 ];
 /// The most characters of each.
 const PARAM_MAX: usize = 500;
+/// Largest body of a page that begins, in bytes.
+const PARAMS_MAX: usize = 16 * 1024;
 /// Largest answer of a wallet, in bytes.
 const ANSWER_MAX: usize = 128 * 1024;
 
@@ -63,14 +65,17 @@ fn action_of(name: &str) -> Result<ConnectAction, Problem> {
 
 /// Begins a session for this browser.
 #[handler]
-async fn begin(app: Data<&Arc<App>>, request: &Request, action: Path<String>, guest: Guest, call: Call) -> Result<Response, Problem> {
+async fn begin(
+    app: Data<&Arc<App>>,
+    request: &Request,
+    action: Path<String>,
+    guest: Guest,
+    call: Call,
+    body: poem::Body,
+) -> Result<Response, Problem> {
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
-    let query = request.uri().query().unwrap_or_default();
-    let params: BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes())
-        .filter(|(name, value)| PARAMS.contains(&name.as_ref()) && value.len() <= PARAM_MAX)
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect();
+    let params = params_of(request, body).await?;
     let params = match deeds::is_deed(action) {
         true => deeds::open(&app, action, params, call.mode, &Opener::of(request).await?, guest.0.as_ref()).await?,
         false => params,
@@ -130,6 +135,9 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
     }
     let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, app.ctx.now()).await?;
     let session = found.filter(|session| session.action == action).ok_or_else(|| Problem::bad("Session not found or expired"))?;
+    if session.status == ConnectStatus::Forbidden {
+        return Err(Problem::new(StatusCode::FORBIDDEN, session.error));
+    }
     let is_own = cookie(request, BROWSER_COOKIE).is_some_and(|browser| token_hash(browser) == session.browser);
     let shown = match session.status {
         ConnectStatus::Working => ConnectStatus::Scanned,
@@ -150,6 +158,28 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
         }
         _ => Ok(response),
     }
+}
+
+/// What the page attached, in its query or in a body (JSON or a form); the query holds where both name one.
+async fn params_of(request: &Request, body: poem::Body) -> Result<BTreeMap<String, String>, Problem> {
+    let body = body.into_bytes_limit(PARAMS_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
+    let told = |value: Value| match value {
+        Value::String(text) => Some(text),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let is_json = request.content_type().is_some_and(|kind| kind.starts_with("application/json"));
+    let mut params: BTreeMap<String, String> = match is_json && !body.is_empty() {
+        true => serde_json::from_slice::<BTreeMap<String, Value>>(&body)
+            .map_err(|error| Problem::bad(format!("Sorry, request error: {error}")))?
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, told(value)?)))
+            .collect(),
+        false => url::form_urlencoded::parse(&body).into_owned().collect(),
+    };
+    params.extend(url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes()).into_owned());
+    params.retain(|name, value| PARAMS.contains(&name.as_str()) && value.len() <= PARAM_MAX);
+    Ok(params)
 }
 
 async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet: &Wallet, response: Response) -> Result<Response, Problem> {

@@ -121,6 +121,7 @@ pub async fn take(app: &App, action: ConnectAction, token: &str, public_key: &st
     }
     let wallet = Wallet { did: opened.issuer, public_key: public_key.to_owned() };
     if session.wallet.as_ref().is_some_and(|known| known.did != wallet.did) {
+        fail(app, &session, ConnectStatus::Forbidden, OTHER_WALLET).await?;
         return Ok(claims::refused(app, OTHER_WALLET, now));
     }
     match answer.action.as_str() {

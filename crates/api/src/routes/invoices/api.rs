@@ -2,7 +2,7 @@ use super::model::{InvoiceListModel, InvoiceModel};
 use crate::auth::{Call, Opener, Reader, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
-use crate::routes::input::words;
+use crate::routes::input::{page, words};
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::App;
 use poem::web::Data;
@@ -11,7 +11,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
 use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
 use souk_domain::checkout;
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, Page, SubscriptionId};
+use souk_domain::shared::{CurrencyId, CustomerId, Id, IdError, InvoiceId, Language, Mode, Page, SubscriptionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl InvoicesApi {
         &self,
         app: Data<&Arc<App>>,
         reader: Reader<resources::Invoices>,
-        page: Query<Option<u32>>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
         status: Query<Option<String>>,
         customer_id: Query<Option<String>>,
@@ -34,6 +34,9 @@ impl InvoicesApi {
         subscription_id: Query<Option<String>>,
         include_staking: Query<Option<String>>,
         include_return_staking: Query<Option<String>>,
+        /// Subscriptions go on in place: what this adds is the stake by which one did.
+        include_recovered_from: Query<Option<String>>,
+        limit: Query<Option<u32>>,
         starting_after: Query<Option<String>>,
         ignore_zero: Query<Option<String>>,
     ) -> Result<Json<InvoiceListModel>, Problem> {
@@ -47,17 +50,22 @@ impl InvoicesApi {
         let Some(customer_id) = whose(&app, &reader, customer_id.0.as_deref()).await? else {
             return nothing();
         };
+        // What is no id is nothing's: the list does not grow by a slip.
+        let (Ok(currency_id), Ok(subscription_id)) = (id_of::<CurrencyId>(&currency_id), id_of::<SubscriptionId>(&subscription_id)) else {
+            return nothing();
+        };
         let filter = InvoiceFilter {
             statuses,
             customer_id: customer_id.0,
-            currency_id: currency_id.0.as_deref().and_then(|id| CurrencyId::parse(id).ok()),
-            subscription_id: subscription_id.0.as_deref().and_then(|id| SubscriptionId::parse(id).ok()),
+            currency_id,
+            subscription_id,
             include_staking: is_true(&include_staking),
             include_return_staking: is_true(&include_return_staking),
+            include_recovered_from: is_true(&include_recovered_from),
             ignore_zero: is_true(&ignore_zero),
             query: String::new(),
         };
-        let page = Page { starting_after: starting_after.0, ..Page::new(page.0, page_size.0) };
+        let page = page::<InvoiceId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         listed(&app, reader.mode(), &filter, &page).await
     }
 
@@ -80,6 +88,7 @@ impl InvoicesApi {
             customer_id: customer_id.0,
             include_staking: true,
             include_return_staking: true,
+            include_recovered_from: true,
             query: words(query.0),
             ..InvoiceFilter::default()
         };
@@ -153,6 +162,11 @@ async fn print(app: Arc<App>, invoice: ExpandedInvoice, language: Language) -> R
 
 /// Whose invoices are listed: `Some(None)` all of the store, `None` nobody's.
 struct Whose(Option<CustomerId>);
+
+/// The id that a filter names; an empty one names none.
+fn id_of<I: Id>(filter: &Query<Option<String>>) -> Result<Option<I>, IdError> {
+    filter.0.as_deref().filter(|id| !id.is_empty()).map(I::parse).transpose()
+}
 
 fn is_true(value: &Query<Option<String>>) -> bool {
     value.0.as_deref() == Some("true")

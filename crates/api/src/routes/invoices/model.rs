@@ -4,7 +4,7 @@ use crate::routes::payments::{AddressModel, CurrencyModel, CustomerModel, Intent
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceItem, Period, Subscription};
+use souk_domain::billing::{BillingReason, ExpandedInvoice, Invoice, InvoiceItem, Period, Subscription};
 use souk_domain::payment::{Currency, Intent, Method};
 use souk_domain::shared::Timestamp;
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ pub struct InvoiceModel {
     pub id: String,
     pub object: String,
     pub livemode: bool,
-    /// Empty while it is a draft.
+    /// Empty until it is final: drafts, and orders that were never paid, take none.
     pub number: String,
     pub status: String,
     pub paid: bool,
@@ -126,12 +126,28 @@ pub struct InvoiceModel {
     pub updated_at: String,
 }
 
+/// What the transaction was that such an invoice tells of.
+const fn kind_of_transaction(reason: BillingReason) -> &'static str {
+    match reason {
+        BillingReason::Stake | BillingReason::SubscriptionRecover => "stake",
+        BillingReason::ReturnStake => "stake_return",
+        BillingReason::SlashStake => "slash",
+        _ => "transfer",
+    }
+}
+
 impl InvoiceModel {
     #[must_use]
     pub fn new(invoice: &Invoice, intent: Option<&Intent>, methods: &[Method], currencies: &[Currency], site: &Site) -> Self {
         let method = methods.iter().find(|method| method.id == invoice.method_id);
         let currency = currencies.iter().find(|currency| currency.id == invoice.currency_id);
-        let details = intent.zip(method).map(|(intent, method)| payment_details(intent, method.kind)).unwrap_or_default();
+        let details = match (method, intent, &invoice.reference) {
+            (Some(method), Some(intent), _) => payment_details(intent, method.kind),
+            (Some(method), None, Some(moved)) => {
+                PaymentDetailModel::of_transaction(method.kind, moved, None, kind_of_transaction(invoice.reason))
+            }
+            _ => BTreeMap::new(),
+        };
         let remaining = invoice.total.minus(invoice.amount_paid).unwrap_or_default();
         let paid = invoice.paid_at.is_some();
         Self {

@@ -2,7 +2,7 @@ use crate::auth::{Reader, Reads, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
-use crate::routes::input::{read_metadata, words};
+use crate::routes::input::{page, read_metadata, words};
 use crate::routes::payments::IntentModel;
 use crate::routes::refunds::{RefundInputModel, RefundModel, refund};
 use crate::state::App;
@@ -35,15 +35,18 @@ pub struct PaymentIntentsApi;
 impl PaymentIntentsApi {
     /// Payments, newest first: a customer's own; those of the store for a key, or of a customer whom the store names by id or DID.
     #[oai(path = "/", method = "get")]
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     async fn list(
         &self,
         app: Data<&Arc<App>>,
         reader: Reader<resources::PaymentIntents>,
         customer_id: Query<Option<String>>,
-        page: Query<Option<u32>>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        limit: Query<Option<u32>>,
+        starting_after: Query<Option<String>>,
     ) -> Result<Json<IntentListModel>, Problem> {
-        let page = Page::new(page.0, page_size.0);
+        let page = page::<PaymentIntentId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let mode = reader.mode();
         let mut unit = app.ctx.store.read().await?;
         let named = customer_id.0.as_deref().filter(|named| !named.is_empty());
@@ -73,10 +76,13 @@ impl PaymentIntentsApi {
         &self,
         app: Data<&Arc<App>>,
         reads: Reads<resources::PaymentIntents>,
-        page: Query<Option<u32>>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        limit: Query<Option<u32>>,
+        starting_after: Query<Option<String>>,
     ) -> Result<Json<IntentListModel>, Problem> {
-        let found = app.ctx.store.read().await?.intents().list(reads.mode, &Page::new(page.0, page_size.0)).await?;
+        let page = page::<PaymentIntentId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
+        let found = app.ctx.store.read().await?.intents().list(reads.mode, &page).await?;
         listed(&app, reads.mode, found).await
     }
 
@@ -87,11 +93,11 @@ impl PaymentIntentsApi {
         app: Data<&Arc<App>>,
         reader: Reader<resources::PaymentIntents>,
         query: Query<Option<String>>,
-        page: Query<Option<u32>>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<IntentListModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let (mode, page) = (reader.mode(), Page::new(page.0, page_size.0));
+        let (mode, page) = (reader.mode(), Page::new(number.0, page_size.0));
         let own = match &reader {
             Reader::Person(caller, _) if !reader.is_store() => match unit.customers().find_by_did(mode, &caller.user.did).await? {
                 Some(own) => Some(own.id),

@@ -222,9 +222,27 @@ impl From<&Refusal> for PaymentErrorModel {
 pub struct PaymentDetailModel {
     pub tx_hash: Option<String>,
     pub payer: Option<String>,
+    /// transfer, delegate, stake, stake_return or slash.
     #[oai(rename = "type")]
     pub kind: Option<String>,
+    /// The stake beside a delegation.
+    pub staking: Option<StakingDetailModel>,
     pub payment_intent_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "StakingDetail")]
+pub struct StakingDetailModel {
+    pub tx_hash: String,
+}
+
+impl PaymentDetailModel {
+    /// `payment_details` of a transaction of a wallet's network, under the name of its method's type.
+    #[must_use]
+    pub fn of_transaction(method: MethodKind, tx_hash: &str, payer: Option<&str>, kind: &str) -> BTreeMap<String, Self> {
+        let (tx_hash, payer, kind) = (Some(tx_hash.to_owned()), payer.map(ToOwned::to_owned), Some(kind.to_owned()));
+        [(method.name().to_owned(), Self { tx_hash, payer, kind, staking: None, payment_intent_id: None })].into()
+    }
 }
 
 /// `payment_details`: one entry, under the name of the method's type; empty until paid.
@@ -233,16 +251,11 @@ pub fn payment_details(intent: &Intent, kind: MethodKind) -> BTreeMap<String, Pa
     if intent.reference.is_empty() {
         return BTreeMap::new();
     }
-    let reference = Some(intent.reference.clone());
-    let detail = match kind {
-        MethodKind::Stripe => PaymentDetailModel { tx_hash: None, payer: None, kind: None, payment_intent_id: reference },
-        _ => PaymentDetailModel {
-            tx_hash: reference,
-            payer: Some(intent.payer.clone()),
-            kind: Some("transfer".to_owned()),
-            payment_intent_id: None,
-        },
-    };
+    if kind != MethodKind::Stripe {
+        return PaymentDetailModel::of_transaction(kind, &intent.reference, Some(&intent.payer), "transfer");
+    }
+    let payment_intent_id = Some(intent.reference.clone());
+    let detail = PaymentDetailModel { tx_hash: None, payer: None, kind: None, staking: None, payment_intent_id };
     [(kind.name().to_owned(), detail)].into()
 }
 

@@ -58,9 +58,10 @@ impl RefundsApi {
         invoice_id: Query<Option<String>>,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        limit: Query<Option<u32>>,
         starting_after: Query<Option<String>>,
     ) -> Result<Json<RefundListModel>, Problem> {
-        let page = page::<RefundId>(number.0, page_size.0, starting_after.0)?;
+        let page = page::<RefundId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let mut unit = app.ctx.store.read().await?;
         let nothing = || Ok(Json(RefundListModel { count: 0, list: Vec::new() }));
         let invoice_id = invoice_id.0.filter(|named| !named.is_empty()).map(|named| InvoiceId::parse(&named)).transpose()?;

@@ -127,7 +127,7 @@ impl ManageApi {
         recovered(&app, &subscription, recovery.needs_stake).await
     }
 
-    /// Pause a subscription: it charges nothing until it is resumed.
+    /// Pause a subscription: no period is billed until it is resumed. What it owes already is collected as before.
     #[oai(path = "/:id/pause", method = "put")]
     async fn pause(
         &self,

@@ -2,14 +2,14 @@
 
 use crate::problem::Problem;
 use crate::routes::invoices::InvoiceModel;
-use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel};
+use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel, PaymentDetailModel, StakingDetailModel};
 use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::billing::{
     Cancellation, ExpandedItem, ExpandedSubscription, Funds, NextInvoice, Overdue, Stake, StakeStatus, Subscription, Threshold,
 };
-use souk_domain::payment::{Grant, Mandate};
+use souk_domain::payment::{Grant, Mandate, Method};
 use souk_domain::shared::{Amount, CurrencyId, Timestamp};
 use std::collections::BTreeMap;
 
@@ -136,6 +136,16 @@ impl MandateModel {
     }
 }
 
+fn payment_details(subscription: &Subscription, mandate: Option<&Mandate>, method: &Method) -> BTreeMap<String, PaymentDetailModel> {
+    let Some(Grant::Delegation { payer, reference, .. }) = mandate.and_then(|mandate| mandate.grant.as_ref()) else {
+        return BTreeMap::new();
+    };
+    let stake = subscription.stake.as_ref().filter(|stake| stake.method_id == method.id);
+    let staking = stake.map(|stake| StakingDetailModel { tx_hash: stake.reference.clone() });
+    let given = PaymentDetailModel::of_transaction(method.kind, reference, Some(payer.as_str()), "delegate");
+    given.into_iter().map(|(network, detail)| (network, PaymentDetailModel { staking: staking.clone(), ..detail })).collect()
+}
+
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "NextInvoice")]
 pub struct NextInvoiceModel {
@@ -224,6 +234,8 @@ pub struct SubscriptionModel {
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
     pub mandate: Option<MandateModel>,
+    /// The delegation by which a wallet is charged, and its stake, under the name of the method's type; empty for cards.
+    pub payment_details: BTreeMap<String, PaymentDetailModel>,
     pub next_invoice: Option<NextInvoiceModel>,
     pub customer: CustomerReference,
     #[oai(rename = "paymentCurrency")]
@@ -273,6 +285,7 @@ impl SubscriptionModel {
             // A card secures nothing: what lay at the wallet's network before is of another currency, and has gone back.
             staking: subscription.stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id).map(StakeModel::from),
             mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
+            payment_details: payment_details(subscription, mandate.as_ref(), method),
             next_invoice: next_invoice.map(NextInvoiceModel::from),
             customer: CustomerReference {
                 id: customer.id.to_string(),

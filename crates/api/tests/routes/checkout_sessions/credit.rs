@@ -46,7 +46,10 @@ on_both! {
         assert_eq!((&submitted["balance"]["sufficient"], &submitted["creditSufficient"]), (&json!(true), &json!(true)));
         assert_eq!(confirm(&alice, &session).await, true);
         assert_eq!(confirm(&alice, &session).await, true, "the second answer is the first");
+        let before = app.mails().len();
         app.drain().await;
+        let receipts = app.mails().split_off(before);
+        assert!(receipts.iter().any(|mail| mail.contains("Thank you: paid with your credit")), "{receipts:?}");
         let found = alice.buyer.retrieve(&session).await;
         let session = &found["checkoutSession"];
         assert_eq!((&session["status"], &session["payment_status"]), (&json!("complete"), &json!("paid")));
@@ -94,6 +97,35 @@ on_both! {
         app.finish().await;
     }
 
+    async fn what_was_offered_by_credit_is_not_taken_from_the_wallet(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = with_credit(&app).await;
+        let moved = app.networks.transfers_to(app.app_key.did().as_str()).await.len();
+        let mut confirms = Vec::new();
+        for _ in 0..2 {
+            let session = alice.buyer.start_link(&app.shop.atlas.link).await;
+            let submitted = alice.buyer.submit_for_wallet(&app, &session).await;
+            assert_eq!(submitted["fastPayInfo"]["type"], "credit", "{submitted}");
+            confirms.push(format!("/api/checkout-sessions/{session}/fast-checkout-confirm"));
+            app.advance(Duration::from_secs(4));
+        }
+        let amount = 10 * TOKEN;
+        let post = async |path: &str| alice.buyer.browser.post(path, &json!({})).await;
+        let paid = async |path: &str, by: &str| post(&format!("{path}?type={by}&amount={amount}")).await.ok()["fastPaid"].clone();
+        assert_eq!(post(&format!("{}?type=credit&amount={}", confirms[0], amount + 1)).await.ok()["fastPaid"], false, "another amount");
+        assert_eq!(paid(&confirms[0], "credit").await, true);
+        assert_eq!(paid(&confirms[1], "credit").await, false, "the first has used it");
+        app.drain().await;
+        assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), moved);
+        assert_eq!(paid(&confirms[1], "delegation").await, true, "when that is agreed to, the permission pays");
+        app.drain().await;
+        assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), moved + 1);
+        let refused = post(&format!("{}?type=coins&amount=1", confirms[1])).await.refused(400);
+        assert_eq!(refused["error"], "type is credit or delegation");
+        post(&format!("{}?type=credit", confirms[1])).await.refused(400);
+        app.finish().await;
+    }
+
     async fn a_purchase_that_credit_paid_is_given_back_as_credit(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = with_credit(&app).await;
@@ -126,7 +158,11 @@ on_both! {
         let app = TestApp::on(db).await;
         let alice = with_credit(&app).await;
         let owner = app.owner().await;
+        // What credit pays whole is told as any other renewal.
+        let before = app.mails().len();
         app.live_on(WEEK).await;
+        let receipts = app.mails().split_off(before);
+        assert!(receipts.iter().any(|mail| mail.contains("was renewed") && mail.contains("paid with your credit")), "{receipts:?}");
         app.live_on(WEEK).await;
         assert_eq!(left(&app, &alice).await, 0);
         let invoices = alice.buyer.browser.get("/api/invoices").await.ok()["list"].clone();

@@ -1,5 +1,5 @@
 use crate::app::plans::SKT;
-use crate::app::{ACCEPTED, Connect, Plans, Terms, TestApp, WEEK, signed_claim};
+use crate::app::{ACCEPTED, Connect, Plans, Subscriber, Terms, TestApp, WEEK, signed_claim};
 use serde_json::json;
 use souk_adapters::on_both;
 use souk_domain::billing::{Stake, StakeStatus, Subscription, note};
@@ -7,6 +7,25 @@ use souk_domain::checkout::{SubscriptionTerms, check_due, expire_due};
 use souk_domain::payment::{Asker, Attempt, AttemptKind, Method, MethodSettings, Outcome, Purpose, Pursued, Refusal};
 use souk_domain::shared::{Amount, AttemptId, SubscriptionId};
 use std::time::Duration;
+
+/// As if ten tokens had been staked for it.
+async fn hold_stake(app: &TestApp, one: &Subscriber) {
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let found = unit.subscriptions().find(&one.id).await.expect("reads").expect("is there");
+    let held = Stake {
+        amount: Amount::new(10 * SKT),
+        payer: one.buyer.wallet.did().clone(),
+        method_id: found.method_id.clone(),
+        currency_id: found.currency_id.clone(),
+        status: StakeStatus::Held,
+        reference: "z2stake".to_owned(),
+        return_at: None,
+        refusals: 0,
+        earlier: Vec::new(),
+    };
+    assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));
+    unit.commit().await.expect("commits");
+}
 
 #[tokio::test]
 async fn a_saved_card_pays_the_next_invoice() {
@@ -218,24 +237,30 @@ on_both! {
         app.finish().await;
     }
 
+    async fn a_card_form_that_was_open_when_its_customer_fell_behind_changes_nothing(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.subscribe("alice", Terms { limit: 1, ..Terms::default() }).await;
+        hold_stake(&app, &alice).await;
+        let minute = Duration::from_secs(60);
+        app.live_on(WEEK - minute).await;
+        let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+        let path = format!("/api/subscriptions/{}", alice.id);
+        let asked = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.ok();
+        app.live_on(minute).await;
+        assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "past_due");
+        app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
+        app.advance(Duration::from_secs(5));
+        alice.buyer.browser.get(&path).await.ok();
+        app.drain().await;
+        let seen = alice.buyer.browser.get(&path).await.ok();
+        assert_eq!((&seen["mandate"]["type"], &seen["staking"]["status"]), (&json!("delegation"), &json!("held")), "{seen}");
+        app.finish().await;
+    }
+
     async fn a_stake_does_not_leave_before_what_it_secures_is_paid(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { limit: 1, ..Terms::default() }).await;
-        let mut unit = app.ctx.store.begin().await.expect("begins");
-        let found = unit.subscriptions().find(&alice.id).await.expect("reads").expect("is there");
-        let held = Stake {
-            amount: Amount::new(10 * SKT),
-            payer: alice.buyer.wallet.did().clone(),
-            method_id: found.method_id.clone(),
-            currency_id: found.currency_id.clone(),
-            status: StakeStatus::Held,
-            reference: "z2stake".to_owned(),
-            return_at: None,
-            refusals: 0,
-            earlier: Vec::new(),
-        };
-        assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));
-        unit.commit().await.expect("commits");
+        hold_stake(&app, &alice).await;
         app.live_on(WEEK).await;
         let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
         let path = format!("/api/subscriptions/{}", alice.id);

@@ -42,6 +42,19 @@ async fn the_store_takes_a_part_of_a_stake_and_gives_the_rest_back_by_hand() {
     let amount = |base: u128| json!(base.to_string());
     let expected = [("return_stake", 3 * SKT / 2), ("slash_stake", SKT / 2), ("stake", 2 * SKT)];
     assert_eq!(told(&alice).await, expected.map(|(reason, base)| (json!(reason), amount(base))));
+    let seen = alice.browser.get(&path).await.ok();
+    let details = &seen["payment_details"]["arcblock"];
+    let payer = alice.wallet.did().as_str();
+    assert_eq!((&details["type"], &details["payer"]), (&json!("delegate"), &json!(payer)), "{seen}");
+    assert_eq!(details["staking"]["tx_hash"], seen["staking"]["tx_hash"]);
+    assert!(details["tx_hash"].as_str().is_some_and(|hash| !hash.is_empty()), "{details}");
+    let list = alice.browser.get("/api/invoices?include_staking=true&include_return_staking=true").await.ok()["list"].clone();
+    for (reason, kind) in [("stake", "stake"), ("return_stake", "stake_return"), ("slash_stake", "slash")] {
+        let one = list.as_array().and_then(|list| list.iter().find(|one| one["billing_reason"] == reason)).expect("is told");
+        let moved = &one["metadata"]["payment_details"]["arcblock"];
+        assert_eq!(moved["type"], kind, "{one}");
+        assert!(moved["tx_hash"].as_str().is_some_and(|hash| !hash.is_empty()), "{one}");
+    }
     assert_eq!(app.breaches().await, [""; 0]);
     app.finish().await;
 }

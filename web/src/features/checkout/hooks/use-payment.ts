@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { idempotencyKey } from '@/api/client';
 import type { ApiError } from '@/api/error';
 import { fetchSession } from '@/api/session';
+import { report } from '@/app/tracking';
 import { openConnect } from '@/features/connect';
 import { spoken, spokenError } from '@/i18n/spoken';
 import { announce } from '@/kit/announce';
@@ -25,6 +26,12 @@ const CARD_DELAY_MS = 200;
 /** How often a session is looked at without a relay while a wallet or a card form is open. */
 const FALLBACK_MS = 5000;
 const LOST_SUBMITS = 3;
+
+/** SPEC.md 8: a payment that fails is logged, and told to the page around this one. */
+const tell = (code: string, message: string) => {
+  broadcast(`error.${code}`, { code, message });
+  void report(new Error(`${code} ${message}`)).catch(() => undefined);
+};
 
 /** `did:abt:z1…` and `z1…` are one account. */
 const bare = (did: string) => did.replace(/^did:abt:/, '');
@@ -131,8 +138,13 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     const settle = (outcome: Outcome) => {
       watcher.current = undefined;
       if (outcome.name === 'completed') take(outcome.checkout);
-      else if (outcome.name === 'failed') fail(spoken(outcome.message));
-      else setPhase({ name: 'timeout', by });
+      else if (outcome.name === 'failed') {
+        fail(spoken(outcome.message));
+        tell('payment_failed', outcome.message);
+      } else {
+        setPhase({ name: 'timeout', by });
+        tell('payment_timeout', '');
+      }
     };
     watcher.current = watchSettlement(session.id, settle);
     return () => {
@@ -171,7 +183,6 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     if (code === 'CUSTOMER_LIMITED') {
       setProblem({ kind: 'limited' });
       setLimited(true);
-      broadcast(`error.${code}`, { code });
       return {};
     }
     const text = spokenError(error);
@@ -230,7 +241,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
         return;
       }
       const key = idempotencyKey();
-      const { fastPaid } = await repeated(() => confirmFast(session.id, key), LOST_SUBMITS);
+      const { fastPaid } = await repeated(() => confirmFast(session.id, info, key), LOST_SUBMITS);
       if (fastPaid) setPhase({ name: 'paying', by: 'wallet' });
       else manually(t('fast.failed'));
     } catch (error) {

@@ -7,6 +7,7 @@ import {
   type FieldError,
   type FieldName,
   isOptional,
+  LINE_MAX,
   purposeText,
   shownFields,
 } from '../rules/fields';
@@ -87,7 +88,7 @@ function OneField({ name, form, last }: { name: FieldName; form: Form; last: boo
       optional={isOptional(name) ? t('form.optional') : undefined}
       autoCapitalize={name === 'customer_email' ? 'none' : undefined}
       spellCheck={false}
-      maxLength={name === 'customer_email' ? 320 : 255}
+      maxLength={name === 'customer_email' ? 254 : LINE_MAX}
     />
   );
 }

@@ -55,13 +55,17 @@ export function shownFields({ session, card }: Pick<FieldContext, 'session' | 'c
   return card ? [...shown, 'billing_address.country', 'billing_address.postal_code'] : shown;
 }
 
+/** What the server keeps of a name and of a line of an address, in characters. */
+const NAME_MAX = 128;
+export const LINE_MAX = 200;
+
 export const isOptional = (name: FieldName) => name === 'billing_address.line2';
 
 /** Checks one field: present, of its kind, and of the pattern the seller set for it. */
 export function fieldError(name: FieldName, values: FormValues, context: FieldContext): FieldError | null {
   const value = values[name].trim();
   if (!value) return isOptional(name) ? null : { key: `form.missing.${name}` };
-  if (name === 'customer_name' && value.length > 255) return { key: 'form.invalid.customer_name' };
+  if (name === 'customer_name' && [...value].length > NAME_MAX) return { key: 'form.invalid.customer_name' };
   if (name === 'customer_email' && !isEmail(value)) return { key: 'form.invalid.customer_email' };
   if (name === 'customer_phone' && !context.readPhone(value, values.phone_country))
     return { key: 'form.invalid.customer_phone' };

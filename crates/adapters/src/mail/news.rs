@@ -37,9 +37,8 @@ impl Desk<'_> {
     }
 
     /// The same, where it is about to be paid.
-    fn payment_url(&self, invoice: &Invoice, from: Timestamp) -> String {
+    fn payment_url(&self, invoice: &Invoice, action: &str, from: Timestamp) -> String {
         let (id, token) = (&invoice.id, self.tokens.auth_token(invoice.id.as_str(), from));
-        let action = if invoice.reason == BillingReason::SubscriptionCycle { "renew" } else { "pay" };
         self.address(&format!("/customer/invoice/{id}?action={action}&authToken={token}"))
     }
 
@@ -129,8 +128,10 @@ impl Pen<'_> {
         Block::Link { label: self.say("View your subscription", "查看订阅"), url }
     }
 
-    fn pay(&self, invoice: &Invoice) -> Block {
-        let url = self.desk.payment_url(invoice, self.letter.links_from);
+    /// What has ended is paid, and not renewed by it.
+    fn pay(&self, invoice: &Invoice, subscription: &Subscription) -> Block {
+        let renews = invoice.reason == BillingReason::SubscriptionCycle && subscription.ended_at.is_none();
+        let url = self.desk.payment_url(invoice, if renews { "renew" } else { "pay" }, self.letter.links_from);
         Block::Action { label: self.say("Pay now", "立即支付"), url }
     }
 
@@ -260,7 +261,7 @@ impl Pen<'_> {
                 format!("如果在 {at} 之前仍未支付，订阅将被取消。"),
             ));
         }
-        body.push(self.pay(invoice));
+        body.push(self.pay(invoice, subscription));
         let rows = vec![
             (self.say("Invoice number", "账单编号"), number.clone()),
             (self.say("Payment method", "付款方式"), one_line(&self.letter.method.name)),
@@ -291,7 +292,7 @@ impl Pen<'_> {
     /// One invoice is paid on its own page, several on their subscription's.
     fn settle(&self, subscription: &Subscription, owed: &[Invoice]) -> Block {
         match owed {
-            [invoice] => self.pay(invoice),
+            [invoice] => self.pay(invoice, subscription),
             _ => Block::Action {
                 label: self.say("Pay now", "立即支付"),
                 url: self.desk.subscription_url(&subscription.id, self.letter.links_from),

@@ -3,6 +3,7 @@
 use super::carry::{enter_currency, threshold_in};
 use super::collect::send_now;
 use super::debt::collect_now;
+use super::end::unpaid_in_currency;
 use super::manage::load;
 use super::outcome::leave_behind;
 use super::pay_by_card::{CardPromise, save_card};
@@ -11,7 +12,8 @@ use super::plan_permission::with_plan;
 use super::renew::publish_charges;
 use super::restake::{StakeFor, missing};
 use super::{
-    BillingError, Ceilings, ManageError, PlanOrder, Requester, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus, ceiling,
+    BillingError, Ceilings, InvoiceStatus, ManageError, PlanOrder, Requester, StakeStatus, Subscription, SubscriptionItem,
+    SubscriptionStatus, ceiling,
 };
 use crate::access::Wallet;
 use crate::checkout::AskedMandate;
@@ -55,18 +57,16 @@ pub(super) async fn target(
         if matches!(status, Some(StakeStatus::Slashing | StakeStatus::Returning)) {
             return Err(ManageError::PaymentInFlight);
         }
-        if owes_before_leaving(unit, &subscription).await? {
+        // Nothing that charges in another currency would try again what is owed in this one, and a stake stays where it is for it.
+        let unpaid = unpaid_in_currency(unit, &subscription).await.map_err(ManageError::from)?;
+        if unpaid.iter().any(|invoice| invoice.status == InvoiceStatus::Uncollectible) {
             return Err(ManageError::OweFirst);
+        }
+        if !unpaid.is_empty() {
+            return Err(ManageError::PaymentInFlight);
         }
     }
     Ok(Target { subscription, method: found, currency })
-}
-
-/// Whether a subscription has debts in its present currency. They would not be tried again by what charges in another one, and a stake
-/// stays where it is for them.
-async fn owes_before_leaving(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, StorageError> {
-    let owed = unit.invoices().overdue_of(&subscription.id).await?;
-    Ok(owed.iter().any(|invoice| invoice.currency_id == subscription.currency_id))
 }
 
 /// Whether a method is given by a card form, and not by a wallet. Refuses what the subscription cannot be charged by.
@@ -239,8 +239,8 @@ pub(super) async fn switch_over(
             continue;
         }
         if subscription.currency_id != attempt.currency_id {
-            // It has fallen behind since the form was opened, and would be refused one now. The permission stands.
-            if owes_before_leaving(unit, &subscription).await? {
+            // It has been billed since the form was opened, and would be refused one now. The permission stands.
+            if !unpaid_in_currency(unit, &subscription).await?.is_empty() {
                 continue;
             }
             enter_currency(unit, &mut subscription, &attempt.currency_id).await?;

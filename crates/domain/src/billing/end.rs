@@ -145,17 +145,16 @@ pub(super) async fn owed_beside(unit: &mut dyn UnitOfWork, subscription: &Subscr
     owed_by(unit, subscription, others.iter().filter(|other| other.ended_at.is_some()), true).await
 }
 
-/// Whether anything that a subscription's stake secures is not paid yet: its own bills in the stake's currency, and those of the others
-/// of its checkout.
-pub(super) async fn secures_debt(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
-    let Some(stake) = &subscription.stake else { return Ok(false) };
-    let others = secured_beside(unit, subscription).await?;
+/// The bills in a subscription's present currency that nobody has paid: its own, and those of the others that its stake secures.
+pub(super) async fn unpaid_in_currency(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, BillingError> {
+    let is_there = subscription.stake.as_ref().is_some_and(|stake| !stake.status.is_gone());
+    let others = if is_there { secured_beside(unit, subscription).await? } else { Vec::new() };
+    let mut unpaid = Vec::new();
     for one in std::iter::once(subscription).chain(&others) {
-        if unit.invoices().unpaid_of(&one.id).await?.iter().any(|invoice| invoice.currency_id == stake.currency_id) {
-            return Ok(true);
-        }
+        unpaid.extend(unit.invoices().unpaid_of(&one.id).await?);
     }
-    Ok(false)
+    unpaid.retain(|invoice| invoice.currency_id == subscription.currency_id);
+    Ok(unpaid)
 }
 
 /// The others of its checkout: the stake that its first subscription holds is reckoned from all of them.

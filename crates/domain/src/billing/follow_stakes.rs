@@ -1,7 +1,7 @@
 //! Stakes that wallets take back by themselves: the network is asked, one look at each in [`STAKE_LOOK`].
 
 use super::book::Book;
-use super::end::{PATIENCE, StakeMove, move_stake, owed_beside, owed_for, secures_debt};
+use super::end::{PATIENCE, StakeMove, move_stake, owed_beside, owed_for};
 use super::manage::nonce;
 use super::outcome::leave_behind;
 use super::renew::publish_charges;
@@ -115,13 +115,7 @@ async fn look(ctx: &Context, book: &Book, seen: &Subscription) -> Result<(), Bil
     let found = match found {
         Found::Nothing if stake.status == StakeStatus::Held => {
             let mut unit = ctx.store.read().await?;
-            if !owed_beside(unit.as_mut(), seen).await?.invoices.is_empty() {
-                Found::Owed
-            } else if stake.currency_id != seen.currency_id && !secures_debt(unit.as_mut(), seen).await? {
-                Found::Left
-            } else {
-                Found::Nothing
-            }
+            if owed_beside(unit.as_mut(), seen).await?.invoices.is_empty() { Found::Nothing } else { Found::Owed }
         }
         found => found,
     };
@@ -139,8 +133,6 @@ enum Found {
     Held,
     /// It is as it is known, and others that it secures have ended with a debt.
     Owed,
-    /// It is as it is known, at a network that the subscription has left, and what it secured is paid.
-    Left,
 }
 
 fn found(seen: &Subscription, stake: &Stake, state: StakeState, is_settled: bool) -> Found {
@@ -164,7 +156,6 @@ async fn note(ctx: &Context, seen: &Subscription, state: StakeState, found: Foun
     match (subscription.ended_at, found) {
         (Some(ended), _) => after_the_end(ctx, unit.as_mut(), &mut subscription, (state, found), ended, now).await?,
         (None, Found::Owed) => take_beside(ctx, unit.as_mut(), &mut subscription).await?,
-        (None, Found::Left) => leave_behind(ctx, unit.as_mut(), &mut subscription).await?,
         (None, Found::Held) => {
             set_status(&mut subscription, StakeStatus::Held);
             leave_behind(ctx, unit.as_mut(), &mut subscription).await?;

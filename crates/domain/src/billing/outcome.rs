@@ -3,7 +3,7 @@
 use super::book::Book;
 use super::change_payment::switch_over;
 use super::debt::{debt_paid, refuse, time_of};
-use super::end::{PATIENCE, StakeMove, move_stake, secures_debt, settle_by_stake, stake_invoice};
+use super::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
 use super::give_back::not_given_back;
 use super::manage::nonce;
 use super::notice::announce_paid;
@@ -224,12 +224,12 @@ fn earlier_moved(stake: &mut Stake, attempt: &Attempt, reason: Reason) -> bool {
     })
 }
 
-/// What a running subscription holds at a network that it has left goes back, after what it secures is paid, and after an earlier one
-/// that is on its way: one stake of a subscription goes back at a time. Until then, whoever follows stakes comes back to it.
+/// What a running subscription holds at a network that it has left goes back, after an earlier one that is on its way: one stake of a
+/// subscription goes back at a time. It left when nothing was owed there.
 pub(super) async fn leave_behind(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &mut Subscription) -> Result<(), BillingError> {
     let left = |stake: &Stake| stake.status == StakeStatus::Held && stake.currency_id != subscription.currency_id;
     let Some(stake) = subscription.stake.clone().filter(left) else { return Ok(()) };
-    if unit.attempts().open_of(&Purpose::ReturnStake(subscription.id.clone())).await?.is_some() || secures_debt(unit, subscription).await? {
+    if unit.attempts().open_of(&Purpose::ReturnStake(subscription.id.clone())).await?.is_some() {
         return Ok(());
     }
     let book = Book::read(unit, std::slice::from_ref(subscription)).await?;

@@ -468,36 +468,6 @@ on_both! {
         is_sound(&billing).await;
     }
 
-    async fn a_deposit_stays_at_a_network_that_was_left_until_what_it_secures_is_settled(db: &TestDatabase) {
-        let billing = in_debt(db, 400, 15).await;
-        leave_network(&billing).await;
-        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
-        let seen = billing.find("sub_1").await;
-        assert_eq!(seen.stake.expect("a deposit").status, StakeStatus::Held, "it secures 700 that nobody has paid");
-        let debt = billing.invoices().await.remove(0);
-        billing::void_invoice(&billing.ctx, &debt.id).await.expect("is taken back");
-        billing.wait(billing::STAKE_LOOK);
-        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returning);
-        billing.send(&Purpose::ReturnStake(sub())).await;
-        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 0), 1_000));
-        is_sound(&billing).await;
-    }
-
-    async fn a_deposit_at_a_network_that_was_left_pays_what_is_owed_in_the_end(db: &TestDatabase) {
-        let billing = in_debt(db, 400, 15).await;
-        leave_network(&billing).await;
-        for _ in 0..16 {
-            billing.wait(DAY);
-            assert_eq!(billing.retry().await, 0, "nothing charges in its currency any more");
-            billing.round().await;
-        }
-        let seen = billing.find("sub_1").await;
-        assert_eq!((seen.status, seen.stake.expect("a deposit").status), (SubscriptionStatus::Canceled, StakeStatus::Slashed));
-        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.earned().await), ((0, 0), 400));
-        is_sound(&billing).await;
-    }
-
     async fn who_left_the_network_of_a_deposit_needs_none_to_go_on(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;

@@ -140,7 +140,7 @@ fn payment_details(subscription: &Subscription, mandate: Option<&Mandate>, metho
     let Some(Grant::Delegation { payer, reference, .. }) = mandate.and_then(|mandate| mandate.grant.as_ref()) else {
         return BTreeMap::new();
     };
-    let stake = subscription.stake.as_ref().filter(|stake| stake.method_id == method.id);
+    let stake = subscription.stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id);
     let staking = stake.map(|stake| StakingDetailModel { tx_hash: stake.reference.clone() });
     let given = PaymentDetailModel::of_transaction(method.kind, reference, Some(payer.as_str()), "delegate");
     given.into_iter().map(|(network, detail)| (network, PaymentDetailModel { staking: staking.clone(), ..detail })).collect()

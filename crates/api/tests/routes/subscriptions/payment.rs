@@ -2,7 +2,7 @@ use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Connect, Plans, Subscriber, Terms, TestApp, WEEK, signed_claim};
 use serde_json::json;
 use souk_adapters::on_both;
-use souk_domain::billing::{Stake, StakeStatus, Subscription, note};
+use souk_domain::billing::{Scope, Stake, StakeStatus, Subscription, note, renew_due};
 use souk_domain::checkout::{SubscriptionTerms, check_due, expire_due};
 use souk_domain::payment::{Asker, Attempt, AttemptKind, Method, MethodSettings, Outcome, Purpose, Pursued, Refusal};
 use souk_domain::shared::{Amount, AttemptId, SubscriptionId};
@@ -254,6 +254,20 @@ on_both! {
         app.drain().await;
         let seen = alice.buyer.browser.get(&path).await.ok();
         assert_eq!((&seen["mandate"]["type"], &seen["staking"]["status"]), (&json!("delegation"), &json!("held")), "{seen}");
+        app.finish().await;
+    }
+
+    async fn a_currency_is_not_left_while_a_charge_in_it_is_on_its_way(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.subscribe("alice", Terms::default()).await;
+        let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
+        let path = format!("/api/subscriptions/{}/change-payment", alice.id);
+        app.advance(WEEK);
+        assert_eq!(renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 100).await.expect("renews").attempts.len(), 1);
+        let refused = alice.buyer.browser.post(&path, &body).await.refused(409);
+        assert_eq!(refused["error"], "A payment is on its way. Please wait for it.");
+        app.drain().await;
+        assert_eq!(alice.buyer.browser.post(&path, &body).await.ok()["stripeContext"]["intent_type"], "setup_intent");
         app.finish().await;
     }
 

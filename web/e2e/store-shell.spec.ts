@@ -127,6 +127,27 @@ test('the front page stands where its scripts will put it, before they are there
   expect([after?.x, after?.y]).toEqual([before?.x, before?.y]);
 });
 
+test('what the server wrote is painted before any script of the page is asked for', async ({ page }) => {
+  test.skip(!process.env.SOUK_URL, 'the server writes it');
+  await page.goto('/');
+  await expect(page.getByRole('main').getByRole('article').first()).toBeVisible();
+  const { painted, asked } = await page.evaluate(() => ({
+    painted: performance.getEntriesByName('first-paint')[0]?.startTime ?? Number.POSITIVE_INFINITY,
+    asked: performance.getEntriesByType('resource').filter((it) => /\/assets\/.*\.js$/.test(it.name)),
+  }));
+  expect(asked.length).toBeGreaterThan(2);
+  for (const script of asked) expect(script.startTime, script.name).toBeGreaterThanOrEqual(painted);
+});
+
+test('a page whose paint nobody tells of is opened all the same', async ({ page }) => {
+  test.skip(!process.env.SOUK_URL, 'the server writes it');
+  await page.addInitScript(() => {
+    PerformanceObserver.prototype.observe = () => {};
+  });
+  await page.goto('/');
+  await expect(page.getByRole('main').getByRole('article').first()).toBeVisible();
+});
+
 test('the first tab stop leads past the header', async ({ page }, info) => {
   test.skip(info.project.name === 'phone', 'a keyboard matter');
   await wear(page);

@@ -1,4 +1,4 @@
-// Sets theme, language and mode on <html> before the first paint; an own file, so that the page's policy can forbid inline scripts.
+// Before the first paint: sets theme, language and mode on <html>. An own file, so that the page's policy can forbid inline scripts.
 (() => {
   const root = document.documentElement;
   let theme = null;
@@ -22,3 +22,15 @@
   const wanted = asked || kept?.[1] || navigator.language || 'en';
   root.lang = /^zh/i.test(wanted) ? 'zh' : 'en';
 })();
+
+// Opens the template of scripts (first-load.mjs) when what the server wrote has been painted. Where it wrote nothing, or nobody will
+// tell of its paint, that is at once, and after a second whatever happens; opened twice, it is empty the second time.
+addEventListener('DOMContentLoaded', () => {
+  const open = () => document.head.append(document.getElementById('scripts')?.content ?? '');
+  const isWritten = document.getElementById('root')?.textContent.trim();
+  const tells = window.PerformanceObserver?.supportedEntryTypes?.includes('paint');
+  if (!isWritten || !tells || document.hidden || window.parent !== window) return open();
+  new PerformanceObserver(open).observe({ type: 'paint', buffered: true });
+  addEventListener('visibilitychange', open, { once: true });
+  setTimeout(open, 1000);
+});

@@ -1,6 +1,9 @@
+const SCRIPT = /\s*<(?:script type="module"[^>]*><\/script>|link rel="modulepreload"[^>]*>)/g;
+
 /**
- * The entries are small and import the rest of their page themselves: the page names it in its head, so that it comes at
- * once and not a round trip later.
+ * The entries are small and import the rest of their page themselves: the page names it, so that it comes at once and not a round
+ * trip later. Scripts are named in a template that theme.js opens when what the server wrote is on the screen: fetched and compiled
+ * beside it, they would keep it waiting.
  * @returns {import('vite').Plugin}
  */
 export function firstLoad() {
@@ -20,16 +23,21 @@ export function firstLoad() {
         };
         for (const name of chunk?.dynamicImports ?? []) collect(name);
         const missing = [...files].filter((file) => !html.includes(`"/${file}"`));
-        const tags = missing.map((file) => ({
-          tag: 'link',
-          attrs: file.endsWith('.css')
-            ? { rel: 'stylesheet', crossorigin: true, href: `/${file}` }
-            : { rel: 'modulepreload', fetchpriority: 'low', crossorigin: true, href: `/${file}` },
-          injectTo: 'head',
-        }));
-        // Styles go first: with them the page already shows what the server wrote into it.
-        const later = (tag) => tag.replace(/ crossorigin/, ' fetchpriority="low" crossorigin');
-        return { html: html.replace(/<(script type="module"|link rel="modulepreload")[^>]*>/g, later), tags };
+        const scripts = missing
+          .filter((file) => !file.endsWith('.css'))
+          .map((file) => `\n      <link rel="modulepreload" crossorigin href="/${file}">`);
+        const named = [...(html.match(SCRIPT) ?? []).map((tag) => `\n      ${tag.trim()}`), ...scripts].join('');
+        const template = `  <template id="scripts">${named}\n    </template>\n  </body>`;
+        return {
+          html: html.replace(SCRIPT, '').replace('</body>', () => template),
+          tags: missing
+            .filter((file) => file.endsWith('.css'))
+            .map((file) => ({
+              tag: 'link',
+              attrs: { rel: 'stylesheet', crossorigin: true, href: `/${file}` },
+              injectTo: 'head',
+            })),
+        };
       },
     },
   };

@@ -223,7 +223,7 @@ impl SqlAttempts<'_> {
     /// What an ended attempt was for may have another one.
     async fn uncover(&mut self, id: &AttemptId) -> Result<(), StorageError> {
         let uncover = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
-        self.session.query(uncover).bind(id).bind(false).execute().await.map(drop)
+        self.session.query(uncover).bind(id).bind(false).later(None).await
     }
 }
 

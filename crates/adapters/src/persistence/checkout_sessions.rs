@@ -1,16 +1,25 @@
 //! Checkout sessions, and the starts that lead to them.
 
 use super::columns::keys;
+use super::customers::customer;
 use super::listing::{Listing, list, listing};
-use super::{Query, Row, Session, Sql};
+use super::{Query, Row, SecretBox, Session, Sql, methods};
 use async_trait::async_trait;
-use souk_domain::checkout::{self, CheckoutSessions, DueSession, SessionFilter};
-use souk_domain::shared::{Listed, Mode, Page, SessionId, StorageError, Timestamp};
+use souk_domain::access::Did;
+use souk_domain::checkout::{self, Asked, CheckoutSessions, DueSession, SessionFilter};
+use souk_domain::customer::Standing;
+use souk_domain::shared::{CurrencyId, Listed, MethodId, Mode, Page, SessionId, StorageError, Timestamp};
 
 const LIST: Listing = listing!(
     "checkout_sessions",
     "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR link_id = $6) AND " (has_all "metadata" "$7")
 );
+
+const UPDATE: &str = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
+        form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
+        intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19,
+        terms = $20, requires_cross_sell = $21, subscription_ids = $22, mandate_id = $23, deposit = $24, trial_end = $25
+    WHERE id = $1 AND version = $2";
 
 /// Starts that no longer matter leave two at a time, so that there are never many. Another start may remove the same
 /// ones: on PostgreSQL neither waits for the other.
@@ -25,7 +34,10 @@ const FORGET_STARTS: Sql = Sql {
 /// How often a claim is tried when the start that stood in its way is gone a moment later.
 const CLAIM_TRIES: u32 = 3;
 
-pub struct SqlCheckoutSessions<'s>(pub &'s mut Session);
+pub struct SqlCheckoutSessions<'s> {
+    pub session: &'s mut Session,
+    pub secrets: &'s SecretBox,
+}
 
 #[async_trait]
 impl CheckoutSessions for SqlCheckoutSessions<'_> {
@@ -37,29 +49,52 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
                               $24, $25, $26, $27, $28, $29)";
         let query =
-            bind(self.0.query(insert), session).bind(session.kind).bind(session.mode).bind(&session.link_id).bind(session.created_at);
+            bind(self.session.query(insert), session).bind(session.kind).bind(session.mode).bind(&session.link_id).bind(session.created_at);
         query.execute().await?;
         Ok(())
     }
 
     async fn find(&mut self, id: &SessionId) -> Result<Option<checkout::Session>, StorageError> {
-        let row = self.0.query("SELECT * FROM checkout_sessions WHERE id = $1").bind(id).optional().await?;
+        let row = self.session.query("SELECT * FROM checkout_sessions WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(checkout_session).transpose()
     }
 
+    async fn find_asked(
+        &mut self,
+        id: &SessionId,
+        method_id: &MethodId,
+        currency_id: &CurrencyId,
+        payer: &Did,
+    ) -> Result<Option<Asked>, StorageError> {
+        let select = "SELECT s.*, m.*, c.*, k.*,
+                          EXISTS (SELECT 1 FROM invoices WHERE customer_id = k.id AND status = 'uncollectible') AS owes,
+                          (EXISTS (SELECT 1 FROM mandates WHERE customer_id = k.id AND status = 'active')
+                           OR EXISTS (SELECT 1 FROM credits WHERE customer_id = k.id)) AS may_pay_fast
+                      FROM checkout_sessions s LEFT JOIN payment_methods m ON m.id = $2
+                          LEFT JOIN currencies c ON c.id = $3 AND c.method_id = m.id
+                          LEFT JOIN customers k ON k.did = $4 AND k.livemode = s.livemode
+                      WHERE s.id = $1";
+        let query = self.session.query(select).bind(id).bind(method_id).bind(currency_id).bind(payer);
+        let Some(mut row) = query.optional().await? else { return Ok(None) };
+        let session = checkout_session(row.part(0)?)?;
+        let method = row.part(1)?.if_there(|row| methods::method(row, self.secrets))?;
+        let currency = row.part(2)?.if_there(methods::currency)?;
+        let standing = row.part(3)?.if_there(standing)?;
+        Ok(Some(Asked { session, method: method.zip(currency), standing }))
+    }
+
     async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {
-        let update = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
-                          form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
-                          intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19,
-                          terms = $20, requires_cross_sell = $21, subscription_ids = $22, mandate_id = $23, deposit = $24, trial_end = $25
-                      WHERE id = $1 AND version = $2";
-        Ok(bind(self.0.query(update), session).execute().await? == 1)
+        Ok(bind(self.session.query(UPDATE), session).execute().await? == 1)
+    }
+
+    async fn put_back(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
+        bind(self.session.query(UPDATE), session).later(Some(1)).await
     }
 
     async fn list(&mut self, mode: Mode, filter: &SessionFilter, page: &Page) -> Result<Listed<checkout::Session>, StorageError> {
         let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
         list(
-            self.0,
+            self.session,
             &LIST,
             page,
             |query| query.bind(mode).bind(statuses.clone()).bind(&filter.link).bind(&filter.metadata),
@@ -74,11 +109,11 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
                          WHERE session_starts.started_at <= $4
                      RETURNING session_id";
         for _ in 0..CLAIM_TRIES {
-            if let Some(row) = self.0.query(claim).bind(key).bind(session).bind(now).bind(since).optional().await? {
-                self.0.query_each(FORGET_STARTS).bind(since).execute().await?;
+            if let Some(row) = self.session.query(claim).bind(key).bind(session).bind(now).bind(since).optional().await? {
+                self.session.query_each(FORGET_STARTS).bind(since).execute().await?;
                 return row.get("session_id");
             }
-            let earlier = self.0.query("SELECT session_id FROM session_starts WHERE start_key = $1").bind(key).optional().await?;
+            let earlier = self.session.query("SELECT session_id FROM session_starts WHERE start_key = $1").bind(key).optional().await?;
             if let Some(row) = earlier {
                 return row.get("session_id");
             }
@@ -91,14 +126,14 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let update = "UPDATE checkout_sessions SET status = 'expired', version = version + 1, updated_at = $1
                       WHERE status = 'open' AND intent_id IS NULL AND expires_at <= $1 AND id IN
                         (SELECT id FROM checkout_sessions WHERE status = 'open' AND intent_id IS NULL AND expires_at <= $1 LIMIT $2)";
-        self.0.query(update).bind(now).bind(limit).execute().await
+        self.session.query(update).bind(now).bind(limit).execute().await
     }
 
     async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError> {
         let select = "SELECT id, expires_at FROM checkout_sessions WHERE status = 'open' AND expires_at <= $1
                       AND ($2 IS NULL OR (expires_at, id) > ($2, $3)) ORDER BY expires_at, id LIMIT $4";
         let (since, id) = after.map(|(since, id)| (*since, id.clone())).unzip();
-        let rows = self.0.query(select).bind(now).bind(since).bind(id).bind(limit).all().await?;
+        let rows = self.session.query(select).bind(now).bind(since).bind(id).bind(limit).all().await?;
         rows.iter().map(|row| Ok((row.get("expires_at")?, row.get("id")?))).collect()
     }
 }
@@ -111,6 +146,10 @@ fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
     let query = query.bind(&session.intent_id).bind(&session.invoice_id).bind(session.amount_total).bind(&session.metadata);
     let query = query.bind(session.expires_at).bind(session.updated_at).bind(&session.terms).bind(session.requires_cross_sell);
     query.bind(&session.subscription_ids).bind(&session.mandate_id).bind(&session.deposit).bind(session.trial_end)
+}
+
+fn standing(row: &Row) -> Result<Standing, StorageError> {
+    Ok(Standing { customer: customer(row)?, owes: row.get("owes")?, may_pay_fast: row.get("may_pay_fast")? })
 }
 
 fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {

@@ -5,7 +5,7 @@ use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
-use souk_domain::customer::{Customer, Customers, Standing};
+use souk_domain::customer::{Customer, Customers};
 use souk_domain::shared::{CustomerId, Listed, Mode, Page, StorageError};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM customers WHERE id IN " (listed "$1") " ORDER BY id");
@@ -36,17 +36,6 @@ impl Customers for SqlCustomers<'_> {
         row.as_ref().map(customer).transpose()
     }
 
-    async fn standing(&mut self, mode: Mode, did: &Did) -> Result<Option<Standing>, StorageError> {
-        let select = "SELECT customers.*,
-                          EXISTS (SELECT 1 FROM invoices WHERE customer_id = customers.id AND status = 'uncollectible') AS owes,
-                          (EXISTS (SELECT 1 FROM mandates WHERE customer_id = customers.id AND status = 'active')
-                           OR EXISTS (SELECT 1 FROM credits WHERE customer_id = customers.id)) AS may_pay_fast
-                      FROM customers WHERE did = $1 AND livemode = $2";
-        let row = self.0.query(select).bind(did).bind(mode).optional().await?;
-        row.map(|row| Ok(Standing { customer: customer(&row)?, owes: row.get("owes")?, may_pay_fast: row.get("may_pay_fast")? }))
-            .transpose()
-    }
-
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError> {
         list(self.0, &LIST, page, |query| query.bind(mode), customer).await
     }
@@ -69,7 +58,7 @@ impl Customers for SqlCustomers<'_> {
     }
 }
 
-fn customer(row: &Row) -> Result<Customer, StorageError> {
+pub(super) fn customer(row: &Row) -> Result<Customer, StorageError> {
     Ok(Customer {
         id: row.get("id")?,
         mode: row.get("livemode")?,

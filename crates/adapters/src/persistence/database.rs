@@ -1,6 +1,6 @@
 //! The database of this process: one of two kinds, chosen by its address.
 
-use super::Session;
+use super::{Session, session};
 use souk_domain::shared::StorageError;
 use sqlx::pool::CloseEvent;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -27,6 +27,8 @@ const CHECKPOINTS: Duration = Duration::from_millis(500);
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// How long `begin` and `read` wait for a free connection before they fail.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(15);
+/// A connection to PostgreSQL that nobody used for so long is asked whether it is there.
+const FRESH: Duration = Duration::from_secs(1);
 /// Prepared statements kept per connection; those that are used often fit.
 const STATEMENT_CACHE: usize = 500;
 
@@ -48,6 +50,19 @@ pub(super) enum Engine {
     Postgres(PgPool),
 }
 
+impl Engine {
+    pub(super) async fn begin(&self) -> Result<session::Connection, StorageError> {
+        self.begin_each("PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "BEGIN").await
+    }
+
+    async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<session::Connection, StorageError> {
+        Ok(match self {
+            Self::Sqlite { writer, .. } => writer.begin_with(sqlite).await.map_err(storage)?.into(),
+            Self::Postgres(pool) => begin_whole(pool, postgres).await.map_err(storage)?.into(),
+        })
+    }
+}
+
 impl Database {
     /// Opens `sqlite://path/to/file` (created when absent) or `postgres://user@host/name`. Migrates nothing.
     pub async fn open(address: &str) -> Result<Self, StorageError> {
@@ -56,6 +71,10 @@ impl Database {
         } else if address.starts_with("postgres://") || address.starts_with("postgresql://") {
             let options = PgConnectOptions::from_str(address).map_err(storage)?.statement_cache_capacity(STATEMENT_CACHE);
             let pool = PgPoolOptions::new().max_connections(POSTGRES_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT);
+            // To ask before each use would cost as much as a statement.
+            let pool = pool
+                .test_before_acquire(false)
+                .before_acquire(|connection, kept| Box::pin(async move { Ok(kept.idle_for < FRESH || connection.ping().await.is_ok()) }));
             Ok(Self::new(Engine::Postgres(pool.connect_with(options).await.map_err(storage)?)))
         } else {
             Err(StorageError::Driver("expected an address that begins with sqlite:// or postgres://".into()))
@@ -105,20 +124,14 @@ impl Database {
     /// Begins a transaction; a commit that was answered survives a power cut. On SQLite it takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads
     /// first and upgrades later fails as busy whatever the timeout. A second `begin` within one task waits in vain.
     pub async fn begin(&self) -> Result<Session, StorageError> {
-        self.begin_each("PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "BEGIN").await
+        Ok(Session::new(session::Connection::Due(self.engine.clone()), Arc::clone(&self.published)))
     }
 
     /// Begins a transaction whose commit does not wait for the disk. It survives the end of the process, but a power
     /// cut may take it back (and then all relaxed commits after it): for what is repeated anyway, such as leases.
     pub async fn begin_relaxed(&self) -> Result<Session, StorageError> {
-        self.begin_each("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", "BEGIN; SET LOCAL synchronous_commit TO off").await
-    }
-
-    async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<Session, StorageError> {
-        let connection = match &self.engine {
-            Engine::Sqlite { writer, .. } => writer.begin_with(sqlite).await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => begin_whole(pool, postgres).await.map_err(storage)?.into(),
-        };
+        let postgres = "BEGIN; SET LOCAL synchronous_commit TO off";
+        let connection = self.engine.begin_each("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", postgres).await?;
         Ok(Session::new(connection, Arc::clone(&self.published)))
     }
 

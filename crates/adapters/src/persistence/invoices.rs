@@ -82,6 +82,11 @@ const DATED_BACK: Sql = Sql {
 
 #[async_trait]
 impl Invoices for SqlInvoices<'_> {
+    async fn insert_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
+        self.0.insert_later(INSERT, vec![values_of(invoice)], "").await?;
+        self.0.insert_later(INSERT_ITEMS, rows_of(std::iter::once(items)), "").await
+    }
+
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
         let update = "ON CONFLICT (id) DO UPDATE SET
                           description = excluded.description, customer_id = excluded.customer_id, currency_id = excluded.currency_id,

@@ -1,6 +1,6 @@
 //! The journal. Entries are only ever added.
 
-use super::{Row, Session};
+use super::{Row, Session, Values};
 use async_trait::async_trait;
 use souk_domain::ledger::{Entry, Journal, Posting};
 use souk_domain::shared::{EntryId, StorageError};
@@ -10,19 +10,15 @@ pub struct SqlJournal<'s>(pub &'s mut Session);
 #[async_trait]
 impl Journal for SqlJournal<'_> {
     async fn book(&mut self, entry: &Entry) -> Result<(), StorageError> {
-        let insert = "INSERT INTO journal_entries (id, livemode, subject, reason, booked_at) VALUES ($1, $2, $3, $4, $5)
-                      ON CONFLICT DO NOTHING";
+        let insert = "INSERT INTO journal_entries (id, livemode, subject, reason, booked_at) VALUES ($1, $2, $3, $4, $5)";
         let query = self.0.query(insert).bind(&entry.id).bind(entry.mode).bind(&entry.subject).bind(entry.reason);
-        if query.bind(entry.booked_at).execute().await? == 0 {
-            return Err(StorageError::Duplicate(format!("journal_entries: {} of {}", entry.reason.name(), entry.subject)));
-        }
-        let insert =
-            "INSERT INTO journal_postings (entry_id, position, account, side, amount, currency_id) VALUES ($1, $2, $3, $4, $5, $6)";
-        for (position, posting) in (0u32..).zip(entry.postings()) {
-            let query = self.0.query(insert).bind(&entry.id).bind(position).bind(&posting.account).bind(posting.side);
-            query.bind(posting.amount).bind(&posting.currency_id).execute().await?;
-        }
-        Ok(())
+        query.bind(entry.booked_at).later(Some(1)).await?;
+        let row = |(position, posting): (u32, &Posting)| {
+            let values = Values::default().bind(&entry.id).bind(position).bind(&posting.account).bind(posting.side);
+            values.bind(posting.amount).bind(&posting.currency_id)
+        };
+        let into = "INSERT INTO journal_postings (entry_id, position, account, side, amount, currency_id)";
+        self.0.insert_later(into, (0..).zip(entry.postings()).map(row).collect(), "").await
     }
 
     async fn of_subject(&mut self, subject: &str) -> Result<Vec<Entry>, StorageError> {

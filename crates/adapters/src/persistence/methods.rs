@@ -68,12 +68,6 @@ impl Methods for SqlMethods<'_> {
         row.as_ref().map(currency).transpose()
     }
 
-    async fn find_with_currency(&mut self, id: &MethodId, currency_id: &CurrencyId) -> Result<Option<(Method, Currency)>, StorageError> {
-        let select = "SELECT m.*, c.* FROM payment_methods m JOIN currencies c ON c.method_id = m.id WHERE m.id = $1 AND c.id = $2";
-        let row = self.session.query(select).bind(id).bind(currency_id).optional().await?;
-        row.map(|row| row.pair(|row| method(row, self.secrets), currency)).transpose()
-    }
-
     async fn currencies(&mut self, mode: Mode) -> Result<Vec<Currency>, StorageError> {
         let rows = self.session.query("SELECT * FROM currencies WHERE livemode = $1 ORDER BY id").bind(mode).all().await?;
         rows.iter().map(currency).collect()
@@ -144,7 +138,7 @@ fn bind<'q>(query: Query<'q>, method: &Method, secrets: &SecretBox) -> Result<Qu
     Ok(query.bind(&method.default_currency_id).bind(method.updated_at))
 }
 
-fn method(row: &Row, secrets: &SecretBox) -> Result<Method, StorageError> {
+pub(super) fn method(row: &Row, secrets: &SecretBox) -> Result<Method, StorageError> {
     let id: MethodId = row.get("id")?;
     Ok(Method {
         mode: row.get("livemode")?,
@@ -168,7 +162,7 @@ fn bind_currency<'q>(query: Query<'q>, currency: &Currency) -> Query<'q> {
     query.bind(currency.is_base).bind(currency.updated_at)
 }
 
-fn currency(row: &Row) -> Result<Currency, StorageError> {
+pub(super) fn currency(row: &Row) -> Result<Currency, StorageError> {
     Ok(Currency {
         id: row.get("id")?,
         method_id: row.get("method_id")?,

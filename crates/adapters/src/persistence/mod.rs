@@ -40,6 +40,7 @@ mod test_clocks;
 mod usage_records;
 mod users;
 mod value;
+mod whole;
 
 pub use api_keys::SqlApiKeys;
 pub use apps::SqlApps;

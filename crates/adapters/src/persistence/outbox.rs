@@ -1,6 +1,6 @@
 //! The outbox: rows written in the unit of work, claimed by the relay and the workers of `queue`.
 
-use super::{Row, Session};
+use super::{Row, Session, Values};
 use async_trait::async_trait;
 use souk_domain::events::{DeadLetter, MAX_ATTEMPTS, Message, Outbox, Topic};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
@@ -11,11 +11,14 @@ pub struct SqlOutbox<'s>(pub &'s mut Session);
 
 #[async_trait]
 impl Outbox for SqlOutbox<'_> {
-    async fn publish(&mut self, id: &EventId, message: &Message, now: Timestamp) -> Result<(), StorageError> {
-        let insert = "INSERT INTO outbox (id, topic, payload, run_at, created_at, max_attempts) VALUES ($1, $2, $3, $4, $5, $6)";
-        let payload = serde_json::to_value(&message.payload).map_err(|error| StorageError::Driver(Box::new(error)))?;
-        let query = self.0.query(insert).bind(id).bind(message.topic.name()).bind(payload);
-        query.bind(message.run_at).bind(now).bind(MAX_ATTEMPTS).execute().await?;
+    async fn publish_all(&mut self, messages: &[(EventId, Message)], now: Timestamp) -> Result<(), StorageError> {
+        let mut rows = Vec::with_capacity(messages.len());
+        for (id, message) in messages {
+            let payload = serde_json::to_value(&message.payload).map_err(|error| StorageError::Driver(Box::new(error)))?;
+            let values = Values::default().bind(id).bind(message.topic.name()).bind(payload);
+            rows.push(values.bind(message.run_at).bind(now).bind(MAX_ATTEMPTS));
+        }
+        self.0.insert_later("INSERT INTO outbox (id, topic, payload, run_at, created_at, max_attempts)", rows, "").await?;
         self.0.rings_on_commit();
         Ok(())
     }

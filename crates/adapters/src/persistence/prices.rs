@@ -67,40 +67,12 @@ const COUNT: Sql = matching!("count(*) AS n", "");
 
 // The row of the hold comes before the price's, here and in a release: whoever changes one session's stock waits at its rows,
 // not at prices that the other one needs.
-macro_rules! note_hold {
-    () => {
-        "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'held', $4)
-         ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'held', held_at = $4,
-             quantity = $3 + CASE WHEN holds.state = 'held' THEN holds.quantity ELSE 0 END
-         WHERE holds.state <> 'sold'"
-    };
-}
-macro_rules! take {
-    ($price:literal, $quantity:literal) => {
-        concat!(
-            "UPDATE prices SET quantity_sold = quantity_sold + ",
-            $quantity,
-            " WHERE id = ",
-            $price,
-            " AND (quantity_available = 0 OR quantity_sold + ",
-            $quantity,
-            " <= quantity_available)"
-        )
-    };
-}
-/// Both by one call: buyers wait for each other meanwhile. Two rows are written, or fewer where it cannot be.
-const HOLD: Sql = Sql {
-    sqlite: concat!(note_hold!(), "; ", take!("$2", "$3")),
-    postgres: concat!(
-        "WITH noted AS (",
-        note_hold!(),
-        " RETURNING 1), taken AS (",
-        take!("$2", "$3"),
-        " RETURNING 1)
-         SELECT 1 FROM noted UNION ALL SELECT 1 FROM taken"
-    ),
-};
-const TAKE: &str = take!("$1", "$2");
+const NOTE_HOLD: &str = "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'held', $4)
+    ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'held', held_at = $4,
+        quantity = $3 + CASE WHEN holds.state = 'held' THEN holds.quantity ELSE 0 END
+    WHERE holds.state <> 'sold'";
+const TAKE: &str = "UPDATE prices SET quantity_sold = quantity_sold + $2
+    WHERE id = $1 AND (quantity_available = 0 OR quantity_sold + $2 <= quantity_available)";
 const RELEASE: &str = "UPDATE holds SET state = 'released' WHERE session_id = $1 AND state = 'held' RETURNING price_id, quantity";
 const GIVE_BACK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2 WHERE id = $1";
 const LESSEN: &str = "UPDATE holds SET quantity = quantity - $3, state = CASE WHEN quantity > $3 THEN 'sold' ELSE 'released' END
@@ -207,9 +179,9 @@ impl Prices for SqlPrices<'_> {
         Ok(Listed { count, list: query.all().await?.iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<bool, StorageError> {
-        let query = self.0.query_each(HOLD).bind(session).bind(&hold.price_id).bind(hold.quantity).bind(now);
-        Ok(query.execute().await? == 2)
+    async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<(), StorageError> {
+        self.0.query(NOTE_HOLD).bind(session).bind(&hold.price_id).bind(hold.quantity).bind(now).later(Some(1)).await?;
+        self.0.query(TAKE).bind(&hold.price_id).bind(hold.quantity).later(Some(1)).await
     }
 
     async fn holds(&mut self, session: &SessionId) -> Result<Vec<Hold>, StorageError> {

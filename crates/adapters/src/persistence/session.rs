@@ -1,12 +1,13 @@
 //! One SQL text on two drivers.
 
-use super::database::storage;
+use super::database::{Engine, storage};
 use super::value::{Bound, Kind, Stored, Value, Values};
+use super::whole;
 use futures_util::TryStreamExt;
 use souk_domain::shared::StorageError;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgRow, Postgres};
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow, Postgres};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{Column, Executor, Row as _, Transaction};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,10 +18,15 @@ use tokio::sync::Notify;
 const ROWS_MAX: usize = 64;
 /// Values of a statement that waits for the next one, at most.
 const VALUES_PUT_OFF: usize = 64;
+/// How a statement begins that PostgreSQL runs as a part of another one; the table follows.
+const WRITES: [&str; 3] = ["INSERT INTO ", "UPDATE ", "DELETE FROM "];
 /// Statements that wait for the next one, at most: each sequence of them is prepared and kept as one.
 const WAITING: usize = 8;
 
 /// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
+///
+/// A transaction begins with the first statement that must be run at once. Where none must, all of them are run with the commit by one
+/// call ([`Query::later`]), and nobody else waits for what goes to and fro.
 ///
 /// A statement that PostgreSQL refuses, also for a duplicate key, spoils its transaction: where a duplicate is expected,
 /// write `ON CONFLICT DO NOTHING` and look at the number of rows.
@@ -34,14 +40,16 @@ pub struct Session {
 }
 
 /// A statement that is run with the next one ([`Query::later`]).
-struct Waiting {
-    sql: Cow<'static, str>,
-    values: Vec<Value>,
+pub(super) struct Waiting {
+    pub sql: Cow<'static, str>,
+    pub values: Vec<Value>,
     /// How many rows it must change.
-    rows: Option<u64>,
+    pub rows: Option<u64>,
 }
 
 pub(super) enum Connection {
+    /// A transaction that has not begun.
+    Due(Engine),
     Sqlite(Handle<Sqlite>),
     Postgres(Handle<Postgres>),
 }
@@ -105,11 +113,20 @@ impl Session {
     }
 
     pub fn query_each(&mut self, sql: Sql) -> Query<'_> {
-        let text = match self.connection {
-            Connection::Sqlite(_) => sql.sqlite,
-            Connection::Postgres(_) => sql.postgres,
-        };
+        let text = if self.is_sqlite() { sql.sqlite } else { sql.postgres };
         self.query(text)
+    }
+
+    fn is_sqlite(&self) -> bool {
+        matches!(self.connection, Connection::Sqlite(_) | Connection::Due(Engine::Sqlite { .. }))
+    }
+
+    /// Begins the transaction, if it is due.
+    async fn begin(&mut self) -> Result<(), StorageError> {
+        if let Connection::Due(engine) = &self.connection {
+            self.connection = engine.begin().await?;
+        }
+        Ok(())
     }
 
     /// Inserts rows by as few statements as [`ROWS_MAX`] permits: `into` names the table and its columns, every row has a value for
@@ -138,10 +155,7 @@ impl Session {
         conflict: &'static str,
     ) -> Result<Vec<(String, Vec<Value>, u64)>, StorageError> {
         // SQLite's numbered parameters have names, and each is bound by a walk over all of them.
-        let name = match self.connection {
-            Connection::Sqlite(_) => |_| "?".to_owned(),
-            Connection::Postgres(_) => |number| format!("${number}"),
-        };
+        let name = if self.is_sqlite() { |_| "?".to_owned() } else { |number| format!("${number}") };
         let (mut rows, mut statements) = (rows.into_iter(), Vec::new());
         while let Some(size) = rows.len().min(ROWS_MAX).checked_ilog2() {
             // Powers of two only, so that a connection keeps few statements prepared.
@@ -162,6 +176,7 @@ impl Session {
         tally();
         let sql = sqlx::AssertSqlSafe(sql);
         match &mut self.connection {
+            Connection::Due(_) => return Err(not_begun()),
             Connection::Sqlite(handle) => {
                 let done = sqlx::query_with(sql, sqlite_arguments(values)?).execute(handle.get()).await;
                 done.map(|done| done.rows_affected())
@@ -177,8 +192,11 @@ impl Session {
     /// Leaves a statement for the next call where that spares one, and runs it at once elsewhere.
     async fn put_off(&mut self, statement: Waiting) -> Result<(), StorageError> {
         // Long ones would be prepared again for whatever they are run with.
-        let is_short = statement.values.len() <= VALUES_PUT_OFF && self.waiting.len() < WAITING;
-        if is_short && !self.broken && matches!(self.connection, Connection::Sqlite(Handle::Transaction(_))) {
+        let is_short = statement.values.len() <= VALUES_PUT_OFF;
+        if !is_short || self.waiting.len() == WAITING || !self.may_wait(&statement.sql) {
+            self.catch_up().await?;
+        }
+        if is_short && !self.broken && self.may_wait(&statement.sql) {
             self.waiting.push(statement);
             return Ok(());
         }
@@ -190,8 +208,22 @@ impl Session {
         Ok(())
     }
 
-    /// Runs what waits.
+    /// Whether a statement can be run by one call with those that wait, as if it came after them.
+    fn may_wait(&self, sql: &str) -> bool {
+        match self.connection {
+            Connection::Sqlite(Handle::Transaction(_)) | Connection::Due(Engine::Sqlite { .. }) => true,
+            Connection::Postgres(Handle::Transaction(_)) | Connection::Due(Engine::Postgres(_)) => {
+                // Parts of one statement do not see what the others write, so none may name a table that one before it writes.
+                let names_one = |waiting: &Waiting| written_by(&waiting.sql).is_none_or(|table| sql.contains(table));
+                written_by(sql).is_some() && !self.waiting.iter().any(names_one)
+            }
+            Connection::Sqlite(Handle::Plain(_)) | Connection::Postgres(Handle::Plain(_)) => false,
+        }
+    }
+
+    /// Runs what waits, and begins before.
     async fn catch_up(&mut self) -> Result<(), StorageError> {
+        self.begin().await?;
         match self.waiting.is_empty() {
             _ if self.broken => Err(StorageError::Conflict),
             true => Ok(()),
@@ -201,23 +233,17 @@ impl Session {
 
     /// Runs what waits and a last statement by one call, in their order; answers how many rows the last one changed.
     async fn catch_up_with(&mut self, last: Option<Waiting>) -> Result<u64, StorageError> {
+        self.begin().await?;
         self.broken = true;
-        let mut waiting = std::mem::take(&mut self.waiting);
-        let wanted: Vec<_> = waiting.iter().map(|statement| statement.rows).collect();
-        waiting.extend(last);
-        let Connection::Sqlite(handle) = &mut self.connection else { return Ok(0) };
-        let (mut texts, mut values) = (Vec::new(), Vec::new());
-        for statement in waiting {
-            tally();
-            texts.push(in_order(&statement.sql, statement.values, &mut values)?);
-        }
-        let query = sqlx::query_with(sqlx::AssertSqlSafe(texts.join("; ")), sqlite_arguments(values)?);
-        let mut done = handle.get().fetch_many(query);
-        let mut changes = Vec::new();
-        while let Some(step) = done.try_next().await.map_err(storage)? {
-            changes.extend(step.left().map(|done| done.rows_affected()));
-        }
-        drop(done);
+        let mut statements = std::mem::take(&mut self.waiting);
+        let wanted: Vec<_> = statements.iter().map(|statement| statement.rows).collect();
+        statements.extend(last);
+        statements.iter().for_each(|_| tally());
+        let mut changes = match &mut self.connection {
+            Connection::Due(_) => return Err(not_begun()),
+            Connection::Sqlite(handle) => run_all_sqlite(handle.get(), statements).await?,
+            Connection::Postgres(handle) => run_all_postgres(handle.get(), statements).await?,
+        };
         if changes.len() < wanted.len() {
             return Err(StorageError::Driver("fewer statements were run than were asked for".into()));
         }
@@ -234,6 +260,7 @@ impl Session {
 
     pub async fn roll_back(self) -> Result<(), StorageError> {
         match self.connection {
+            Connection::Due(_) => return Ok(()),
             Connection::Sqlite(handle) => handle.rollback().await,
             Connection::Postgres(handle) => handle.rollback().await,
         }
@@ -241,14 +268,19 @@ impl Session {
     }
 
     pub async fn commit(mut self) -> Result<(), StorageError> {
-        self.catch_up().await?;
+        if !matches!(self.connection, Connection::Due(_)) {
+            self.catch_up().await?;
+        }
         #[cfg(feature = "testing")]
         super::tally::commit();
         match self.connection {
-            Connection::Sqlite(handle) => handle.commit().await,
-            Connection::Postgres(handle) => handle.commit().await,
+            Connection::Due(engine) => {
+                self.waiting.iter().for_each(|_| tally());
+                whole::run(engine, self.waiting).await?;
+            }
+            Connection::Sqlite(handle) => handle.commit().await.map_err(storage)?,
+            Connection::Postgres(handle) => handle.commit().await.map_err(storage)?,
         }
-        .map_err(storage)?;
         if self.publishes {
             self.published.notify_one();
         }
@@ -270,6 +302,7 @@ macro_rules! run {
         tally();
         let (sql, values) = ($query.sql, $query.values.0?);
         match &mut $query.session.connection {
+            Connection::Due(_) => return Err(not_begun()),
             Connection::Sqlite(handle) => {
                 let answer = sqlx::query_with(sql, sqlite_arguments(values)?).$run(handle.get()).await;
                 answer.map_err(storage)?.into_answer(sql)
@@ -305,7 +338,7 @@ impl Query<'_> {
 
     /// How many rows were inserted, changed or deleted.
     pub async fn execute(self) -> Result<u64, StorageError> {
-        if self.session.waiting.is_empty() {
+        if self.session.waiting.is_empty() || !self.session.may_wait(self.sql) {
             return Ok(run!(self, execute));
         }
         let last = Waiting { sql: self.sql.into(), values: self.values.0?, rows: None };
@@ -313,7 +346,8 @@ impl Query<'_> {
     }
 
     /// Runs it with the next statement of the unit of work, or with its commit: SQLite is asked by a walk to another thread and back,
-    /// so several statements by one call cost little more than one. It is one statement, and answers no rows.
+    /// PostgreSQL by one to another process, so several statements by one call cost little more than one. It is one statement, and
+    /// answers no rows.
     ///
     /// What it is refused for is told by that later call; [`StorageError::Conflict`] where it changes another number of rows. From then on
     /// the unit of work can only be rolled back.
@@ -322,6 +356,11 @@ impl Query<'_> {
         let statement = Waiting { sql: self.sql.into(), values: self.values.0?, rows };
         self.session.put_off(statement).await
     }
+}
+
+/// Whoever runs a statement has begun before.
+fn not_begun() -> StorageError {
+    StorageError::Driver("a transaction has not begun".into())
 }
 
 fn expect(wanted: Option<u64>, changed: u64) -> Result<(), StorageError> {
@@ -334,20 +373,77 @@ fn tally() {
     super::tally::statement();
 }
 
+/// Runs statements in their order by one call; answers how many rows each of them changed.
+async fn run_all_sqlite(connection: &mut SqliteConnection, statements: Vec<Waiting>) -> Result<Vec<u64>, StorageError> {
+    let (mut texts, mut values) = (Vec::new(), Vec::new());
+    for statement in statements {
+        texts.push(in_order(&statement.sql, statement.values, &mut values)?);
+    }
+    let query = sqlx::query_with(sqlx::AssertSqlSafe(texts.join("; ")), sqlite_arguments(values)?);
+    let mut done = connection.fetch_many(query);
+    let mut changes = Vec::new();
+    while let Some(step) = done.try_next().await.map_err(storage)? {
+        changes.extend(step.left().map(|done| done.rows_affected()));
+    }
+    Ok(changes)
+}
+
+/// The same as parts of one statement, each of which is run when its rows are counted: in their order too, so that rows are locked as
+/// everywhere else.
+async fn run_all_postgres(connection: &mut PgConnection, statements: Vec<Waiting>) -> Result<Vec<u64>, StorageError> {
+    let (count, (parts, values)) = (statements.len(), parts(statements)?);
+    let counts: Vec<_> = (0..count).map(count_of).collect();
+    let sql = format!("{parts} SELECT {}", counts.join(", "));
+    let row = sqlx::query_with(sqlx::AssertSqlSafe(sql), postgres_arguments(values)?).fetch_one(connection).await.map_err(storage)?;
+    (0..count).map(|place| row.try_get(place).map(i64::cast_unsigned).map_err(storage)).collect()
+}
+
+/// Statements as the parts of another one, and their values together.
+pub(super) fn parts(statements: Vec<Waiting>) -> Result<(String, Vec<Value>), StorageError> {
+    let (mut parts, mut values) = (Vec::new(), Vec::new());
+    for (place, statement) in statements.into_iter().enumerate() {
+        let before = values.len();
+        let sql = renamed(&statement.sql, |number| Some(format!("${}", number + before)))?;
+        parts.push(format!("part_{place} AS ({sql} RETURNING 1)"));
+        values.extend(statement.values);
+    }
+    Ok((format!("WITH {}", parts.join(", ")), values))
+}
+
+/// How many rows a part changed.
+pub(super) fn count_of(place: usize) -> String {
+    format!("(SELECT count(*) FROM part_{place})")
+}
+
+/// The table that a statement writes, where PostgreSQL can run it as a part of another one.
+fn written_by(sql: &str) -> Option<&str> {
+    let rest = WRITES.iter().find_map(|begin| sql.trim_start().strip_prefix(begin))?;
+    let table = rest.split(|sign: char| sign.is_whitespace() || sign == '(').next()?;
+    (!sql.contains("RETURNING")).then_some(table)
+}
+
 /// The statement with its numbered parameters as plain ones, which count on from the statement before it, and their values.
-fn in_order(sql: &str, values: Vec<Value>, all: &mut Vec<Value>) -> Result<String, StorageError> {
+pub(super) fn in_order(sql: &str, values: Vec<Value>, all: &mut Vec<Value>) -> Result<String, StorageError> {
     if !sql.contains('$') {
         all.extend(values);
         return Ok(sql.to_owned());
     }
+    renamed(sql, |number| {
+        all.push(values.get(number.checked_sub(1)?)?.clone());
+        Some("?".to_owned())
+    })
+}
+
+/// The statement with other names for its numbered parameters.
+fn renamed(sql: &str, mut name: impl FnMut(usize) -> Option<String>) -> Result<String, StorageError> {
     let mut parts = sql.split('$');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-        let value = part[..digits].parse().ok().and_then(|number: usize| values.get(number.checked_sub(1)?));
-        let Some(value) = value else { return Err(StorageError::Driver(format!("a parameter has no value: {sql}").into())) };
-        all.push(value.clone());
-        text.push('?');
+        let Some(name) = part[..digits].parse().ok().and_then(&mut name) else {
+            return Err(StorageError::Driver(format!("a parameter has no value: {sql}").into()));
+        };
+        text.push_str(&name);
         text.push_str(&part[digits..]);
     }
     Ok(text)
@@ -416,17 +512,29 @@ impl Row {
         }
     }
 
-    /// Reads a row of two joined tables, `SELECT a.*, b.*`, each by its own columns, of which `id` is the first.
+    /// Reads a row of two joined tables, as [`Row::part`].
     pub fn pair<A, B>(
         mut self,
         first: impl FnOnce(&Row) -> Result<A, StorageError>,
         second: impl FnOnce(&Row) -> Result<B, StorageError>,
     ) -> Result<(A, B), StorageError> {
-        let border = self.place_within(1..usize::MAX, "id")?;
-        self.part = Some(0..border);
-        let first = first(&self)?;
-        self.part = Some(border..usize::MAX);
-        Ok((first, second(&self)?))
+        Ok((first(self.part(0)?)?, second(self.part(1)?)?))
+    }
+
+    /// The row of joined tables, `SELECT a.*, b.*`, as that of one of them: by its own columns, of which `id` is the first.
+    pub fn part(&mut self, number: usize) -> Result<&Self, StorageError> {
+        let mut begin = 0;
+        for _ in 0..number {
+            begin = self.place_within(begin + 1..usize::MAX, "id")?;
+        }
+        let end = self.place_within(begin + 1..usize::MAX, "id").unwrap_or(usize::MAX);
+        self.part = Some(begin..end);
+        Ok(self)
+    }
+
+    /// Reads a part, where an outer join found it.
+    pub fn if_there<T>(&self, read: impl FnOnce(&Row) -> Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+        self.get::<Option<String>>("id")?.map(|_| read(self)).transpose()
     }
 
     /// Where the first column of a name is in a part of the row.
@@ -471,7 +579,7 @@ fn placeholders(rows: &[Vec<Value>], name: fn(usize) -> String) -> String {
     rows.iter().map(|values| format!("({})", row(values))).collect::<Vec<_>>().join(", ")
 }
 
-fn sqlite_arguments(values: impl IntoIterator<Item = Value>) -> Result<SqliteArguments, StorageError> {
+pub(super) fn sqlite_arguments(values: impl IntoIterator<Item = Value>) -> Result<SqliteArguments, StorageError> {
     let mut arguments = SqliteArguments::default();
     for value in values {
         value.add_to_sqlite(&mut arguments).map_err(StorageError::Driver)?;
@@ -479,7 +587,7 @@ fn sqlite_arguments(values: impl IntoIterator<Item = Value>) -> Result<SqliteArg
     Ok(arguments)
 }
 
-fn postgres_arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, StorageError> {
+pub(super) fn postgres_arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, StorageError> {
     let mut arguments = PgArguments::default();
     for value in values {
         value.add_to_postgres(&mut arguments).map_err(StorageError::Driver)?;

@@ -75,7 +75,6 @@ impl UnitOfWork for SqlUnitOfWork {
         prices: Prices as SqlPrices;
         intents: Intents as SqlIntents;
         links: PaymentLinks as SqlPaymentLinks;
-        sessions: CheckoutSessions as SqlCheckoutSessions;
         invoices: Invoices as SqlInvoices;
         subscriptions: Subscriptions as SqlSubscriptions;
         mandates: Mandates as SqlMandates;
@@ -91,6 +90,10 @@ impl UnitOfWork for SqlUnitOfWork {
 
     fn methods(&mut self) -> Box<dyn Methods + '_> {
         Box::new(SqlMethods { session: &mut self.session, secrets: &self.secrets })
+    }
+
+    fn sessions(&mut self) -> Box<dyn CheckoutSessions + '_> {
+        Box::new(SqlCheckoutSessions { session: &mut self.session, secrets: &self.secrets })
     }
 
     fn attempts(&mut self) -> Box<dyn Attempts + '_> {

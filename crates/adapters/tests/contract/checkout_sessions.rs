@@ -1,10 +1,14 @@
 //! Checkout sessions: every change names the version it read, and starts at once give one session.
 
-use crate::till::{all_at_once, at, begin, customer, id, read, session};
+use crate::till::{all_at_once, at, begin, card_method, currency, customer, did, id, invoice, open_till, read, session};
 use souk_adapters::on_both;
-use souk_domain::checkout::{FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubscriptionTerms};
+use souk_domain::billing::{Credit, Invoice, InvoiceStatus};
+use souk_domain::checkout::{Asked, FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubscriptionTerms};
+use souk_domain::customer::Standing;
+use souk_domain::payment::{Currency, Method};
 use souk_domain::pricing::Metadata;
-use souk_domain::shared::{Amount, Mode, Page, SessionId};
+use souk_domain::shared::{Amount, Mode, Page, SessionId, StorageError};
+use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
 fn names(sessions: &[Session]) -> Vec<&str> {
@@ -46,6 +50,56 @@ on_both! {
         };
         assert!(unit.sessions().update(&changed).await.expect("updates"));
         assert_eq!(unit.sessions().find(&id("cs_1")).await.expect("reads"), Some(Session { version: 1, ..changed }));
+    }
+
+    async fn what_a_submit_is_judged_by_comes_with_the_session(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        let mut unit = begin(db).await;
+        let other = Method { id: id("pm_9"), default_currency_id: None, ..card_method() };
+        unit.methods().insert(&other).await.expect("inserts");
+        let own = Currency { id: id("pc_own"), active: false, ..currency() };
+        unit.methods().insert_currency(&own).await.expect("inserts");
+        let (stranger, payer) = (did("z1nobody"), did("z1buyer"));
+        let asked = unit.sessions().find_asked(&id("cs_1"), &own.method_id, &own.id, &stranger).await.expect("reads");
+        assert_eq!(asked, Some(Asked { session: session("cs_1"), method: Some((card_method(), own.clone())), standing: None }));
+        assert_eq!(unit.sessions().find_asked(&id("cs_9"), &own.method_id, &own.id, &payer).await.expect("reads"), None);
+
+        // A currency counts with its own method only, and a customer in the session's mode.
+        let fresh = Standing { customer: customer("cus_1", "z1buyer"), owes: false, may_pay_fast: false };
+        let asked = Asked { session: session("cs_1"), method: None, standing: Some(fresh.clone()) };
+        for method in [other.id, id("pm_nobody")] {
+            assert_eq!(unit.sessions().find_asked(&id("cs_1"), &method, &own.id, &payer).await.expect("reads"), Some(asked.clone()));
+        }
+        let live = Session { mode: Mode::Live, ..session("cs_2") };
+        unit.sessions().insert(&live).await.expect("inserts");
+        let found = unit.sessions().find_asked(&live.id, &own.method_id, &own.id, &payer).await.expect("reads").expect("is there");
+        assert_eq!(found.standing, None);
+
+        let standing = async |unit: &mut dyn UnitOfWork| {
+            let asked = unit.sessions().find_asked(&id("cs_1"), &id("pm_1"), &id("pc_1"), &payer).await.expect("reads");
+            asked.and_then(|asked| asked.standing)
+        };
+        let debt = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
+        unit.invoices().insert_final(&debt, &[]).await.expect("inserts");
+        assert_eq!(standing(unit.as_mut()).await, Some(Standing { owes: true, ..fresh.clone() }));
+        let credit = Credit { customer_id: debt.customer_id.clone(), currency_id: debt.currency_id.clone(), amount: Amount::new(1) };
+        unit.credits().give(&credit).await.expect("gives");
+        assert_eq!(standing(unit.as_mut()).await, Some(Standing { owes: true, may_pay_fast: true, ..fresh }));
+    }
+
+    async fn a_session_is_put_back_as_it_was_read_or_the_unit_of_work_is_undone(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.sessions().insert(&session("cs_1")).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let put_back = async |total: u128| {
+            let mut unit = begin(db).await;
+            unit.sessions().put_back(&Session { amount_total: Amount::new(total), ..session("cs_1") }).await?;
+            unit.commit().await
+        };
+        put_back(7).await.expect("commits");
+        assert!(matches!(put_back(8).await, Err(StorageError::Conflict)));
+        let found = read(db).await.sessions().find(&id("cs_1")).await.expect("reads").expect("is there");
+        assert_eq!((found.version, found.amount_total), (1, Amount::new(7)));
     }
 
     async fn a_change_of_an_old_version_is_refused(db: &TestDatabase) {

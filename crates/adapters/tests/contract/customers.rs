@@ -1,10 +1,9 @@
 //! Customers: one per user and mode.
 
-use crate::till::{all_at_once, at, begin, customer, did, id, invoice, open_till, read};
+use crate::till::{all_at_once, at, begin, customer, did, id, read};
 use souk_adapters::on_both;
-use souk_domain::billing::{Credit, Invoice, InvoiceStatus};
-use souk_domain::customer::{Customer, Standing};
-use souk_domain::shared::{Amount, CustomerId, Mode, Page};
+use souk_domain::customer::Customer;
+use souk_domain::shared::{CustomerId, Mode, Page};
 
 on_both! {
     async fn buying_again_updates_the_contact_and_keeps_the_customer(db: &TestDatabase) {
@@ -29,23 +28,6 @@ on_both! {
             assert_eq!(found.id, id(name));
         }
         assert_eq!(unit.customers().find_by_did(Mode::Live, &did("z1bob")).await.expect("reads"), None);
-    }
-
-    async fn how_a_customer_stands_is_told_with_them(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
-        let mut unit = begin(db).await;
-        let customer = unit.customers().find(&id("cus_1")).await.expect("reads").expect("is there");
-        let (mode, did) = (customer.mode, customer.did.clone());
-        let fresh = Standing { customer, owes: false, may_pay_fast: false };
-        assert_eq!(unit.customers().standing(mode, &did).await.expect("reads"), Some(fresh.clone()));
-        let debt = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
-        unit.invoices().insert_final(&debt, &[]).await.expect("inserts");
-        assert_eq!(unit.customers().standing(mode, &did).await.expect("reads"), Some(Standing { owes: true, ..fresh.clone() }));
-        let credit = Credit { customer_id: debt.customer_id.clone(), currency_id: debt.currency_id.clone(), amount: Amount::new(1) };
-        unit.credits().give(&credit).await.expect("gives");
-        let both = Standing { owes: true, may_pay_fast: true, ..fresh };
-        assert_eq!(unit.customers().standing(mode, &did).await.expect("reads"), Some(both));
-        assert_eq!(unit.customers().standing(Mode::Live, &did).await.expect("reads"), None);
     }
 
     async fn customers_are_found_by_name_mail_phone_id_and_did(db: &TestDatabase) {

@@ -9,6 +9,7 @@ use souk_domain::shared::{Amount, SessionId, StorageError, Timestamp};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 /// A table with a column of each kind, made by the test itself.
 async fn with_specimens(db: &Database) -> Session {
@@ -22,6 +23,24 @@ async fn with_specimens(db: &Database) -> Session {
     session.query_each(table).execute().await.expect("creates");
     session.commit().await.expect("commits");
     db.begin().await.expect("begins again")
+}
+
+/// Another table beside it.
+async fn with_others(db: &Database) {
+    let mut session = with_specimens(db).await;
+    let table = Sql {
+        sqlite: "CREATE TABLE others (id TEXT NOT NULL PRIMARY KEY, number INTEGER) STRICT",
+        postgres: "CREATE TABLE others (id TEXT NOT NULL PRIMARY KEY, number BIGINT)",
+    };
+    session.query_each(table).execute().await.expect("creates");
+    session.commit().await.expect("commits");
+}
+
+/// Rows of either table.
+async fn counts(db: &Database) -> (u32, u32) {
+    let count = "SELECT (SELECT count(*) FROM specimens) AS specimens, (SELECT count(*) FROM others) AS others";
+    let row = db.read().await.expect("reads").query(count).one().await.expect("reads");
+    (row.get("specimens").expect("a number"), row.get("others").expect("a number"))
 }
 
 fn id(text: &str) -> SessionId {
@@ -225,6 +244,62 @@ on_both! {
         session.commit().await.expect("commits");
         let mut session = db.read().await.expect("reads");
         assert_eq!(session.query(count).bind(0u32).one().await.expect("reads").get::<u32>("number").expect("number"), 136);
+    }
+
+    async fn a_unit_of_work_of_nothing_but_waiting_statements_is_kept_whole_or_not_at_all(db: &TestDatabase) {
+        with_others(db).await;
+        let insert = ["INSERT INTO specimens (id, number) VALUES ($1, 1)", "INSERT INTO others (id, number) VALUES ($1, 2)"];
+        let mut session = db.begin().await.expect("begins");
+        for insert in insert {
+            session.query(insert).bind("cs_1").later(Some(1)).await.expect("waits");
+        }
+        session.commit().await.expect("commits");
+        assert_eq!(counts(db).await, (1, 1));
+
+        let mut session = db.begin().await.expect("begins");
+        session.query(insert[0]).bind("cs_2").later(Some(1)).await.expect("waits");
+        session.query("UPDATE others SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await.expect("waits");
+        assert!(matches!(session.commit().await, Err(StorageError::Conflict)));
+
+        let mut session = db.begin().await.expect("begins");
+        session.query(insert[1]).bind("cs_2").later(Some(1)).await.expect("waits");
+        session.query(insert[0]).bind("cs_1").later(None).await.expect("waits");
+        assert!(matches!(session.commit().await, Err(StorageError::Duplicate(_))));
+        assert_eq!(counts(db).await, (1, 1));
+
+        // Whoever comes next begins anew, and nobody has to change a row who does not say so.
+        let mut session = db.begin().await.expect("begins");
+        session.query("DELETE FROM others WHERE id = $1").bind("cs_9").later(None).await.expect("waits");
+        session.query(insert[0]).bind("cs_2").later(Some(1)).await.expect("waits");
+        session.commit().await.expect("commits");
+        assert_eq!(counts(db).await, (2, 1));
+        db.begin().await.expect("begins").commit().await.expect("commits nothing");
+    }
+
+    async fn a_waiting_statement_sees_what_those_before_it_wrote(db: &TestDatabase) {
+        with_others(db).await;
+        let mut session = db.begin().await.expect("begins");
+        session.query("INSERT INTO specimens (id, number) VALUES ($1, 5)").bind("cs_1").later(Some(1)).await.expect("waits");
+        let copy = "INSERT INTO others (id, number) SELECT id, number FROM specimens";
+        session.query(copy).later(Some(1)).await.expect("waits, or is run");
+        session.query("UPDATE others SET number = number + $1").bind(1u32).later(Some(1)).await.expect("waits, or is run");
+        session.commit().await.expect("commits");
+        let row = db.read().await.expect("reads").query("SELECT number FROM others").one().await.expect("reads");
+        assert_eq!(row.get::<u32>("number").expect("number"), 6);
+    }
+
+    async fn a_commit_that_nobody_waits_for_any_more_goes_on(db: &TestDatabase) {
+        with_others(db).await;
+        let mut session = db.begin().await.expect("begins");
+        session.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("waits");
+        session.query("INSERT INTO others (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("waits");
+        give_up_after(1, session.commit()).await;
+        let kept = async {
+            while counts(db).await != (1, 1) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), kept).await.expect("is kept");
     }
 
     async fn a_statement_that_waited_and_changed_something_else_undoes_its_unit_of_work(db: &TestDatabase) {

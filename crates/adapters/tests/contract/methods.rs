@@ -69,21 +69,6 @@ on_both! {
         assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
     }
 
-    async fn a_method_is_read_with_a_currency_of_its_own_only(db: &TestDatabase) {
-        open_till(db, &[]).await;
-        let mut unit = begin(db).await;
-        let other = with("pm_9", MethodKind::Bitcoin, MethodSettings::Bitcoin { explorer_host: String::new() });
-        unit.methods().insert(&other).await.expect("inserts");
-        let method = card_method();
-        let own = Currency { method_id: method.id.clone(), name: "Of a card".to_owned(), active: false, created_at: at(4), ..currency() };
-        let own = Currency { id: id("pc_own"), ..own };
-        unit.methods().insert_currency(&own).await.expect("inserts");
-        let found = unit.methods().find_with_currency(&method.id, &own.id).await.expect("reads");
-        assert_eq!(found, Some((method, own.clone())));
-        assert_eq!(unit.methods().find_with_currency(&other.id, &own.id).await.expect("reads"), None);
-        assert_eq!(unit.methods().find_with_currency(&id("pm_nobody"), &own.id).await.expect("reads"), None);
-    }
-
     async fn currencies_come_back_by_mode(db: &TestDatabase) {
         open_till(db, &[]).await;
         let mut unit = begin(db).await;

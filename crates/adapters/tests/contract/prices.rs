@@ -30,10 +30,15 @@ async fn sold(db: &Database, price: &str) -> u64 {
 /// One unit of work: takes stock, and is dropped where there is not enough.
 async fn hold(db: &Database, session_id: &SessionId, hold: &Hold) -> bool {
     let mut session = db.begin().await.expect("begins");
-    let held = SqlPrices(&mut session).hold(session_id, hold, at(1)).await.expect("answers");
-    let ended = if held { session.commit().await } else { session.roll_back().await };
-    ended.expect("ends");
-    held
+    let held = match SqlPrices(&mut session).hold(session_id, hold, at(1)).await {
+        Ok(()) => session.commit().await,
+        refused => refused,
+    };
+    match held {
+        Ok(()) => true,
+        Err(StorageError::Conflict) => false,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 async fn release(db: &Database, session_id: &SessionId) {

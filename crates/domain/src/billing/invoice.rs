@@ -245,6 +245,8 @@ pub struct InvoiceFilter {
 
 #[async_trait]
 pub trait Invoices: Send {
+    /// Inserts the first draft of an invoice.
+    async fn insert_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError>;
     /// Inserts a draft, or replaces the draft with this id and its items. Where it is no draft any more, the unit of work fails with
     /// [`StorageError::Conflict`], at the latest when it commits.
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError>;

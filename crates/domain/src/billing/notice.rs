@@ -113,10 +113,7 @@ pub(super) async fn announce_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invo
         None => told,
     };
     let receipt = Message::new(Topic::ReceiptMail, now).with("invoice", &invoice.id);
-    for message in [told, receipt] {
-        unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;
-    }
-    Ok(())
+    unit.outbox().publish_all(&[told, receipt].map(|message| (EventId::new(now, ctx.random.as_ref()), message)), now).await
 }
 
 /// To be called where a subscription begins: asks for the mail that announces the end of its trial, if it has one that is long

@@ -81,8 +81,8 @@ async fn paid(
     settlement: &Settlement,
 ) -> Result<(), BillingError> {
     let wall = ctx.now();
+    unit.intents().succeed(intent, attempt.amount, &settlement.reference, &settlement.payer, wall).await?;
     let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
-    unit.intents().succeed(&intent.id, attempt.amount, &settlement.reference, &settlement.payer, wall).await?;
     let invoices = unit.invoices().find_all(&intent.invoices).await?;
     let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     for subscription in &subscriptions {
@@ -94,7 +94,6 @@ async fn paid(
         }
     }
     let now = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
-    book(ctx, unit, attempt, intent.mode, Reason::Payment, now).await?;
     let mut promised: HashMap<_, _> = unit.credits().redeem(&intent.invoices).await?.into_iter().collect();
     for invoice in invoices {
         let before = unit.invoices().pay(&invoice.id, invoice.total, Some(&intent.id), now).await?;
@@ -109,7 +108,7 @@ async fn paid(
         keep_promise(ctx, unit, &invoice, promised.remove(&invoice.id).unwrap_or_default(), now).await?;
         announce_paid(ctx, unit, &invoice).await?;
     }
-    Ok(())
+    book(ctx, unit, attempt, intent.mode, Reason::Payment, now).await
 }
 
 /// Banks send their customers new cards, and providers write them down under the old name: what is told of a kept card follows.

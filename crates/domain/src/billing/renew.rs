@@ -226,12 +226,12 @@ pub(super) fn nonces(ctx: &Context) -> u64 {
 /// Asks for attempts to be sent, in chunks.
 pub(super) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), BillingError> {
     let now = ctx.now();
-    for chunk in attempts.chunks(CHARGE_CHUNK) {
+    let message = |chunk: &[AttemptId]| {
         let ids: Vec<_> = chunk.iter().map(AttemptId::as_str).collect();
-        let message = Message::new(Topic::Charge, now).with("attempts", ids.join(","));
-        unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;
-    }
-    Ok(())
+        (EventId::new(now, ctx.random.as_ref()), Message::new(Topic::Charge, now).with("attempts", ids.join(",")))
+    };
+    let messages: Vec<_> = attempts.chunks(CHARGE_CHUNK).map(message).collect();
+    Ok(unit.outbox().publish_all(&messages, now).await?)
 }
 
 /// What the metered items were used in the periods that end now.

@@ -2,7 +2,8 @@
 
 use super::{FormOptions, LineItem, SessionMode, SubscriptionTerms};
 use crate::access::Did;
-use crate::customer::Contact;
+use crate::customer::{Contact, Standing};
+use crate::payment::{Currency, Method};
 use crate::pricing::Metadata;
 use crate::shared::{
     Amount, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, PaymentLinkId, SessionId,
@@ -154,6 +155,16 @@ pub struct SessionFilter {
     pub metadata: Metadata,
 }
 
+/// What [`CheckoutSessions::find_asked`] finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub session: Session,
+    /// `None`: there is no such method, or it has no such currency.
+    pub method: Option<(Method, Currency)>,
+    /// `None`: the payer has never bought here.
+    pub standing: Option<Standing>,
+}
+
 /// A session whose time is over, and since when.
 pub type DueSession = (Timestamp, SessionId);
 
@@ -161,8 +172,19 @@ pub type DueSession = (Timestamp, SessionId);
 pub trait CheckoutSessions: Send {
     async fn insert(&mut self, session: &Session) -> Result<(), StorageError>;
     async fn find(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
+    /// What a submit is judged by: a session, with the method and currency that were chosen, and how the payer stands with the store.
+    async fn find_asked(
+        &mut self,
+        id: &SessionId,
+        method: &MethodId,
+        currency: &CurrencyId,
+        payer: &Did,
+    ) -> Result<Option<Asked>, StorageError>;
     /// Writes a changed session if it still has the version that was read, and counts the version up. False: somebody was faster.
     async fn update(&mut self, session: &Session) -> Result<bool, StorageError>;
+    /// As [`CheckoutSessions::update`], where nothing more is decided by the answer: when somebody was faster, the unit of work fails with
+    /// [`StorageError::Conflict`], at the latest when it commits.
+    async fn put_back(&mut self, session: &Session) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SessionFilter, page: &Page) -> Result<Listed<Session>, StorageError>;
     /// Claims a start: answers `session` when this visitor has not started this link since `since`,
     /// else the session of that earlier start. Of several at once, all get the same answer.

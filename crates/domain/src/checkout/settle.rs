@@ -289,8 +289,8 @@ async fn try_settled(ctx: &Context, attempt: &Attempt, intent: &PaymentIntentId,
     if !unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, now).await? {
         return Ok(());
     }
+    unit.intents().succeed(intent, attempt.amount, &settlement.reference, &settlement.payer, now).await?;
     let intent = unit.intents().find(intent).await?.ok_or(SettleError::Orphan)?;
-    unit.intents().succeed(&intent.id, attempt.amount, &settlement.reference, &settlement.payer, now).await?;
     let session = intent.session_id.as_ref().ok_or(SettleError::Orphan)?;
     let session = unit.sessions().find(session).await?.ok_or(SettleError::Orphan)?;
     if let Some(mandate) = session.mandate_id.as_ref().filter(|_| settlement.card.is_some()) {
@@ -362,9 +362,8 @@ pub(super) async fn complete(
         });
         messages.push(Message::new(Topic::ReceiptMail, now).with("invoice", invoice));
     }
-    for message in &messages {
-        unit.outbox().publish(&EventId::new(now, random), message, now).await?;
-    }
+    let messages: Vec<_> = messages.into_iter().map(|message| (EventId::new(now, random), message)).collect();
+    unit.outbox().publish_all(&messages, now).await?;
     Ok(true)
 }
 

@@ -6,7 +6,7 @@ use super::cross_sell::offered_beside;
 use super::proceed::give_back;
 use super::settle::{PaidBy, complete};
 use super::subscribe::{first_lines, reason_of};
-use super::{Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
+use super::{Asked, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
 use crate::access::User;
 use crate::billing::{BillTo, Invoice, InvoiceStatus, time_of};
 use crate::context::Context;
@@ -167,7 +167,9 @@ struct Loaded {
 /// `None`: the session is complete.
 async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<Option<Loaded>, SubmitError> {
     let mut unit = ctx.store.read().await?;
-    let session = unit.sessions().find(&submission.session_id).await?.ok_or(SubmitError::NotFound)?;
+    let (method_id, currency_id) = (&submission.method_id, &submission.currency_id);
+    let asked = unit.sessions().find_asked(&submission.session_id, method_id, currency_id, &submission.payer.did).await?;
+    let Asked { session, method, standing } = asked.ok_or(SubmitError::NotFound)?;
     if session.payer.as_ref().is_some_and(|payer| *payer != submission.payer.did) {
         return Err(SubmitError::Forbidden);
     }
@@ -177,7 +179,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     if session.is_expired(now) {
         return Err(SubmitError::Expired);
     }
-    let (method, currency) = find_method(ctx, unit.as_mut(), &session, submission).await?;
+    let (method, currency) = check_method(ctx, unit.as_mut(), &session, method, method_id).await?;
     let items = load_items(unit.as_mut(), &session).await?;
     let (mut held, mut intent, mut attempt) = (Vec::new(), None, None);
     // The first submit writes the intent with the first hold: a session without one has neither.
@@ -186,7 +188,6 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
         intent = unit.intents().find(id).await?;
         attempt = open_attempt(unit.as_mut(), &session).await?;
     }
-    let standing = unit.customers().standing(session.mode, &submission.payer.did).await?;
     let mut customer_now = now;
     if let Some(Standing { customer, owes, .. }) = &standing {
         if *owes {
@@ -326,6 +327,7 @@ async fn write_down(
         phone: contact.phone.clone(),
         address: Some(contact.address.clone()),
     };
+    let drafted: Vec<_> = session.invoice_id.iter().chain(known.iter().flat_map(|known| &known.invoices)).cloned().collect();
     let mut first = None;
     for (part, id) in order.parts.iter().zip(&invoice_ids) {
         let invoice = Invoice {
@@ -356,15 +358,16 @@ async fn write_down(
             updated_at: now,
         };
         let lines = first_lines(ctx, (&invoice.id, &currency.id), &session.items, &items, part, &order.amounts, now);
-        unit.invoices().put_draft(&invoice, &lines).await?;
+        match drafted.contains(&invoice.id) {
+            true => unit.invoices().put_draft(&invoice, &lines).await?,
+            false => unit.invoices().insert_draft(&invoice, &lines).await?,
+        }
         first = first.or(Some(invoice));
     }
     for left in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
         unit.invoices().void_draft(left, now).await?;
     }
-    if !hold_stock(unit.as_mut(), &session, &held, now).await? {
-        return Ok(Step::Short(QuantityError::ExceedInventory, session.version));
-    }
+    hold_stock(unit.as_mut(), &session, &held, now).await?;
     for (item, (price, _)) in session.items.iter().zip(&mut items) {
         price.quantity_sold = price.quantity_sold.saturating_sub(held_of(&held, &price.id)) + item.quantity;
     }
@@ -409,9 +412,7 @@ async fn write_down(
         }
         None => None,
     };
-    if !unit.sessions().update(&session).await? {
-        return Ok(Step::Raced);
-    }
+    unit.sessions().put_back(&session).await?;
     session.version += 1;
 
     if is_free {
@@ -457,14 +458,15 @@ fn name_subscriptions(ctx: &Context, session: &mut Session, order: &Order, now: 
     session.subscription_ids.resize_with(count, || SubscriptionId::new(now, ctx.random.as_ref()));
 }
 
-async fn find_method(
+async fn check_method(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     session: &Session,
-    submission: &Submission,
+    found: Option<(Method, Currency)>,
+    id: &MethodId,
 ) -> Result<(Method, Currency), SubmitError> {
-    let Some((method, currency)) = unit.methods().find_with_currency(&submission.method_id, &submission.currency_id).await? else {
-        return Err(match unit.methods().find(&submission.method_id).await? {
+    let Some((method, currency)) = found else {
+        return Err(match unit.methods().find(id).await? {
             Some(_) => SubmitError::CurrencyNotConfigured,
             None => SubmitError::MethodNotSupported,
         });
@@ -499,23 +501,21 @@ fn held_of(held: &[Hold], price: &PriceId) -> u64 {
 }
 
 /// Holds exactly what the session now asks for. Prices are taken in the order of their ids, so that two buyers never wait for each other.
-/// False: there is not enough.
-async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[Hold], now: Timestamp) -> Result<bool, StorageError> {
+/// Where somebody else has taken it since it was looked at, the unit of work conflicts, and the next look tells.
+async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[Hold], now: Timestamp) -> Result<(), StorageError> {
     let mut wanted: Vec<_> = session.items.iter().map(|item| Hold { price_id: item.sold().clone(), quantity: item.quantity }).collect();
     wanted.sort_by(|a, b| a.price_id.cmp(&b.price_id));
     let same = wanted.len() == held.len() && wanted.iter().all(|hold| held.contains(hold));
     if same {
-        return Ok(true);
+        return Ok(());
     }
     if !held.is_empty() {
         unit.prices().release(&session.id).await?;
     }
     for hold in &wanted {
-        if !unit.prices().hold(&session.id, hold, now).await? {
-            return Ok(false);
-        }
+        unit.prices().hold(&session.id, hold, now).await?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// The customer as the form tells it; what the form did not ask for stays as it is known. Nothing is written when nothing is new.

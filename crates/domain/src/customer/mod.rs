@@ -42,8 +42,6 @@ pub trait Customers: Send {
     async fn find(&mut self, id: &CustomerId) -> Result<Option<Customer>, StorageError>;
     async fn find_all(&mut self, ids: &[CustomerId]) -> Result<Vec<Customer>, StorageError>;
     async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError>;
-    /// The same, and what decides how they may buy.
-    async fn standing(&mut self, mode: Mode, did: &Did) -> Result<Option<Standing>, StorageError>;
     /// Newest first.
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError>;
     /// Those whose name, mail or phone holds the words, or whose id or DID they are. Newest first.

@@ -83,7 +83,11 @@ pub struct DeadLetter {
 #[async_trait]
 pub trait Outbox: Send {
     /// Writes a message in this unit of work; it is delivered at least once after the commit.
-    async fn publish(&mut self, id: &EventId, message: &Message, now: Timestamp) -> Result<(), StorageError>;
+    async fn publish(&mut self, id: &EventId, message: &Message, now: Timestamp) -> Result<(), StorageError> {
+        self.publish_all(&[(id.clone(), message.clone())], now).await
+    }
+    /// As [`Outbox::publish`], several.
+    async fn publish_all(&mut self, messages: &[(EventId, Message)], now: Timestamp) -> Result<(), StorageError>;
     /// Newest first, at most `limit`.
     async fn dead_letters(&mut self, limit: u32) -> Result<Vec<DeadLetter>, StorageError>;
     /// Gives a dead letter [`MAX_ATTEMPTS`] more, from `now`. False when it is not dead.

@@ -214,7 +214,7 @@ pub fn check_balance(postings: &[Posting]) -> Result<(), LedgerError> {
 
 #[async_trait]
 pub trait Journal: Send {
-    /// A second entry for the same subject and reason is [`StorageError::Duplicate`].
+    /// A second entry for the same subject and reason is [`StorageError::Duplicate`], at the latest when the unit of work commits.
     async fn book(&mut self, entry: &Entry) -> Result<(), StorageError>;
     /// Entries of a subject.
     async fn of_subject(&mut self, subject: &str) -> Result<Vec<Entry>, StorageError>;

@@ -355,12 +355,6 @@ pub trait Methods: Send {
     async fn insert_currency(&mut self, currency: &super::Currency) -> Result<(), StorageError>;
     async fn update_currency(&mut self, currency: &super::Currency) -> Result<(), StorageError>;
     async fn find_currency(&mut self, id: &CurrencyId) -> Result<Option<super::Currency>, StorageError>;
-    /// A method and a currency of it.
-    async fn find_with_currency(
-        &mut self,
-        id: &MethodId,
-        currency: &CurrencyId,
-    ) -> Result<Option<(super::Method, super::Currency)>, StorageError>;
     async fn currencies(&mut self, mode: Mode) -> Result<Vec<super::Currency>, StorageError>;
 }
 

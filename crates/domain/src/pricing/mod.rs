@@ -191,9 +191,9 @@ pub trait Prices: Send {
     async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<(Price, Product)>, StorageError>;
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
-    /// Takes `quantity` out of stock for a session, by one conditional update (invariant 8).
-    /// False: not that many are left, or the session has bought it, and the unit of work must be dropped.
-    async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<bool, StorageError>;
+    /// Takes `quantity` out of stock for a session, by one conditional update (invariant 8). Where not that many are left, or the
+    /// session has bought it, the unit of work fails with [`StorageError::Conflict`], at the latest when it commits.
+    async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<(), StorageError>;
     /// What the session holds now.
     async fn holds(&mut self, session: &SessionId) -> Result<Vec<Hold>, StorageError>;
     /// Puts back whatever the session still holds. Doing it again changes nothing.

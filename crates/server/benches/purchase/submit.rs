@@ -46,14 +46,20 @@ async fn measure(settings: &Settings, floor: &str, names: [&'static str; 2]) -> 
     let store = Store::open(&souk.address, key).await;
 
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut medians = [Vec::new(), Vec::new()];
     round(&floor.address, Round::Floor).await;
     round(&souk.address, Round::Submit(store.sessions(CONNECTIONS * 8).await)).await;
     for _ in 0..ROUNDS {
-        theirs.push(percentile(round(&floor.address, Round::Floor).await, 99));
+        let times = round(&floor.address, Round::Floor).await;
+        medians[1].push(percentile(times.clone(), 50));
+        theirs.push(percentile(times, 99));
         let sessions = store.sessions(CONNECTIONS * SUBMITS).await;
-        ours.push(percentile(round(&souk.address, Round::Submit(sessions)).await, 99));
+        let times = round(&souk.address, Round::Submit(sessions)).await;
+        medians[0].push(percentile(times.clone(), 50));
+        ours.push(percentile(times, 99));
     }
     println!("{}: p99 in ms, ours {ours:.2?}, the floor {theirs:.2?}", names[0]);
+    println!("{}: p50 in ms, ours {:.2?}, the floor {:.2?}", names[0], medians[0], medians[1]);
     let (first, replayed) = replays(&souk.address, store.sessions(REPLAYS).await).await;
     souk.kill().await;
     vec![

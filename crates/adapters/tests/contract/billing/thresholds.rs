@@ -239,8 +239,8 @@ on_both! {
         assert_eq!(billing.kept().await, 0);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let attempt = unit.attempts().open_of(&Purpose::Refund(refund.id)).await.expect("reads").expect("on its way");
-        let found = unit.methods().find_with_currency(&attempt.method_id, &attempt.currency_id).await.expect("reads");
-        let (method, currency) = found.expect("stand");
+        let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("stands");
+        let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("stands");
         let refused = Outcome::Refused(Refusal { code: "declined".to_owned(), message: "No".to_owned() });
         let pursued = Pursued { attempt, method, currency };
         for _ in 0..2 {

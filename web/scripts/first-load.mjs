@@ -1,3 +1,7 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+const THEME = new URL('../public/theme.js', import.meta.url);
 const SCRIPT = /\s*<(?:script type="module"[^>]*><\/script>|link rel="modulepreload"[^>]*>)/g;
 
 /**
@@ -28,8 +32,11 @@ export function firstLoad() {
           .map((file) => `\n      <link rel="modulepreload" crossorigin href="/${file}">`);
         const named = [...(html.match(SCRIPT) ?? []).map((tag) => `\n      ${tag.trim()}`), ...scripts].join('');
         const template = `  <template id="scripts">${named}\n    </template>\n  </body>`;
+        // A page must not meet the theme.js of an earlier build, which would not open its template.
+        const theme = createHash('sha256').update(readFileSync(THEME)).digest('hex').slice(0, 8);
+        const page = html.replace('"/theme.js"', `"/theme.js?v=${theme}"`);
         return {
-          html: html.replace(SCRIPT, '').replace('</body>', () => template),
+          html: page.replace(SCRIPT, '').replace('</body>', () => template),
           tags: missing
             .filter((file) => file.endsWith('.css'))
             .map((file) => ({

@@ -1,5 +1,6 @@
 //! The database of this process: one of two kinds, chosen by its address.
 
+use super::whole::Queue;
 use super::{Session, session};
 use souk_domain::shared::StorageError;
 use sqlx::pool::CloseEvent;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
+/// Begins on SQLite, with commits that wait for the disk.
+pub(super) const DURABLE: &str = "PRAGMA synchronous = FULL; BEGIN IMMEDIATE";
 /// How long a statement waits for another process that holds the SQLite file.
 const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait before a file is opened again that another process has locked.
@@ -46,13 +49,15 @@ pub(super) enum Engine {
     Sqlite {
         writer: SqlitePool,
         reader: SqlitePool,
+        /// What waits for the writer.
+        queue: Arc<Queue>,
     },
     Postgres(PgPool),
 }
 
 impl Engine {
     pub(super) async fn begin(&self) -> Result<session::Connection, StorageError> {
-        self.begin_each("PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "BEGIN").await
+        self.begin_each(DURABLE, "BEGIN").await
     }
 
     async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<session::Connection, StorageError> {
@@ -72,9 +77,14 @@ impl Database {
             let options = PgConnectOptions::from_str(address).map_err(storage)?.statement_cache_capacity(STATEMENT_CACHE);
             let pool = PgPoolOptions::new().max_connections(POSTGRES_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT);
             // To ask before each use would cost as much as a statement.
-            let pool = pool
-                .test_before_acquire(false)
-                .before_acquire(|connection, kept| Box::pin(async move { Ok(kept.idle_for < FRESH || connection.ping().await.is_ok()) }));
+            let pool = pool.test_before_acquire(false).before_acquire(|connection, kept| {
+                Box::pin(async move {
+                    if kept.idle_for >= FRESH {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            });
             Ok(Self::new(Engine::Postgres(pool.connect_with(options).await.map_err(storage)?)))
         } else {
             Err(StorageError::Driver("expected an address that begins with sqlite:// or postgres://".into()))
@@ -114,15 +124,16 @@ impl Database {
         let writer = pool().max_connections(1).connect_with(writing.clone()).await?;
         let reader = pool().max_connections(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await?;
         tokio::spawn(checkpoint(writing.connect().await?, writer.close_event()));
-        Ok(Self::new(Engine::Sqlite { writer, reader }))
+        Ok(Self::new(Engine::Sqlite { writer, reader, queue: Arc::default() }))
     }
 
     fn new(engine: Engine) -> Self {
         Self { engine, published: Arc::default() }
     }
 
-    /// Begins a transaction; a commit that was answered survives a power cut. On SQLite it takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads
-    /// first and upgrades later fails as busy whatever the timeout. A second `begin` within one task waits in vain.
+    /// A transaction, which begins with its first statement ([`Session`]); a commit that was answered survives a power cut. On SQLite it
+    /// then takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads first and upgrades later fails as busy whatever the
+    /// timeout. A second one within one task waits in vain.
     pub async fn begin(&self) -> Result<Session, StorageError> {
         Ok(Session::new(session::Connection::Due(self.engine.clone()), Arc::clone(&self.published)))
     }
@@ -165,7 +176,7 @@ impl Database {
 
     pub async fn close(&self) {
         match &self.engine {
-            Engine::Sqlite { writer, reader } => {
+            Engine::Sqlite { writer, reader, .. } => {
                 reader.close().await;
                 writer.close().await;
             }

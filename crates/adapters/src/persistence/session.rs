@@ -18,15 +18,16 @@ use tokio::sync::Notify;
 const ROWS_MAX: usize = 64;
 /// Values of a statement that waits for the next one, at most.
 const VALUES_PUT_OFF: usize = 64;
-/// How a statement begins that PostgreSQL runs as a part of another one; the table follows.
-const WRITES: [&str; 3] = ["INSERT INTO ", "UPDATE ", "DELETE FROM "];
+/// How a statement begins that PostgreSQL may run as a part of another one; the table follows. What deletes finds its rows by more than
+/// their keys: it must not look at the state before a part that had to wait for somebody else.
+const WRITES: [&str; 2] = ["INSERT INTO ", "UPDATE "];
 /// Statements that wait for the next one, at most: each sequence of them is prepared and kept as one.
 const WAITING: usize = 8;
 
 /// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
 ///
-/// A transaction begins with the first statement that must be run at once. Where none must, all of them are run with the commit by one
-/// call ([`Query::later`]), and nobody else waits for what goes to and fro.
+/// A transaction begins with the first statement that must be run at once. Where none must, all of them are run with the commit
+/// ([`Query::later`], `whole.rs`), and nobody else waits for what goes to and fro.
 ///
 /// A statement that PostgreSQL refuses, also for a duplicate key, spoils its transaction: where a duplicate is expected,
 /// write `ON CONFLICT DO NOTHING` and look at the number of rows.
@@ -123,8 +124,11 @@ impl Session {
 
     /// Begins the transaction, if it is due.
     async fn begin(&mut self) -> Result<(), StorageError> {
-        if let Connection::Due(engine) = &self.connection {
+        if let (Connection::Due(engine), false) = (&self.connection, self.broken) {
+            // Whoever gives up here has not run what it was to run.
+            self.broken = true;
             self.connection = engine.begin().await?;
+            self.broken = false;
         }
         Ok(())
     }
@@ -208,7 +212,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a statement can be run by one call with those that wait, as if it came after them.
+    /// Whether a statement can be run by one call with those that wait, as if it came after them. On PostgreSQL it must find what it
+    /// changes by key: what else it looks at is as it was before the first of them.
     fn may_wait(&self, sql: &str) -> bool {
         match self.connection {
             Connection::Sqlite(Handle::Transaction(_)) | Connection::Due(Engine::Sqlite { .. }) => true,
@@ -268,8 +273,10 @@ impl Session {
     }
 
     pub async fn commit(mut self) -> Result<(), StorageError> {
-        if !matches!(self.connection, Connection::Due(_)) {
-            self.catch_up().await?;
+        match self.connection {
+            Connection::Due(_) if self.broken => return Err(StorageError::Conflict),
+            Connection::Due(_) => {}
+            _ => self.catch_up().await?,
         }
         #[cfg(feature = "testing")]
         super::tally::commit();

@@ -1,19 +1,22 @@
-//! A transaction by one call: what SQLite's thread and PostgreSQL's process do by themselves keeps nobody else waiting for us.
+//! Transactions that are nothing but writes: by one call on PostgreSQL, and on SQLite together with others that wait for its one writer,
+//! so that one wait for the disk serves them all. What a database does by itself keeps nobody else waiting for us.
 
-use super::database::{Engine, storage};
+use super::database::{DURABLE, Engine, storage};
 use super::session::{Waiting, count_of, in_order, parts, postgres_arguments, sqlite_arguments};
+use super::value::Value;
 use futures_util::TryStreamExt;
 use souk_domain::shared::StorageError;
-use sqlx::Executor;
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool};
-use std::collections::BTreeSet;
+use sqlx::{Executor, Sqlite, Transaction};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
 
+/// The most that are committed together: others wait for the writer as well.
+const TOGETHER: usize = 32;
 /// Fails: there is no such integer.
 const NO_INTEGER: &str = "abs(-9223372036854775807 - 1)";
-/// Whether the connection's commits wait for the disk: those of [`super::Database::begin_relaxed`] do not. The setting cannot be made
-/// here, for it is made when a statement is prepared, and these are kept.
-const IS_DURABLE: &str = "(SELECT synchronous FROM pragma_synchronous) = 2";
 /// PostgreSQL's code for a division by zero.
 const DIVISION_BY_ZERO: &str = "22012";
 
@@ -23,46 +26,144 @@ pub(super) async fn run(engine: Engine, statements: Vec<Waiting>) -> Result<(), 
     if statements.is_empty() {
         return Ok(());
     }
-    let ran = tokio::spawn(async move {
-        match engine {
-            Engine::Sqlite { writer, .. } => on_sqlite(&writer, statements).await,
-            Engine::Postgres(pool) => on_postgres(&pool, statements).await,
-        }
-    });
-    ran.await.map_err(|_| storage(sqlx::Error::WorkerCrashed))?
+    let ended = match engine {
+        Engine::Sqlite { writer, queue, .. } => queue.put(writer, Script::of(statements)?).await,
+        Engine::Postgres(pool) => tokio::spawn(async move { on_postgres(&pool, statements).await }).await.ok(),
+    };
+    ended.unwrap_or_else(|| Err(storage(sqlx::Error::WorkerCrashed)))
 }
 
-async fn on_sqlite(writer: &SqlitePool, statements: Vec<Waiting>) -> Result<(), StorageError> {
-    let unless = |condition: &str| format!("SELECT CASE WHEN {condition} THEN 0 ELSE {NO_INTEGER} END");
-    let (mut texts, mut values) = (vec![unless(IS_DURABLE), "BEGIN IMMEDIATE".to_owned()], Vec::new());
-    let mut checks = BTreeSet::new();
-    for statement in statements {
-        texts.push(in_order(&statement.sql, statement.values, &mut values)?);
-        if let Some(rows) = statement.rows {
-            checks.insert(texts.len());
-            texts.push(unless(&format!("changes() = {rows}")));
+/// Statements as one text, undone together where one of them fails.
+#[derive(Debug)]
+struct Script {
+    text: String,
+    values: Vec<Value>,
+    /// Which of its steps fail where the one before changed another number of rows than it must.
+    checks: BTreeSet<usize>,
+}
+
+impl Script {
+    fn of(statements: Vec<Waiting>) -> Result<Self, StorageError> {
+        let (mut steps, mut values, mut checks) = (vec!["SAVEPOINT script".to_owned()], Vec::new(), BTreeSet::new());
+        for statement in statements {
+            steps.push(in_order(&statement.sql, statement.values, &mut values)?);
+            if let Some(rows) = statement.rows {
+                checks.insert(steps.len());
+                steps.push(format!("SELECT CASE WHEN changes() = {rows} THEN 0 ELSE {NO_INTEGER} END"));
+            }
+        }
+        steps.push("RELEASE script".to_owned());
+        Ok(Self { text: steps.join("; "), values, checks })
+    }
+}
+
+#[derive(Debug)]
+struct Job {
+    script: Script,
+    told: oneshot::Sender<Result<(), StorageError>>,
+}
+
+/// What waits for the writer of an SQLite file.
+#[derive(Debug, Default)]
+pub(super) struct Queue(Mutex<Jobs>);
+
+#[derive(Debug, Default)]
+struct Jobs {
+    waiting: VecDeque<Job>,
+    /// Somebody writes what waits.
+    is_led: bool,
+}
+
+impl Queue {
+    /// `None`: whoever wrote it is gone.
+    async fn put(self: Arc<Self>, writer: SqlitePool, script: Script) -> Option<Result<(), StorageError>> {
+        let (told, answer) = oneshot::channel();
+        let leads = {
+            let mut jobs = self.jobs();
+            jobs.waiting.push_back(Job { script, told });
+            !std::mem::replace(&mut jobs.is_led, true)
+        };
+        if leads {
+            tokio::spawn(async move {
+                let lead = Lead(&self);
+                while lead.goes_on() {
+                    let begun = writer.begin_with(DURABLE).await;
+                    write_together(begun, lead.take()).await;
+                }
+            });
+        }
+        answer.await.ok()
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whoever writes what waits; however that ends, the next one who comes can lead.
+struct Lead<'q>(&'q Queue);
+
+impl Lead<'_> {
+    fn goes_on(&self) -> bool {
+        let mut jobs = self.0.jobs();
+        jobs.is_led = !jobs.waiting.is_empty();
+        jobs.is_led
+    }
+
+    fn take(&self) -> Vec<Job> {
+        let mut jobs = self.0.jobs();
+        let count = jobs.waiting.len().min(TOGETHER);
+        jobs.waiting.drain(..count).collect()
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.jobs().is_led = false;
         }
     }
-    texts.push("COMMIT".to_owned());
-    let text = texts.join("; ");
-    let mut connection = writer.acquire().await.map_err(storage)?;
-    let mut outcome = run_each(&mut connection, &text, sqlite_arguments(values.clone())?).await;
-    if matches!(outcome, Err((0, _))) {
-        connection.execute("PRAGMA synchronous = FULL").await.map_err(storage)?;
-        outcome = run_each(&mut connection, &text, sqlite_arguments(values)?).await;
+}
+
+/// Writes them in their order and commits; tells each what became of it.
+async fn write_together(begun: Result<Transaction<'static, Sqlite>, sqlx::Error>, jobs: Vec<Job>) {
+    let (scripts, tellers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.script, job.told)).unzip();
+    let written = async {
+        let mut transaction = begun?;
+        let mut outcomes = Vec::with_capacity(scripts.len());
+        for script in scripts {
+            outcomes.push(write(&mut transaction, script).await?);
+        }
+        transaction.commit().await?;
+        Ok::<_, sqlx::Error>(outcomes)
+    };
+    let outcomes = match written.await {
+        Ok(outcomes) => outcomes,
+        // Nothing of any of them was kept.
+        Err(error) => tellers.iter().map(|_| Err(StorageError::Driver(error.to_string().into()))).collect(),
+    };
+    for (told, outcome) in tellers.into_iter().zip(outcomes) {
+        // Whoever waited for it may be gone.
+        let _ = told.send(outcome);
     }
-    let Err((done, error)) = outcome else { return Ok(()) };
-    if done > 1 && connection.execute("ROLLBACK").await.is_err() {
-        // SQLite may have rolled back by itself; a new connection is in no transaction for certain.
-        let _ = connection.close().await;
-    }
-    Err(if checks.contains(&done) { StorageError::Conflict } else { storage(error) })
+}
+
+/// Writes one; where it fails, the transaction is as it was before.
+async fn write(transaction: &mut SqliteConnection, script: Script) -> Result<Result<(), StorageError>, sqlx::Error> {
+    let arguments = match sqlite_arguments(script.values) {
+        Ok(arguments) => arguments,
+        Err(error) => return Ok(Err(error)),
+    };
+    let Err((done, error)) = run_each(transaction, script.text, arguments).await else { return Ok(Ok(())) };
+    // SQLite may have undone the whole transaction by itself: then there is nothing to go back to, and the others fail as well.
+    transaction.execute("ROLLBACK TO script; RELEASE script").await?;
+    Ok(Err(if script.checks.contains(&done) { StorageError::Conflict } else { storage(error) }))
 }
 
 /// Runs the statements of a text; how many were done where one fails.
-async fn run_each(connection: &mut SqliteConnection, text: &str, values: SqliteArguments) -> Result<(), (usize, sqlx::Error)> {
+async fn run_each(connection: &mut SqliteConnection, text: String, values: SqliteArguments) -> Result<(), (usize, sqlx::Error)> {
     let mut done = 0;
-    let mut steps = connection.fetch_many(sqlx::query_with(sqlx::AssertSqlSafe(text.to_owned()), values));
+    let mut steps = connection.fetch_many(sqlx::query_with(sqlx::AssertSqlSafe(text), values));
     loop {
         match steps.try_next().await {
             Ok(Some(step)) => done += usize::from(step.is_left()),
@@ -96,6 +197,8 @@ async fn on_postgres(pool: &PgPool, statements: Vec<Waiting>) -> Result<(), Stor
 mod tests {
     use super::Engine;
     use crate::testing::TestDatabase;
+    use futures_util::FutureExt;
+    use souk_domain::shared::StorageError;
     use sqlx::Row;
 
     #[tokio::test]
@@ -111,5 +214,28 @@ mod tests {
         session.query("INSERT INTO specimens (id) VALUES ($1)").bind("cs_1").later(Some(1)).await.expect("waits");
         session.commit().await.expect("commits");
         assert_eq!(level().await, 2);
+    }
+
+    #[tokio::test]
+    async fn of_those_that_are_written_together_one_that_fails_is_left_out() {
+        let db = TestDatabase::sqlite().await;
+        let mut session = db.begin().await.expect("begins");
+        session.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
+        // They pile up behind whoever has the writer, and are taken together when it is free.
+        let put = async |id: &'static str, rows: u64| {
+            let mut session = db.begin().await.expect("begins");
+            session.query("INSERT INTO specimens (id) VALUES ($1)").bind(id).later(Some(1)).await.expect("waits");
+            session.query("DELETE FROM specimens WHERE id = $1").bind("nobody").later(Some(rows)).await.expect("waits");
+            session.commit().await
+        };
+        let ids = [("a", 0), ("b", 1), ("a", 0), ("c", 0)];
+        let mut all = Box::pin(futures_util::future::join_all(ids.map(|(id, rows)| put(id, rows))));
+        assert!((&mut all).now_or_never().is_none());
+        session.commit().await.expect("commits");
+        let told = all.await;
+        assert!(matches!(told[..], [Ok(()), Err(StorageError::Conflict), Err(StorageError::Duplicate(_)), Ok(())]));
+        let kept = db.read().await.expect("reads").query("SELECT id FROM specimens ORDER BY id").all().await.expect("reads");
+        let kept: Vec<String> = kept.iter().map(|row| row.get("id").expect("an id")).collect();
+        assert_eq!(kept, ["a", "c"]);
     }
 }

@@ -31,6 +31,21 @@ on_both! {
         app.finish().await;
     }
 
+    async fn a_form_that_is_sent_again_from_several_tabs_at_once_is_answered_in_each(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start(&app.shop.atlas).await;
+        alice.submit_for_wallet(&app, &session).await;
+        let filled = form(&app.shop, "alice", false);
+        for _ in 0..5 {
+            for answer in join_all((0..6).map(|_| alice.submit(&session, &filled))).await {
+                answer.ok();
+            }
+        }
+        assert_eq!(app.count("SELECT count(*) AS n FROM invoice_items").await, 1);
+        app.finish().await;
+    }
+
     async fn whoever_asks_a_paid_session_completes_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

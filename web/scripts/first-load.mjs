@@ -35,6 +35,7 @@ export function firstLoad() {
         // A page must not meet the theme.js of an earlier build, which would not open its template.
         const theme = createHash('sha256').update(readFileSync(THEME)).digest('hex').slice(0, 8);
         const page = html.replace('"/theme.js"', `"/theme.js?v=${theme}"`);
+        if (page === html) throw new Error('no theme.js in the page: nothing would open its template');
         return {
           html: page.replace(SCRIPT, '').replace('</body>', () => template),
           tags: missing

@@ -121,7 +121,10 @@ impl Database {
         let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
         let writing = writing.pragma("wal_autocheckpoint", LOG_PAGES_MAX);
-        let writer = pool().max_connections(1).connect_with(writing.clone()).await?;
+        // A transaction that SQLite has undone by itself, as where the disk is full, has not ended for sqlx, and none could begin again.
+        let has_ended = |connection: &SqliteConnection| !connection.is_in_transaction();
+        let writer = pool().max_connections(1).before_acquire(move |connection, _| Box::pin(async move { Ok(has_ended(connection)) }));
+        let writer = writer.connect_with(writing.clone()).await?;
         let reader = pool().max_connections(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await?;
         tokio::spawn(checkpoint(writing.connect().await?, writer.close_event()));
         Ok(Self::new(Engine::Sqlite { writer, reader, queue: Arc::default() }))

@@ -18,9 +18,12 @@ use tokio::sync::Notify;
 const ROWS_MAX: usize = 64;
 /// Values of a statement that waits for the next one, at most.
 const VALUES_PUT_OFF: usize = 64;
-/// How a statement begins that PostgreSQL may run as a part of another one; the table follows. What deletes finds its rows by more than
-/// their keys: it must not look at the state before a part that had to wait for somebody else.
+/// How a statement begins that PostgreSQL may run as a part of another one; the table follows.
 const WRITES: [&str; 2] = ["INSERT INTO ", "UPDATE "];
+/// What one must have: the rows themselves, or the key of one. A part sees the state before the first part, and had that to wait for somebody
+/// else, what is looked for otherwise may have come meanwhile.
+const ROWS: &str = " VALUES ";
+const KEY: &str = " WHERE id = $1";
 /// Statements that wait for the next one, at most: each sequence of them is prepared and kept as one.
 const WAITING: usize = 8;
 
@@ -159,12 +162,12 @@ impl Session {
         conflict: &'static str,
     ) -> Result<Vec<(String, Vec<Value>, u64)>, StorageError> {
         // SQLite's numbered parameters have names, and each is bound by a walk over all of them.
-        let name = if self.is_sqlite() { |_| "?".to_owned() } else { |number| format!("${number}") };
+        let are_numbered = !self.is_sqlite();
         let (mut rows, mut statements) = (rows.into_iter(), Vec::new());
         while let Some(size) = rows.len().min(ROWS_MAX).checked_ilog2() {
             // Powers of two only, so that a connection keeps few statements prepared.
             let chunk: Vec<_> = rows.by_ref().take(1 << size).map(|row| row.0).collect::<Result<_, _>>()?;
-            let sql = format!("{into} VALUES {} {conflict}", placeholders(&chunk, name));
+            let sql = format!("{into} VALUES {} {conflict}", placeholders(&chunk, are_numbered));
             statements.push((sql, chunk.into_iter().flatten().collect(), 1 << size));
         }
         Ok(statements)
@@ -212,8 +215,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a statement can be run by one call with those that wait, as if it came after them. On PostgreSQL it must find what it
-    /// changes by key: what else it looks at is as it was before the first of them.
+    /// Whether a statement can be run by one call with those that wait, as if it came after them.
     fn may_wait(&self, sql: &str) -> bool {
         match self.connection {
             Connection::Sqlite(Handle::Transaction(_)) | Connection::Due(Engine::Sqlite { .. }) => true,
@@ -424,9 +426,11 @@ pub(super) fn count_of(place: usize) -> String {
 
 /// The table that a statement writes, where PostgreSQL can run it as a part of another one.
 fn written_by(sql: &str) -> Option<&str> {
-    let rest = WRITES.iter().find_map(|begin| sql.trim_start().strip_prefix(begin))?;
+    let sql = sql.trim_start();
+    let rest = WRITES.iter().find_map(|begin| sql.strip_prefix(begin))?;
     let table = rest.split(|sign: char| sign.is_whitespace() || sign == '(').next()?;
-    (!sql.contains("RETURNING")).then_some(table)
+    let looks_for_nothing = sql.contains(if sql.starts_with(WRITES[0]) { ROWS } else { KEY });
+    (looks_for_nothing && !sql.contains("RETURNING")).then_some(table)
 }
 
 /// The statement with its numbered parameters as plain ones, which count on from the statement before it, and their values.
@@ -579,11 +583,23 @@ fn table_of(sql: &'static str) -> &'static str {
     words.next().unwrap_or("result")
 }
 
-/// `($1, $2), ($3, $4)`, where `name` names a parameter by its number.
-fn placeholders(rows: &[Vec<Value>], name: fn(usize) -> String) -> String {
-    let mut numbers = 1..;
-    let mut row = |values: &Vec<Value>| numbers.by_ref().take(values.len()).map(name).collect::<Vec<_>>().join(", ");
-    rows.iter().map(|values| format!("({})", row(values))).collect::<Vec<_>>().join(", ")
+/// `($1, $2), ($3, $4)`, or `(?, ?), (?, ?)`.
+fn placeholders(rows: &[Vec<Value>], are_numbered: bool) -> String {
+    let mut text = String::with_capacity(rows.iter().map(|row| 4 + 6 * row.len()).sum());
+    let mut number = 0;
+    for (place, row) in rows.iter().enumerate() {
+        text.push_str(if place == 0 { "(" } else { ", (" });
+        for column in 0..row.len() {
+            text.push_str(if column == 0 { "" } else { ", " });
+            number += 1;
+            match are_numbered {
+                true => text.extend(["$", &number.to_string()]),
+                false => text.push('?'),
+            }
+        }
+        text.push(')');
+    }
+    text
 }
 
 pub(super) fn sqlite_arguments(values: impl IntoIterator<Item = Value>) -> Result<SqliteArguments, StorageError> {

@@ -186,7 +186,7 @@ impl Value {
     pub(super) fn without_nul(self) -> Self {
         match self {
             Self::Text(text) if text.contains('\0') => Self::Text(replace_nul(&text)),
-            Self::Json(json) => Self::Json(json_without_nul(json)),
+            Self::Json(json) if has_nul(&json) => Self::Json(json_without_nul(json)),
             other => other,
         }
     }
@@ -274,6 +274,15 @@ impl Value {
 
 fn replace_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
+}
+
+fn has_nul(json: &serde_json::Value) -> bool {
+    match json {
+        serde_json::Value::String(text) => text.contains('\0'),
+        serde_json::Value::Array(list) => list.iter().any(has_nul),
+        serde_json::Value::Object(object) => object.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
+        _ => false,
+    }
 }
 
 fn json_without_nul(json: serde_json::Value) -> serde_json::Value {

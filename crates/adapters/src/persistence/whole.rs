@@ -88,8 +88,11 @@ impl Queue {
                 let lead = Lead(&self);
                 while lead.goes_on() {
                     let begun = writer.begin_with(DURABLE).await;
-                    write_together(begun, lead.take()).await;
+                    // Nobody waits for a second writer that does not come.
+                    let jobs = lead.take(if begun.is_ok() { TOGETHER } else { usize::MAX });
+                    write_together(begun, jobs).await;
                 }
+                std::mem::forget(lead);
             });
         }
         answer.await.ok()
@@ -100,7 +103,7 @@ impl Queue {
     }
 }
 
-/// Whoever writes what waits; however that ends, the next one who comes can lead.
+/// Whoever writes what waits. Dropped in the middle of it, it leaves nobody waiting, and lets the next one who comes lead.
 struct Lead<'q>(&'q Queue);
 
 impl Lead<'_> {
@@ -110,18 +113,18 @@ impl Lead<'_> {
         jobs.is_led
     }
 
-    fn take(&self) -> Vec<Job> {
+    fn take(&self, limit: usize) -> Vec<Job> {
         let mut jobs = self.0.jobs();
-        let count = jobs.waiting.len().min(TOGETHER);
+        let count = jobs.waiting.len().min(limit);
         jobs.waiting.drain(..count).collect()
     }
 }
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.jobs().is_led = false;
-        }
+        let mut jobs = self.0.jobs();
+        jobs.is_led = false;
+        jobs.waiting.clear();
     }
 }
 
@@ -139,7 +142,7 @@ async fn write_together(begun: Result<Transaction<'static, Sqlite>, sqlx::Error>
     };
     let outcomes = match written.await {
         Ok(outcomes) => outcomes,
-        // Nothing of any of them was kept.
+        // Nothing of any of them was kept, or nobody can tell.
         Err(error) => tellers.iter().map(|_| Err(StorageError::Driver(error.to_string().into()))).collect(),
     };
     for (told, outcome) in tellers.into_iter().zip(outcomes) {
@@ -155,8 +158,10 @@ async fn write(transaction: &mut SqliteConnection, script: Script) -> Result<Res
         Err(error) => return Ok(Err(error)),
     };
     let Err((done, error)) = run_each(transaction, script.text, arguments).await else { return Ok(Ok(())) };
-    // SQLite may have undone the whole transaction by itself: then there is nothing to go back to, and the others fail as well.
-    transaction.execute("ROLLBACK TO script; RELEASE script").await?;
+    if transaction.execute("ROLLBACK TO script; RELEASE script").await.is_err() {
+        // SQLite has undone the whole transaction by itself, as where the disk is full: the others fail for the same reason.
+        return Err(error);
+    }
     Ok(Err(if script.checks.contains(&done) { StorageError::Conflict } else { storage(error) }))
 }
 
@@ -237,5 +242,31 @@ mod tests {
         let kept = db.read().await.expect("reads").query("SELECT id FROM specimens ORDER BY id").all().await.expect("reads");
         let kept: Vec<String> = kept.iter().map(|row| row.get("id").expect("an id")).collect();
         assert_eq!(kept, ["a", "c"]);
+    }
+
+    #[tokio::test]
+    async fn a_writer_whose_disk_was_full_writes_again_when_it_is_not() {
+        let db = TestDatabase::sqlite().await;
+        let Engine::Sqlite { writer, .. } = &db.engine else { panic!("of another kind") };
+        let mut session = db.begin().await.expect("begins");
+        session.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
+        session.commit().await.expect("commits");
+        let put = async |id: String, at_once: bool| {
+            let mut session = db.begin().await.expect("begins");
+            let query = session.query("INSERT INTO specimens (id) VALUES ($1)").bind(id);
+            match at_once {
+                true => query.execute().await.map(drop)?,
+                false => query.later(Some(1)).await?,
+            }
+            session.commit().await
+        };
+        for at_once in [false, true] {
+            // As full as a disk can be made without one; the next connection has another one.
+            let pages: i64 = sqlx::query("PRAGMA page_count").fetch_one(writer).await.expect("answers").get(0);
+            sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"))).execute(writer).await.expect("limits");
+            let refused = put("x".repeat(1 << 20), at_once).await;
+            assert!(matches!(&refused, Err(error) if error.to_string().contains("full")), "{refused:?}");
+            put(format!("small, {at_once}"), at_once).await.expect("writes again");
+        }
     }
 }

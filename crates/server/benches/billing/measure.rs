@@ -3,9 +3,13 @@
 use crate::floor;
 use crate::ground::Ground;
 use crate::report::Figure;
+use futures_util::stream::{self, StreamExt};
 use souk_adapters::persistence::tally;
+use souk_adapters::slots::NetworkSlots;
 use souk_domain::billing::{self, InvoiceFilter, SLOTS, Scope, TestClock};
+use souk_domain::context::Context;
 use souk_domain::shared::{AttemptId, ClockId, CustomerId, Mode, Page};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const BATCH: u32 = 200;
@@ -16,6 +20,9 @@ const MANY: u64 = 1_000_000;
 /// How often a store is opened again for claims, and claims of each time.
 const PLACES: usize = 12;
 const CLAIMS: usize = 10;
+/// Attempts of one message, and how many messages a process works on at once.
+const MESSAGE: usize = 100;
+const WORKERS: usize = 8;
 const LATENCY: Duration = Duration::from_millis(50);
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -109,8 +116,16 @@ pub async fn charge_slots() -> Vec<Figure> {
         while attempts.len() < CHARGES as usize {
             attempts.extend(billing::renew_due(&ground.ctx, &Scope::Wall, ground.now, BATCH).await.expect("renews").attempts);
         }
+        // As the workers of one process take the messages of a round.
+        let networks = ground.ctx.networks.clone().with_slots(Arc::new(NetworkSlots::of(SLOTS)));
+        let ctx = Context { networks, ..ground.ctx.clone() };
         let begun = Instant::now();
-        billing::charge(&ground.ctx, &attempts).await.expect("charges");
+        let sent = stream::iter(attempts.chunks(MESSAGE)).map(|ids| {
+            let (ctx, ids) = (ctx.clone(), ids.to_vec());
+            tokio::spawn(async move { billing::charge(&ctx, &ids).await })
+        });
+        let sent: Vec<_> = sent.buffer_unordered(WORKERS).collect().await;
+        sent.into_iter().for_each(|sent| sent.expect("ends").expect("charges"));
         let value = f64::from(CHARGES) / begun.elapsed().as_secs_f64();
         let floor = Some(SLOTS as f64 / LATENCY.as_secs_f64());
         figures.push(Figure { name: ground.name("charge_slots"), value, unit: "/s", floor, aim: 0.9 });

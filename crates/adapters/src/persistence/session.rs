@@ -1,16 +1,15 @@
 //! One SQL text on two drivers.
 
 use super::database::{Engine, storage};
-use super::value::{Bound, Kind, Stored, Value, Values};
+use super::row::{Answer, Row};
+use super::statement::{Waiting, placeholders, postgres_arguments, run_all_postgres, run_all_sqlite, sqlite_arguments, written_by};
+use super::value::{Bound, Value, Values};
 use super::whole;
-use futures_util::TryStreamExt;
 use souk_domain::shared::StorageError;
+use sqlx::Transaction;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgConnection, PgRow, Postgres};
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
-use sqlx::{Column, Executor, Row as _, Transaction};
-use std::borrow::Cow;
-use std::ops::Range;
+use sqlx::postgres::Postgres;
+use sqlx::sqlite::Sqlite;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
@@ -18,12 +17,6 @@ use tokio::sync::Notify;
 const ROWS_MAX: usize = 64;
 /// Values of a statement that waits for the next one, at most.
 const VALUES_PUT_OFF: usize = 64;
-/// How a statement begins that PostgreSQL may run as a part of another one; the table follows.
-const WRITES: [&str; 2] = ["INSERT INTO ", "UPDATE "];
-/// What one must have: the rows themselves, or the key of one. A part sees the state before the first part, and had that to wait for somebody
-/// else, what is looked for otherwise may have come meanwhile.
-const ROWS: &str = " VALUES ";
-const KEY: &str = " WHERE id = $1";
 /// Statements that wait for the next one, at most: each sequence of them is prepared and kept as one.
 const WAITING: usize = 8;
 
@@ -41,14 +34,6 @@ pub struct Session {
     waiting: Vec<Waiting>,
     /// What waited was not run as it should have been, so nothing that follows may be kept.
     broken: bool,
-}
-
-/// A statement that is run with the next one ([`Query::later`]).
-pub(super) struct Waiting {
-    pub sql: Cow<'static, str>,
-    pub values: Vec<Value>,
-    /// How many rows it must change.
-    pub rows: Option<u64>,
 }
 
 pub(super) enum Connection {
@@ -380,240 +365,4 @@ fn expect(wanted: Option<u64>, changed: u64) -> Result<(), StorageError> {
 fn tally() {
     #[cfg(feature = "testing")]
     super::tally::statement();
-}
-
-/// Runs statements in their order by one call; answers how many rows each of them changed.
-async fn run_all_sqlite(connection: &mut SqliteConnection, statements: Vec<Waiting>) -> Result<Vec<u64>, StorageError> {
-    let (mut texts, mut values) = (Vec::new(), Vec::new());
-    for statement in statements {
-        texts.push(in_order(&statement.sql, statement.values, &mut values)?);
-    }
-    let query = sqlx::query_with(sqlx::AssertSqlSafe(texts.join("; ")), sqlite_arguments(values)?);
-    let mut done = connection.fetch_many(query);
-    let mut changes = Vec::new();
-    while let Some(step) = done.try_next().await.map_err(storage)? {
-        changes.extend(step.left().map(|done| done.rows_affected()));
-    }
-    Ok(changes)
-}
-
-/// The same as parts of one statement, each of which is run when its rows are counted: in their order too, so that rows are locked as
-/// everywhere else.
-async fn run_all_postgres(connection: &mut PgConnection, statements: Vec<Waiting>) -> Result<Vec<u64>, StorageError> {
-    let (count, (parts, values)) = (statements.len(), parts(statements)?);
-    let counts: Vec<_> = (0..count).map(count_of).collect();
-    let sql = format!("{parts} SELECT {}", counts.join(", "));
-    let row = sqlx::query_with(sqlx::AssertSqlSafe(sql), postgres_arguments(values)?).fetch_one(connection).await.map_err(storage)?;
-    (0..count).map(|place| row.try_get(place).map(i64::cast_unsigned).map_err(storage)).collect()
-}
-
-/// Statements as the parts of another one, and their values together.
-pub(super) fn parts(statements: Vec<Waiting>) -> Result<(String, Vec<Value>), StorageError> {
-    let (mut parts, mut values) = (Vec::new(), Vec::new());
-    for (place, statement) in statements.into_iter().enumerate() {
-        let before = values.len();
-        let sql = renamed(&statement.sql, |number| Some(format!("${}", number + before)))?;
-        parts.push(format!("part_{place} AS ({sql} RETURNING 1)"));
-        values.extend(statement.values);
-    }
-    Ok((format!("WITH {}", parts.join(", ")), values))
-}
-
-/// How many rows a part changed.
-pub(super) fn count_of(place: usize) -> String {
-    format!("(SELECT count(*) FROM part_{place})")
-}
-
-/// The table that a statement writes, where PostgreSQL can run it as a part of another one.
-fn written_by(sql: &str) -> Option<&str> {
-    let sql = sql.trim_start();
-    let rest = WRITES.iter().find_map(|begin| sql.strip_prefix(begin))?;
-    let table = rest.split(|sign: char| sign.is_whitespace() || sign == '(').next()?;
-    let looks_for_nothing = sql.contains(if sql.starts_with(WRITES[0]) { ROWS } else { KEY });
-    (looks_for_nothing && !sql.contains("RETURNING")).then_some(table)
-}
-
-/// The statement with its numbered parameters as plain ones, which count on from the statement before it, and their values.
-pub(super) fn in_order(sql: &str, values: Vec<Value>, all: &mut Vec<Value>) -> Result<String, StorageError> {
-    if !sql.contains('$') {
-        all.extend(values);
-        return Ok(sql.to_owned());
-    }
-    renamed(sql, |number| {
-        all.push(values.get(number.checked_sub(1)?)?.clone());
-        Some("?".to_owned())
-    })
-}
-
-/// The statement with other names for its numbered parameters.
-fn renamed(sql: &str, mut name: impl FnMut(usize) -> Option<String>) -> Result<String, StorageError> {
-    let mut parts = sql.split('$');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-        let Some(name) = part[..digits].parse().ok().and_then(&mut name) else {
-            return Err(StorageError::Driver(format!("a parameter has no value: {sql}").into()));
-        };
-        text.push_str(&name);
-        text.push_str(&part[digits..]);
-    }
-    Ok(text)
-}
-
-/// What a driver answers, as ours.
-trait Answer {
-    type Ours;
-    fn into_answer(self, sql: &'static str) -> Self::Ours;
-}
-
-macro_rules! answers {
-    ($($driver:ident, $row:ty, $done:ty;)*) => {$(
-        impl Answer for $row {
-            type Ours = Row;
-            fn into_answer(self, sql: &'static str) -> Row { Row { sql, cells: Cells::$driver(self), part: None } }
-        }
-
-        impl Answer for $done {
-            type Ours = u64;
-            fn into_answer(self, _: &'static str) -> u64 { self.rows_affected() }
-        }
-    )*};
-}
-answers! {
-    Sqlite, SqliteRow, sqlx::sqlite::SqliteQueryResult;
-    Postgres, PgRow, sqlx::postgres::PgQueryResult;
-}
-
-impl<T: Answer> Answer for Option<T> {
-    type Ours = Option<T::Ours>;
-    fn into_answer(self, sql: &'static str) -> Self::Ours {
-        self.map(|row| row.into_answer(sql))
-    }
-}
-
-impl<T: Answer> Answer for Vec<T> {
-    type Ours = Vec<T::Ours>;
-    fn into_answer(self, sql: &'static str) -> Self::Ours {
-        self.into_iter().map(|row| row.into_answer(sql)).collect()
-    }
-}
-
-/// One row of an answer.
-pub struct Row {
-    sql: &'static str,
-    cells: Cells,
-    /// The columns that are looked at, where two tables have the same names.
-    part: Option<Range<usize>>,
-}
-
-enum Cells {
-    Sqlite(SqliteRow),
-    Postgres(PgRow),
-}
-
-impl Row {
-    /// The value of a column by name. A value that does not read as `T` is [`StorageError::Corrupt`].
-    pub fn get<T: Stored>(&self, column: &'static str) -> Result<T, StorageError> {
-        match T::from_value(self.value(column, T::KIND)?) {
-            Some(value) => Ok(value),
-            None => {
-                let value = self.value(column, T::KIND)?.shown();
-                Err(StorageError::Corrupt { table: table_of(self.sql), column, value })
-            }
-        }
-    }
-
-    /// Reads a row of two joined tables, as [`Row::part`].
-    pub fn pair<A, B>(
-        mut self,
-        first: impl FnOnce(&Row) -> Result<A, StorageError>,
-        second: impl FnOnce(&Row) -> Result<B, StorageError>,
-    ) -> Result<(A, B), StorageError> {
-        Ok((first(self.part(0)?)?, second(self.part(1)?)?))
-    }
-
-    /// The row of joined tables, `SELECT a.*, b.*`, as that of one of them: by its own columns, of which `id` is the first.
-    pub fn part(&mut self, number: usize) -> Result<&Self, StorageError> {
-        let mut begin = 0;
-        for _ in 0..number {
-            begin = self.place_within(begin + 1..usize::MAX, "id")?;
-        }
-        let end = self.place_within(begin + 1..usize::MAX, "id").unwrap_or(usize::MAX);
-        self.part = Some(begin..end);
-        Ok(self)
-    }
-
-    /// Reads a part, where an outer join found it.
-    pub fn if_there<T>(&self, read: impl FnOnce(&Row) -> Result<T, StorageError>) -> Result<Option<T>, StorageError> {
-        self.get::<Option<String>>("id")?.map(|_| read(self)).transpose()
-    }
-
-    /// Where the first column of a name is in a part of the row.
-    fn place_within(&self, part: Range<usize>, column: &'static str) -> Result<usize, StorageError> {
-        fn place<C: Column>(columns: &[C], part: Range<usize>, name: &str) -> Option<usize> {
-            let mut places = part.start..part.end.min(columns.len());
-            places.find(|place| columns[*place].name() == name)
-        }
-        let found = match &self.cells {
-            Cells::Sqlite(row) => place(row.columns(), part, column),
-            Cells::Postgres(row) => place(row.columns(), part, column),
-        };
-        found.ok_or_else(|| storage(sqlx::Error::ColumnNotFound(column.to_owned())))
-    }
-
-    fn value(&self, column: &'static str, kind: Kind) -> Result<Value, StorageError> {
-        let place = match &self.part {
-            None => None,
-            Some(part) => Some(self.place_within(part.clone(), column)?),
-        };
-        match (&self.cells, place) {
-            (Cells::Sqlite(row), None) => Value::of_sqlite(row, column, kind),
-            (Cells::Sqlite(row), Some(place)) => Value::of_sqlite(row, place, kind),
-            (Cells::Postgres(row), None) => Value::of_postgres(row, column, kind),
-            (Cells::Postgres(row), Some(place)) => Value::of_postgres(row, place, kind),
-        }
-        .map_err(storage)
-    }
-}
-
-/// The table that a statement names first, for messages.
-fn table_of(sql: &'static str) -> &'static str {
-    let mut words = sql.split_whitespace();
-    words.find(|word| ["FROM", "INTO", "UPDATE"].iter().any(|mark| word.eq_ignore_ascii_case(mark)));
-    words.next().unwrap_or("result")
-}
-
-/// `($1, $2), ($3, $4)`, or `(?, ?), (?, ?)`.
-fn placeholders(rows: &[Vec<Value>], are_numbered: bool) -> String {
-    let mut text = String::with_capacity(rows.iter().map(|row| 4 + 6 * row.len()).sum());
-    let mut number = 0;
-    for (place, row) in rows.iter().enumerate() {
-        text.push_str(if place == 0 { "(" } else { ", (" });
-        for column in 0..row.len() {
-            text.push_str(if column == 0 { "" } else { ", " });
-            number += 1;
-            match are_numbered {
-                true => text.extend(["$", &number.to_string()]),
-                false => text.push('?'),
-            }
-        }
-        text.push(')');
-    }
-    text
-}
-
-pub(super) fn sqlite_arguments(values: impl IntoIterator<Item = Value>) -> Result<SqliteArguments, StorageError> {
-    let mut arguments = SqliteArguments::default();
-    for value in values {
-        value.add_to_sqlite(&mut arguments).map_err(StorageError::Driver)?;
-    }
-    Ok(arguments)
-}
-
-pub(super) fn postgres_arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, StorageError> {
-    let mut arguments = PgArguments::default();
-    for value in values {
-        value.add_to_postgres(&mut arguments).map_err(StorageError::Driver)?;
-    }
-    Ok(arguments)
 }

@@ -2,7 +2,7 @@
 //! so that one wait for the disk serves them all. What a database does by itself keeps nobody else waiting for us.
 
 use super::database::{DURABLE, Engine, storage};
-use super::session::{Waiting, count_of, in_order, parts, postgres_arguments, sqlite_arguments};
+use super::statement::{Waiting, count_of, in_order, parts, postgres_arguments, sqlite_arguments};
 use super::value::Value;
 use futures_util::TryStreamExt;
 use souk_domain::shared::StorageError;

@@ -58,7 +58,7 @@ pub(super) async fn target(
             return Err(ManageError::PaymentInFlight);
         }
         // Nothing that charges in another currency would try again what is owed in this one, and a stake stays where it is for it.
-        let unpaid = unpaid_in_currency(unit, &subscription).await.map_err(ManageError::from)?;
+        let unpaid = unpaid_in_currency(unit, &subscription).await?;
         if unpaid.iter().any(|invoice| invoice.status == InvoiceStatus::Uncollectible) {
             return Err(ManageError::OweFirst);
         }

@@ -6,18 +6,16 @@ use crate::context::Context;
 use crate::payment::{Asker, AttemptStatus, IntentStatus, LAST_CALL, Outcome, Purpose, Pursued, Refusal, ask, next_check};
 use crate::shared::AttemptId;
 use crate::storage::UnitOfWork;
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Attempts of one call that are on their way, or wait for a slot of their network, at the same time.
-pub const SLOTS: usize = 32;
 /// What is being sent is nobody else's for this long: the others of its message, and those of other messages that wait for slots
 /// before it, are answered by then, or timed out.
 const SENDING: Duration = Duration::from_secs(300);
 /// The most outcomes of one commit. Twice as many would spare commits where answers pile up, and keep the last of a message waiting for
 /// as long again.
-const GROUP: usize = SLOTS;
+const GROUP: usize = 32;
 /// Groups that are written beside each other, so that a database that is a journey away keeps up with the networks.
 const WRITERS: usize = 2;
 /// How often an outcome that lost a race is written again.
@@ -43,13 +41,15 @@ async fn send(ctx: &Context, ids: &[AttemptId], queues: bool) -> Result<(), Bill
     let pursued = load(ctx, &ours).await?;
     let (sender, answers) = futures_channel();
     let sending = async {
-        let asked = stream::iter(pursued).map(|pursued| async move {
+        // All of them wait for slots from the beginning: those of messages that came first have their turn first. If each message
+        // waited for a few at a time, the messages would take turns and end together, and the networks wait for the next to be read.
+        let asked = pursued.into_iter().map(|pursued| async move {
             let _slot = if queues { Some(ctx.networks.slot(&pursued.method.id).await) } else { None };
             let in_time = ctx.now().plus(LAST_CALL) < until;
             let outcome = if in_time { Some(ask(ctx, &pursued, Asker::First).await) } else { None };
             (pursued, outcome)
         });
-        let mut asked = asked.buffer_unordered(SLOTS);
+        let mut asked = asked.collect::<FuturesUnordered<_>>();
         while let Some((pursued, outcome)) = asked.next().await {
             let Some(outcome) = outcome else { continue };
             if sender.unbounded_send((pursued, outcome)).is_err() {

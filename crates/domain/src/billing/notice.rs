@@ -3,7 +3,7 @@
 use super::{Invoice, Period, Subscription, SubscriptionStatus};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::shared::{EventId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{CurrencyId, EventId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -106,14 +106,23 @@ pub async fn announce(ctx: &Context, unit: &mut dyn UnitOfWork, notice: &Notice,
 /// To be called where an invoice is paid: its customer's open pages are told, and the receipt is mailed.
 pub(super) async fn announce_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<(), StorageError> {
     let now = ctx.now();
-    let told = Message::new(Topic::Realtime, now).with("event", "invoice.paid").with("id", &invoice.id);
-    let told = told.with("customer_id", &invoice.customer_id).with("currency_id", &invoice.currency_id);
-    let told = match &invoice.subscription_id {
+    let of = (invoice.customer_id.as_str(), &invoice.currency_id, invoice.subscription_id.as_ref());
+    unit.outbox().publish_all(&paid_news(&invoice.id, of, now).map(|news| (EventId::new(now, ctx.random.as_ref()), news)), now).await
+}
+
+/// What an invoice that is paid is told by.
+pub(crate) fn paid_news(
+    invoice: &InvoiceId,
+    (customer, currency, subscription): (&str, &CurrencyId, Option<&SubscriptionId>),
+    now: Timestamp,
+) -> [Message; 2] {
+    let told = Message::new(Topic::Realtime, now).with("event", "invoice.paid").with("id", invoice);
+    let told = told.with("customer_id", customer).with("currency_id", currency);
+    let told = match subscription {
         Some(subscription) => told.with("subscription_id", subscription),
         None => told,
     };
-    let receipt = Message::new(Topic::ReceiptMail, now).with("invoice", &invoice.id);
-    unit.outbox().publish_all(&[told, receipt].map(|message| (EventId::new(now, ctx.random.as_ref()), message)), now).await
+    [told, Message::new(Topic::ReceiptMail, now).with("invoice", invoice)]
 }
 
 /// To be called where a subscription begins: asks for the mail that announces the end of its trial, if it has one that is long

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Entry, LedgerError, Movement, Reason};
 use crate::payment::{Asker, Attempt, AttemptStatus, IntentStatus, Outcome, Purpose, Pursued, RailError, Refusal, Settlement, next_check};
-use crate::shared::{Amount, AttemptId, EntitlementId, EntryId, EventId, PaymentIntentId, SessionId, StorageError, Timestamp};
+use crate::shared::{Amount, AttemptId, CustomerId, EntitlementId, EntryId, EventId, PaymentIntentId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 
@@ -350,17 +350,11 @@ pub(super) async fn complete(
         return Ok(false);
     }
     let mut messages = vec![Message::new(Topic::Realtime, now).with("event", "checkout.session.completed").with("id", &session.id)];
-    let customer = session.customer_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    let customer = session.customer_id.as_ref().map(CustomerId::as_str).unwrap_or_default();
     // Each subscription has an invoice of its own; what is paid once has one without.
     let mut subscriptions = session.subscription_ids.iter().filter(|_| session.kind != SessionMode::Payment);
     for invoice in &invoices {
-        let paid = Message::new(Topic::Realtime, now).with("event", "invoice.paid").with("id", invoice);
-        let paid = paid.with("customer_id", &customer).with("currency_id", &session.currency_id);
-        messages.push(match subscriptions.next() {
-            Some(subscription) => paid.with("subscription_id", subscription),
-            None => paid,
-        });
-        messages.push(Message::new(Topic::ReceiptMail, now).with("invoice", invoice));
+        messages.extend(billing::paid_news(invoice, (customer, &session.currency_id, subscriptions.next()), now));
     }
     let messages: Vec<_> = messages.into_iter().map(|message| (EventId::new(now, random), message)).collect();
     unit.outbox().publish_all(&messages, now).await?;

@@ -6,7 +6,7 @@ use crate::report::Figure;
 use futures_util::stream::{self, StreamExt};
 use souk_adapters::persistence::tally;
 use souk_adapters::slots::NetworkSlots;
-use souk_domain::billing::{self, InvoiceFilter, SLOTS, Scope, TestClock};
+use souk_domain::billing::{self, InvoiceFilter, Scope, TestClock};
 use souk_domain::context::Context;
 use souk_domain::shared::{AttemptId, ClockId, CustomerId, Mode, Page};
 use std::sync::Arc;
@@ -23,6 +23,8 @@ const CLAIMS: usize = 10;
 /// Attempts of one message, and how many messages a process works on at once.
 const MESSAGE: usize = 100;
 const WORKERS: usize = 8;
+/// Charges on their way to a network at once: what `--charge-slots` is by default.
+const SLOTS: usize = 32;
 const LATENCY: Duration = Duration::from_millis(50);
 
 fn median(mut times: Vec<f64>) -> f64 {

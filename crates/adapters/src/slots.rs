@@ -2,17 +2,17 @@
 //! and what is not answered in time is asked about again, which makes it worse.
 
 use async_trait::async_trait;
-use souk_domain::payment::ChargeSlots;
+use souk_domain::payment::{Asker, ChargeSlots};
 use souk_domain::shared::MethodId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
-/// So many slots for each method.
+/// So many slots for each method, and as many again for questions about what may have been sent.
 #[derive(Debug)]
 pub struct NetworkSlots {
     each: usize,
-    by_method: Mutex<HashMap<MethodId, Arc<Semaphore>>>,
+    by_method: Mutex<HashMap<(MethodId, bool), Arc<Semaphore>>>,
 }
 
 impl NetworkSlots {
@@ -22,18 +22,18 @@ impl NetworkSlots {
         Self { each: each.max(1), by_method: Mutex::default() }
     }
 
-    fn slots_of(&self, method: &MethodId) -> Arc<Semaphore> {
+    fn slots_of(&self, method: &MethodId, asker: Asker) -> Arc<Semaphore> {
         let mut by_method = self.by_method.lock().unwrap_or_else(PoisonError::into_inner);
-        let slots = by_method.entry(method.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
+        let slots = by_method.entry((method.clone(), asker == Asker::First)).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
         Arc::clone(slots)
     }
 }
 
 #[async_trait]
 impl ChargeSlots for NetworkSlots {
-    async fn take(&self, method: &MethodId) -> Box<dyn Send> {
+    async fn take(&self, method: &MethodId, asker: Asker) -> Box<dyn Send> {
         // It is never closed: there is always a permit to come.
-        Box::new(self.slots_of(method).acquire_owned().await)
+        Box::new(self.slots_of(method, asker).acquire_owned().await)
     }
 }
 
@@ -50,19 +50,28 @@ mod tests {
     async fn a_full_network_keeps_the_next_waiting_and_no_other_network() {
         let slots = NetworkSlots::of(2);
         let (full, free) = (method("pm_full"), method("pm_free"));
-        let first = slots.take(&full).await;
-        let _second = slots.take(&full).await;
-        let mut third = slots.take(&full);
+        let first = slots.take(&full, Asker::First).await;
+        let _second = slots.take(&full, Asker::First).await;
+        let mut third = slots.take(&full, Asker::First);
         assert!((&mut third).now_or_never().is_none());
-        assert!(slots.take(&free).now_or_never().is_some());
+        assert!(slots.take(&free, Asker::First).now_or_never().is_some());
         drop(first);
         assert!(third.now_or_never().is_some());
     }
 
     #[tokio::test]
+    async fn a_question_does_not_wait_behind_charges() {
+        let (slots, full) = (NetworkSlots::of(1), method("pm_full"));
+        let _charge = slots.take(&full, Asker::First).await;
+        let asked = slots.take(&full, Asker::Worker).now_or_never();
+        assert!(asked.is_some());
+        assert!(slots.take(&full, Asker::Worker).now_or_never().is_none(), "questions have a limit too");
+    }
+
+    #[tokio::test]
     async fn a_limit_of_nothing_is_a_limit_of_one() {
         let slots = NetworkSlots::of(0);
-        let _first = slots.take(&method("pm_1")).await;
-        assert!(slots.take(&method("pm_1")).now_or_never().is_none());
+        let _first = slots.take(&method("pm_1"), Asker::First).await;
+        assert!(slots.take(&method("pm_1"), Asker::First).now_or_never().is_none());
     }
 }

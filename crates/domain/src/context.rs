@@ -1,7 +1,7 @@
 //! What a use case works with.
 
 use crate::billing::BillingPolicy;
-use crate::payment::{CardRail, ChargeSlots, MethodKind, SandboxTime, WalletRail};
+use crate::payment::{Asker, CardRail, ChargeSlots, MethodKind, SandboxTime, WalletRail};
 use crate::shared::{Clock, MethodId, Random, Timestamp};
 use crate::storage::Store;
 use std::collections::HashMap;
@@ -44,9 +44,9 @@ impl Networks {
     }
 
     /// Waits for a slot to charge in. Drop it when the network has answered.
-    pub async fn slot(&self, method: &MethodId) -> Option<Box<dyn Send>> {
+    pub async fn slot(&self, method: &MethodId, asker: Asker) -> Option<Box<dyn Send>> {
         match &self.slots {
-            Some(slots) => Some(slots.take(method).await),
+            Some(slots) => Some(slots.take(method, asker).await),
             None => None,
         }
     }

@@ -44,7 +44,7 @@ async fn send(ctx: &Context, ids: &[AttemptId], queues: bool) -> Result<(), Bill
         // All of them wait for slots from the beginning: those of messages that came first have their turn first. If each message
         // waited for a few at a time, the messages would take turns and end together, and the networks wait for the next to be read.
         let asked = pursued.into_iter().map(|pursued| async move {
-            let _slot = if queues { Some(ctx.networks.slot(&pursued.method.id).await) } else { None };
+            let _slot = if queues { Some(ctx.networks.slot(&pursued.method.id, Asker::First).await) } else { None };
             let in_time = ctx.now().plus(LAST_CALL) < until;
             let outcome = if in_time { Some(ask(ctx, &pursued, Asker::First).await) } else { None };
             (pursued, outcome)

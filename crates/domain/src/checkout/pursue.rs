@@ -43,7 +43,7 @@ async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker, until: Option<Times
         let mut slot = None;
         // Whoever waits at a page does not queue behind what is charged while nobody waits.
         if asker == Asker::Worker {
-            slot = ctx.networks.slot(&pursued.method.id).await;
+            slot = ctx.networks.slot(&pursued.method.id, asker).await;
             // It may have taken its time.
             let Some(found) = load(ctx, &id).await? else { return Ok(()) };
             pursued = found;

@@ -1,6 +1,6 @@
 //! The ports to the payment networks. A rail reports what happened; the domain decides what that means.
 
-use super::{Currency, Method};
+use super::{Asker, Currency, Method};
 use crate::access::Did;
 use crate::shared::{Amount, AttemptId, CustomerId, MethodId, RefundId, Timestamp};
 use async_trait::async_trait;
@@ -261,11 +261,12 @@ pub struct CardHolder {
 }
 
 /// Keeps how much is on its way to a network at once within a limit. Shared by everything in a process that charges while nobody
-/// waits; a customer who pays at a page does not queue here.
+/// waits; a customer who pays at a page does not queue here. Who sends for the first time and who asks about what may have been sent
+/// have as many slots each: what became of a payment is not learned behind a whole round of renewals.
 #[async_trait]
 pub trait ChargeSlots: Send + Sync {
     /// Waits for a slot of the method's network, first come, first served. It is free again when the answer is dropped.
-    async fn take(&self, method: &MethodId) -> Box<dyn Send>;
+    async fn take(&self, method: &MethodId, asker: Asker) -> Box<dyn Send>;
 }
 
 /// Lets the sandbox follow a customer's test clock.

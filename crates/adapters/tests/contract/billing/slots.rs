@@ -12,11 +12,13 @@ use souk_adapters::slots::NetworkSlots;
 use souk_domain::billing::{self, InvoiceStatus, Scope};
 use souk_domain::checkout;
 use souk_domain::context::{Context, Networks};
-use souk_domain::payment::{ChargeSlots, MethodKind};
+use souk_domain::payment::{Asker, ChargeSlots, MethodKind};
 use souk_domain::shared::MethodId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::sync::{Barrier, Notify};
+use tokio::time::timeout;
 
 const SLOTS: usize = 3;
 
@@ -29,6 +31,17 @@ struct Crowd {
     full: Barrier,
 }
 
+/// Slots that are given when so many wait for one.
+struct Crowded(Barrier);
+
+#[async_trait]
+impl ChargeSlots for Crowded {
+    async fn take(&self, _: &MethodId, _: Asker) -> Box<dyn Send> {
+        self.0.wait().await;
+        Box::new(())
+    }
+}
+
 /// The one slot of a network, which is free when somebody says so.
 #[derive(Default)]
 struct Gate {
@@ -38,7 +51,7 @@ struct Gate {
 
 #[async_trait]
 impl ChargeSlots for Gate {
-    async fn take(&self, _: &MethodId) -> Box<dyn Send> {
+    async fn take(&self, _: &MethodId, _: Asker) -> Box<dyn Send> {
         self.is_waited_for.notify_one();
         self.is_free.notified().await;
         Box::new(())
@@ -68,6 +81,21 @@ on_both! {
         };
         let (first, ()) = tokio::join!(checkout::check_due(&slow, 10), second);
         assert_eq!((first.expect("asks"), billing.networks.transfers().await.len()), (1, 0), "and nothing is sent afterwards");
+    }
+
+    async fn all_of_a_message_wait_for_slots_from_the_beginning(db: &TestDatabase) {
+        const MANY: usize = 40;
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 2, MONTHLY).await;
+        for number in 1..=MANY {
+            billing.insert(&billing.subscription(&format!("sub_{number}"), &price, DAY * 30)).await;
+        }
+        let networks = billing.ctx.networks.clone().with_slots(Arc::new(Crowded(Barrier::new(MANY))));
+        let ctx = Context { networks, ..billing.ctx.clone() };
+        let round = billing::renew_due(&ctx, &Scope::Wall, ctx.now(), 100).await.expect("renews");
+        let charged = timeout(Duration::from_secs(60), billing::charge(&ctx, &round.attempts)).await;
+        charged.expect("none waits for another's answer before it queues").expect("charges");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; MANY]);
     }
 
     async fn messages_that_are_charged_at_once_share_the_slots_of_their_network(db: &TestDatabase) {

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { Close } from './icons';
 
 export interface DialogProps {
@@ -31,8 +31,9 @@ export function Dialog({ title, closeLabel, onClose, locked = false, children }:
     };
   }, []);
 
-  // A second Esc would close the dialog over our head, and the key may arrive anywhere: it is answered here alone.
-  useEffect(() => {
+  // A second Esc would close the dialog over our head, and the key may arrive anywhere: it is answered here alone. By the time the
+  // close button can be seen to work, the key does.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return;
       event.preventDefault();

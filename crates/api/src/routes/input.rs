@@ -26,6 +26,11 @@ pub fn words(query: Option<String>) -> String {
     query.unwrap_or_default().chars().take(QUERY_MAX).collect()
 }
 
+/// The id that a list is filtered by; an empty text filters by none.
+pub fn id_filter<I: Id>(named: Option<String>) -> Result<Option<I>, IdError> {
+    named.filter(|named| !named.is_empty()).map(|named| I::parse(&named)).transpose()
+}
+
 /// An id of a body, of which an empty text clears what was there (`None`).
 pub fn cleared<I: Id>(text: &str) -> Result<Option<I>, IdError> {
     if text.is_empty() { Ok(None) } else { I::parse(text).map(Some) }

@@ -2,7 +2,7 @@ use super::model::{InvoiceListModel, InvoiceModel};
 use crate::auth::{Call, Opener, Reader, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
-use crate::routes::input::{page, words};
+use crate::routes::input::{id_filter, page, words};
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::App;
 use poem::web::Data;
@@ -11,7 +11,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
 use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
 use souk_domain::checkout;
-use souk_domain::shared::{CurrencyId, CustomerId, Id, IdError, InvoiceId, Language, Mode, Page, SubscriptionId};
+use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, Page, SubscriptionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -51,7 +51,9 @@ impl InvoicesApi {
             return nothing();
         };
         // What is no id is nothing's: the list does not grow by a slip.
-        let (Ok(currency_id), Ok(subscription_id)) = (id_of::<CurrencyId>(&currency_id), id_of::<SubscriptionId>(&subscription_id)) else {
+        let (Ok(currency_id), Ok(subscription_id)) =
+            (id_filter::<CurrencyId>(currency_id.0), id_filter::<SubscriptionId>(subscription_id.0))
+        else {
             return nothing();
         };
         let filter = InvoiceFilter {
@@ -162,11 +164,6 @@ async fn print(app: Arc<App>, invoice: ExpandedInvoice, language: Language) -> R
 
 /// Whose invoices are listed: `Some(None)` all of the store, `None` nobody's.
 struct Whose(Option<CustomerId>);
-
-/// The id that a filter names; an empty one names none.
-fn id_of<I: Id>(filter: &Query<Option<String>>) -> Result<Option<I>, IdError> {
-    filter.0.as_deref().filter(|id| !id.is_empty()).map(I::parse).transpose()
-}
 
 fn is_true(value: &Query<Option<String>>) -> bool {
     value.0.as_deref() == Some("true")

@@ -3,7 +3,7 @@ use crate::auth::{Reader, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
-use crate::routes::input::page;
+use crate::routes::input::{id_filter, page};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::{Path, Query};
@@ -64,7 +64,8 @@ impl RefundsApi {
         let page = page::<RefundId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let mut unit = app.ctx.store.read().await?;
         let nothing = || Ok(Json(RefundListModel { count: 0, list: Vec::new() }));
-        let invoice_id = invoice_id.0.filter(|named| !named.is_empty()).map(|named| InvoiceId::parse(&named)).transpose()?;
+        // What is no id is nothing's: the list does not grow by a slip.
+        let Ok(invoice_id) = id_filter::<InvoiceId>(invoice_id.0) else { return nothing() };
         let customer_id = match (&reader, customer_id.0.filter(|named| !named.is_empty())) {
             (reader, None) if reader.is_store() => None,
             (Reader::Person(caller, mode), None) => match unit.customers().find_by_did(*mode, &caller.user.did).await? {

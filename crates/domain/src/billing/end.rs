@@ -149,10 +149,7 @@ pub(super) async fn owed_beside(unit: &mut dyn UnitOfWork, subscription: &Subscr
 pub(super) async fn unpaid_in_currency(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, BillingError> {
     let is_there = subscription.stake.as_ref().is_some_and(|stake| !stake.status.is_gone());
     let others = if is_there { secured_beside(unit, subscription).await? } else { Vec::new() };
-    let mut unpaid = Vec::new();
-    for one in std::iter::once(subscription).chain(&others) {
-        unpaid.extend(unit.invoices().unpaid_of(&one.id).await?);
-    }
+    let mut unpaid = unpaid_of(unit, std::iter::once(subscription).chain(&others)).await?;
     unpaid.retain(|invoice| invoice.currency_id == subscription.currency_id);
     Ok(unpaid)
 }
@@ -165,16 +162,21 @@ async fn secured_beside(unit: &mut dyn UnitOfWork, subscription: &Subscription) 
     Ok(if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? })
 }
 
+async fn unpaid_of(unit: &mut dyn UnitOfWork, whose: impl Iterator<Item = &Subscription> + Send) -> Result<Vec<Invoice>, BillingError> {
+    let mut unpaid = Vec::new();
+    for one in whose {
+        unpaid.extend(unit.invoices().unpaid_of(&one.id).await?);
+    }
+    Ok(unpaid)
+}
+
 async fn owed_by(
     unit: &mut dyn UnitOfWork,
     holder: &Subscription,
     whose: impl Iterator<Item = &Subscription> + Send,
     may_grow: bool,
 ) -> Result<Owed, BillingError> {
-    let mut invoices = Vec::new();
-    for one in whose {
-        invoices.extend(unit.invoices().unpaid_of(&one.id).await?);
-    }
+    let mut invoices = unpaid_of(unit, whose).await?;
     invoices.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
     let covered = unit.attempts().covered(&ids).await?;

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Attempts that one round asks about at the same time.
 const AT_ONCE: usize = 16;
 /// A round's attempts are nobody else's for this long: 200 of them, 16 at once, fit into it when each asks its network three
-/// times and waits 10 s for every answer.
+/// times and waits 10 s for every answer. Whoever waited longer for a slot asks, and leaves what a wallet has signed to the next round.
 const CLAIM: Duration = Duration::from_secs(420);
 /// The same for a first sending, which the janitor is not to send beside.
 const FIRST: Duration = Duration::from_secs(30);

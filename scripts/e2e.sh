@@ -14,7 +14,8 @@ clean() {
     [ -z "$server" ] || { kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; }
     # What the visitors opened tells nothing here, and would push the names of the failed tests out of sight.
     [ "$status" = 0 ] || grep -v page_view "$folder/log" | tail -n 20 >&2 || true
-    rm -rf "$folder"
+    # A browser on its way out may write there still: that is no failure of the tests.
+    rm -rf "$folder" || true
     exit "$status"
 }
 trap clean EXIT
@@ -34,4 +35,5 @@ done
 [ -n "$SOUK_URL" ] || { echo "e2e.sh: the store did not say where it listens" >&2; exit 1; }
 export SOUK_URL
 export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes it: \(.*\)$/\1/p' "$folder/out")
-(cd web && npx playwright test "$@")
+# The owner's browser and what browsers put down are gone with the folder.
+(cd web && TMPDIR=$folder npx playwright test "$@")

@@ -8,23 +8,27 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
-/// So many slots for each method, and as many again for questions about what may have been sent.
+type SlotsByMethod = HashMap<MethodId, Arc<Semaphore>>;
+
+/// So many slots for each method, and as many again for what the janitor asks about and sends.
 #[derive(Debug)]
 pub struct NetworkSlots {
     each: usize,
-    by_method: Mutex<HashMap<(MethodId, bool), Arc<Semaphore>>>,
+    charges: Mutex<SlotsByMethod>,
+    questions: Mutex<SlotsByMethod>,
 }
 
 impl NetworkSlots {
     /// At least one slot each, or nothing would ever leave.
     #[must_use]
     pub fn of(each: usize) -> Self {
-        Self { each: each.max(1), by_method: Mutex::default() }
+        Self { each: each.max(1), charges: Mutex::default(), questions: Mutex::default() }
     }
 
     fn slots_of(&self, method: &MethodId, asker: Asker) -> Arc<Semaphore> {
-        let mut by_method = self.by_method.lock().unwrap_or_else(PoisonError::into_inner);
-        let slots = by_method.entry((method.clone(), asker == Asker::First)).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
+        let slots = if asker == Asker::First { &self.charges } else { &self.questions };
+        let mut slots = slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = slots.entry(method.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
         Arc::clone(slots)
     }
 }

@@ -10,8 +10,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What is being sent is nobody else's for this long. Where so few slots are set that its turn has not come by then, the janitor, who
-/// has slots of its own, sends it.
+/// What is being sent is nobody else's for this long. Where slots are few, or the network is slow, and its turn has not come
+/// [`LAST_CALL`] before that, the janitor, who has slots of its own, sends it.
 const SENDING: Duration = Duration::from_secs(300);
 /// The most outcomes of one commit. Twice as many would spare commits where answers pile up, and keep the last of a message waiting for
 /// as long again.

@@ -23,6 +23,13 @@ pub const NUDGE_INTERVAL: Duration = Duration::from_secs(1);
 /// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.
 pub const NUDGE_INTERVAL_AFTER_ERROR: Duration = Duration::from_millis(200);
 
+/// For how long an attempt is nobody else's, after the janitor or a first sending has taken it.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    taken_at: Timestamp,
+    until: Timestamp,
+}
+
 /// Asks the network what became of an attempt, and writes the answer down. Safe to call at any time, by anybody, twice at once: what a
 /// wallet has signed is sent only by whoever has taken it.
 pub async fn settle(ctx: &Context, id: &AttemptId) -> Result<(), SettleError> {
@@ -34,11 +41,11 @@ pub async fn settle_first(ctx: &Context, id: &AttemptId) -> Result<(), SettleErr
     pursue(ctx, id, Asker::First, None).await
 }
 
-/// `until`: how long the attempt is nobody else's. What its settlement writes down to be charged next is sent at once.
-async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker, until: Option<Timestamp>) -> Result<(), SettleError> {
-    let mut next = Some((id.clone(), asker, until));
-    while let Some((id, asker, until)) = next.take() {
-        let until = if asker == Asker::First { take_first(ctx, &id).await? } else { until };
+/// What the settlement of an attempt writes down to be charged next is sent at once.
+async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker, turn: Option<Turn>) -> Result<(), SettleError> {
+    let mut next = Some((id.clone(), asker, turn));
+    while let Some((id, asker, turn)) = next.take() {
+        let turn = if asker == Asker::First { take_first(ctx, &id).await? } else { turn };
         let Some(mut pursued) = load(ctx, &id).await? else { return Ok(()) };
         let mut slot = None;
         // Whoever waits at a page does not queue behind what is charged while nobody waits.
@@ -48,7 +55,12 @@ async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker, until: Option<Times
             let Some(found) = load(ctx, &id).await? else { return Ok(()) };
             pursued = found;
         }
-        let asker = if may_send(ctx, &pursued.attempt, asker, until) { asker } else { Asker::Page };
+        let asker = match may_send(ctx, &pursued.attempt, asker, turn) {
+            false => Asker::Page,
+            // Written down by this turn: nobody has taken it before, so nobody has sent it, and a refusal can be believed at once.
+            true if turn.is_some_and(|turn| pursued.attempt.sent_at == Some(turn.taken_at)) => Asker::First,
+            true => asker,
+        };
         let outcome = ask(ctx, &pursued, asker).await;
         drop(slot);
         next = apply(ctx, pursued, outcome, asker).await?.map(|charge| (charge, Asker::First, None));
@@ -58,8 +70,8 @@ async fn pursue(ctx: &Context, id: &AttemptId, asker: Asker, until: Option<Times
 
 /// Whether what a wallet has signed is this caller's to send: others may be sending what they have taken since, and of two who send the
 /// same, one could be refused and believed while the other is not. A card's provider knows the second by its key.
-fn may_send(ctx: &Context, attempt: &Attempt, asker: Asker, until: Option<Timestamp>) -> bool {
-    let is_ours = until == Some(attempt.check_at);
+fn may_send(ctx: &Context, attempt: &Attempt, asker: Asker, turn: Option<Turn>) -> bool {
+    let is_ours = turn.is_some_and(|turn| turn.until == attempt.check_at);
     match (&attempt.kind, asker) {
         (AttemptKind::Wallet { .. }, Asker::First) => is_ours,
         // A slot may have come late.
@@ -68,14 +80,14 @@ fn may_send(ctx: &Context, attempt: &Attempt, asker: Asker, until: Option<Timest
     }
 }
 
-/// Takes an attempt for its first sending, and answers until when it is nobody else's; `None`: somebody has taken it before.
-async fn take_first(ctx: &Context, id: &AttemptId) -> Result<Option<Timestamp>, SettleError> {
-    let now = ctx.now();
-    let until = now.plus(FIRST);
+/// Takes an attempt for its first sending; `None`: somebody has taken it before.
+async fn take_first(ctx: &Context, id: &AttemptId) -> Result<Option<Turn>, SettleError> {
+    let taken_at = ctx.now();
+    let turn = Turn { taken_at, until: taken_at.plus(FIRST) };
     let mut unit = ctx.store.begin().await?;
-    let ours = unit.attempts().claim_first(std::slice::from_ref(id), now, until).await?;
+    let ours = unit.attempts().claim_first(std::slice::from_ref(id), taken_at, turn.until).await?;
     unit.commit().await?;
-    Ok((!ours.is_empty()).then_some(until))
+    Ok((!ours.is_empty()).then_some(turn))
 }
 
 /// Asks the network to give the attempt up. True when no attempt stands open any more.
@@ -161,13 +173,13 @@ async fn nudge_all(ctx: &Context, awaited: Vec<MandateId>) -> Result<bool, Settl
 /// The janitor's round: attempts whose time to be asked about has come, several at once, since each waits for a network.
 /// One that fails does not stop the others; the first failure is told in the end. Answers how many there were.
 pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> {
-    let now = ctx.now();
+    let taken_at = ctx.now();
+    let turn = Turn { taken_at, until: taken_at.plus(CLAIM) };
     let mut unit = ctx.store.begin().await?;
-    let until = now.plus(CLAIM);
-    let due = unit.attempts().claim_due(now, until, limit).await?;
+    let due = unit.attempts().claim_due(taken_at, turn.until, limit).await?;
     unit.commit().await?;
     // Where one waits for long, the next take the places of those that are done.
-    let asked: Vec<_> = due.iter().map(|id| look_after(ctx, id, until).boxed()).collect();
+    let asked: Vec<_> = due.iter().map(|id| look_after(ctx, id, turn).boxed()).collect();
     let done: Vec<_> = stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
     match done.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
@@ -176,11 +188,11 @@ pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettleError> 
 }
 
 /// Asks about an attempt, or ends what nobody will finish any more.
-async fn look_after(ctx: &Context, id: &AttemptId, until: Timestamp) -> Result<(), SettleError> {
+async fn look_after(ctx: &Context, id: &AttemptId, turn: Turn) -> Result<(), SettleError> {
     let pursued = load(ctx, id).await?;
     match pursued.is_some_and(|pursued| is_abandoned(&pursued.attempt, ctx.now())) {
         true => end(ctx, id).await.map(drop),
-        false => pursue(ctx, id, Asker::Worker, Some(until)).await,
+        false => pursue(ctx, id, Asker::Worker, Some(turn)).await,
     }
 }
 

@@ -342,7 +342,7 @@ pub trait Attempts: Send {
     /// Takes the turn of a page to ask, if nobody has touched the attempt since `since`. True for one of several at once.
     async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
     /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now. Whoever takes them may
-    /// send them: `sent_at` says so.
+    /// send them: `sent_at` says so, and is `now` for those that nobody has taken before.
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
 }
 

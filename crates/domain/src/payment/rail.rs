@@ -261,8 +261,8 @@ pub struct CardHolder {
 }
 
 /// Keeps how much is on its way to a network at once within a limit. Shared by everything in a process that charges while nobody
-/// waits; a customer who pays at a page does not queue here. Who sends for the first time and who asks about what may have been sent
-/// have as many slots each: what became of a payment is not learned behind a whole round of renewals.
+/// waits; a customer who pays at a page does not queue here. Charges, and the janitor ([`Asker::Worker`]) with what it asks about and
+/// sends, have as many slots each: what became of a payment is not learned behind a whole round of renewals.
 #[async_trait]
 pub trait ChargeSlots: Send + Sync {
     /// Waits for a slot of the method's network, first come, first served. It is free again when the answer is dropped.

@@ -84,8 +84,8 @@ on_both! {
     }
 
     async fn all_of_a_message_wait_for_slots_from_the_beginning(db: &TestDatabase) {
-        const MANY: usize = 40;
-        let billing = Billing::open(db, 100).await;
+        const MANY: usize = 100;
+        let billing = Billing::open(db, 300).await;
         let price = billing.price("price_1", 2, MONTHLY).await;
         for number in 1..=MANY {
             billing.insert(&billing.subscription(&format!("sub_{number}"), &price, DAY * 30)).await;
@@ -96,6 +96,28 @@ on_both! {
         let charged = timeout(Duration::from_secs(60), billing::charge(&ctx, &round.attempts)).await;
         charged.expect("none waits for another's answer before it queues").expect("charges");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; MANY]);
+    }
+
+    async fn the_janitor_and_charges_do_not_wait_for_each_other(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 2, MONTHLY).await;
+        let slots = Arc::new(NetworkSlots::of(1));
+        let ctx = Context { networks: billing.ctx.networks.clone().with_slots(slots.clone()), ..billing.ctx.clone() };
+        let in_time = Duration::from_secs(60);
+
+        let first = billing.subscription("sub_1", &price, DAY * 30);
+        billing.insert(&first).await;
+        let sent = billing.round_unsent().await;
+        let question = slots.take(&first.method_id, Asker::Worker).await;
+        timeout(in_time, billing::charge(&ctx, &sent)).await.expect("a charge does not wait behind questions").expect("charges");
+        drop(question);
+
+        billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
+        assert_eq!(billing.round_unsent().await.len(), 1);
+        billing.wait(HOUR);
+        let _charge = slots.take(&first.method_id, Asker::First).await;
+        let asked = timeout(in_time, checkout::check_due(&ctx, 10)).await.expect("the janitor does not wait behind charges");
+        assert_eq!((asked.expect("asks"), billing.networks.transfers().await.len()), (1, 2));
     }
 
     async fn messages_that_are_charged_at_once_share_the_slots_of_their_network(db: &TestDatabase) {

@@ -215,6 +215,10 @@ fn tiers_text(mode: TiersMode, tiers: &[Tier], quantity: u64, money: &dyn Fn(Amo
 const UNITS: [(u64, &str, &str); 4] = [(86_400, "day", "天"), (3_600, "hour", "小时"), (60, "minute", "分钟"), (1, "second", "秒")];
 
 fn share_text(seconds: u64, of_seconds: u64, whole: &str, language: Language) -> String {
+    // Of less than a second, nothing is divided.
+    if of_seconds == 0 {
+        return whole.to_owned();
+    }
     // In the largest unit that both are whole numbers of.
     let unit =
         UNITS.iter().find(|(length, ..)| of_seconds >= *length && seconds.is_multiple_of(*length) && of_seconds.is_multiple_of(*length));
@@ -297,6 +301,7 @@ mod tests {
             ["12 days 1 hour 5 seconds of 30 days of 10 TBA", "10 TBA 的 30 天中的 12 天 1 小时 5 秒"]
         );
         assert_eq!(prorated(0, 30 * DAY).text(Language::English, 1, "TBA"), "0 of 30 days of 10 TBA");
+        assert_eq!(both(&prorated(0, 0)), ["10 TBA", "10 TBA"]);
     }
 
     #[test]

@@ -210,8 +210,8 @@ pub struct Common {
     /// Who mails are from.
     #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
     pub mail_from: String,
-    /// How many charges of renewals this process has on their way to each network at once. What the janitor asks about, and sends
-    /// again, has as many more.
+    /// How many charges of renewals this process has on their way to each network at once. What the janitor asks about and sends has as
+    /// many more.
     #[arg(long, env = "SOUK_CHARGE_SLOTS", value_name = "N", default_value = "32", value_parser = parse_slots)]
     pub charge_slots: usize,
     /// The store's name.

@@ -18,7 +18,7 @@ check: web            ## the quick inner loop
 	cargo test -q -p souk-domain
 	cd web && npm run -s lint && npm test --silent
 
-test:                 ## everything that CI runs
+test:                 ## everything that CI runs; with DATABASES=all each use case on both databases
 	scripts/test.sh
 
 release: web          ## optimised and stripped: target/release/souk

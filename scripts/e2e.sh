@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 scripts/need.sh chromium fonts
 scripts/web.sh build
 
-folder=$(mktemp -d "${TMPDIR:-/tmp}/souk-e2e.XXXXXX")
+folder=$(mktemp -d "$(scripts/temp-parent.sh)/souk-e2e.XXXXXX")
 server=
 clean() {
     status=$?

@@ -16,7 +16,7 @@ if ! "$tool/bin/schemathesis" --version 2>/dev/null | grep -q ' 4\.'; then
     "$tool/bin/pip" install --quiet --disable-pip-version-check 'schemathesis>=4.32,<5'
 fi
 
-folder=$(mktemp -d "${TMPDIR:-/tmp}/souk-schemathesis.XXXXXX")
+folder=$(mktemp -d "$(scripts/temp-parent.sh)/souk-schemathesis.XXXXXX")
 pid=
 clean() {
     status=$?

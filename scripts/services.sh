@@ -1,14 +1,16 @@
 #!/bin/bash
 # services.sh COMMAND...: runs the command beside a PostgreSQL and a Redis of its own, on free loopback ports, in a
-# temporary folder, then removes both. Exports TEST_PG and TEST_REDIS. The exit status is the command's.
-# SERVICES_FSYNC=on makes PostgreSQL write through to the disk (for benches); tests do without.
+# temporary folder, then removes both. Exports TEST_PG, TEST_REDIS, and TMPDIR: the command's temporary files go as well.
+# The exit status is the command's. The folder is in memory where there is enough of it, so that no test waits for a disk.
+# SERVICES_FSYNC=on keeps it on the disk and makes PostgreSQL write through to it (for benches).
 set -euo pipefail
 
 [ $# -gt 0 ] || { echo "usage: services.sh COMMAND..." >&2; exit 64; }
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/need.sh" postgresql redis
 
-folder=$(mktemp -d "${TMPDIR:-/tmp}/souk-services.XXXXXX")
+if [ "${SERVICES_FSYNC:-off}" = on ]; then parent=${TMPDIR:-/tmp}; else parent=$("$here/temp-parent.sh"); fi
+folder=$(mktemp -d "$parent/souk-services.XXXXXX")
 chmod 755 "$folder"
 redis_pid=
 command_pid=
@@ -45,7 +47,8 @@ free_port() {
 }
 
 # Another process may take the port first: then another port is tried.
-mkdir "$folder/pg" "$folder/redis"
+mkdir "$folder/pg" "$folder/redis" "$folder/tmp"
+export TMPDIR=$folder/tmp
 [ "$(id -u)" != 0 ] || chown postgres "$folder/pg"
 as_owner "$bin/initdb" -D "$folder/pg" -U souk -A trust --no-sync -E UTF8 --locale=C >"$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log" >&2; exit 69; }
 started=

@@ -1,9 +1,30 @@
 #!/bin/bash
 # test.sh: everything that must hold. It installs with apt what a bare machine lacks, starts what it needs on private
-# loopback ports, and leaves nothing running.
+# loopback ports, and leaves nothing running. At its end it prints how long each step took, also if one of them failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-step() { printf '\n== %s\n' "$*"; }
+
+names=()
+starts=()
+step() {
+    printf '\n== %s\n' "$*"
+    names+=("$*")
+    starts+=("$SECONDS")
+}
+print_times() {
+    status=$?
+    trap - EXIT
+    starts+=("$SECONDS")
+    printf '\n== time of each step, in minutes and seconds\n'
+    for ((i = 0; i < ${#names[@]}; i++)); do
+        seconds=$((starts[i + 1] - starts[i]))
+        printf '%4d:%02d  %s\n' $((seconds / 60)) $((seconds % 60)) "${names[i]}"
+    done
+    printf '%4d:%02d  in total\n' $((SECONDS / 60)) $((SECONDS % 60))
+    [ "$status" = 0 ] || printf 'failed in the step "%s"\n' "${names[-1]}"
+    exit "$status"
+}
+trap print_times EXIT
 
 step "tools"
 scripts/need.sh postgresql redis chromium fonts poppler
@@ -14,22 +35,26 @@ export BEAN_CHECK
 step "formatting"
 cargo fmt --all --check
 
-step "web: rules, unit tests, types, build, budgets"
+step "web: lint, unit tests, types, build, size budgets"
 (cd web && npm run lint && npm test && npm run build)
 
 step "clippy"
 cargo clippy --workspace --all-targets --all-features -- -D warnings
 
-step "rust tests, on SQLite, PostgreSQL and Redis"
+# One build of all packages: building the binary alone would compile the dependencies again, with other features.
+step "build of the rust tests and the binary"
 if command -v cargo-nextest >/dev/null; then
-    scripts/services.sh cargo nextest run --workspace --all-features --no-fail-fast
+    run=(cargo nextest run)
 else
-    scripts/services.sh cargo test --workspace --all-features --no-fail-fast
+    run=(cargo test)
 fi
+"${run[@]}" --workspace --all-features --no-run
 
-# The tests have built the binary; building it by itself would compile the dependencies again, with other features.
+step "rust tests, on SQLite, PostgreSQL and Redis"
+scripts/services.sh "${run[@]}" --no-fail-fast --workspace --all-features
+
 step "browser tests"
 scripts/e2e.sh
 
-step "the API under strange input"
+step "the API under malformed input"
 scripts/schemathesis.sh

@@ -44,15 +44,10 @@ const proxy = Object.fromEntries(
 /** Routes that belong to the first load. */
 const LISTINGS = new Set(['/', '/search', '/category/$category']);
 
-const BASE =
-  /preload-helper|rolldown.runtime|\/src\/(api\/(?!relay|auth-token)|lib\/(locale|livemode|storage)\b|app\/tracking|theme\.css|kit\/kit\.css|app\/opening\.css)/;
-const REACT =
-  /node_modules\/(react|react-dom|scheduler)\/|\/src\/(kit\/(?!dialog)|i18n\/(light|spoken)|i18n\/\w+\/common|features\/connect\/index|lib\/(amount|countries|theme)\b)/;
-/** What the checkout shows first; its later parts import from it. */
-const CHECKOUT =
-  /\/src\/(features\/checkout\/(?!boot|calls|rules\/(view|custom|upsell|card|postal)\b|card-|completed-|extras\/|frame\/|parts\/(card|completed|cookies|outcome|paying))|i18n\/\w+\/checkout)/;
-const SHELL =
-  /node_modules\/(@tanstack|use-sync-external-store|seroval)\/|\/src\/(i18n\/\w+\/(store|portal)|lib\/format|app\/(?!appearance|boot|cookie-banner|first-calls|store)|features\/portal\/queries|features\/store\/(?!acquire|detail|facts|plans|readme|screenshots|versions))/;
+/** What every page runs on, and what most pages show: a few files each, because on a telephone a round trip costs as much as 30 kB. */
+const REACT = /node_modules\/(react|react-dom|scheduler)\//;
+const ROUTER = /node_modules\/(@tanstack|use-sync-external-store|seroval)\//;
+const SHARED = /preload-helper|rolldown.runtime|\/src\/(api|kit|lib|i18n\/(light|translate|\w+\/common))\b/;
 
 export default defineConfig({
   plugins: [
@@ -93,12 +88,10 @@ export default defineConfig({
           // the styles of what stands in the page before.
           includeDependenciesRecursively: false,
           groups: [
-            { name: 'base', test: BASE },
             { name: 'react', test: REACT },
-            { name: 'shell', test: SHELL },
-            { name: 'pay', test: CHECKOUT },
-            // Both entries have it, and the checkout must not fetch the whole shell for it.
-            { name: 'cookies', test: /\/src\/app\/cookie-banner/ },
+            { name: 'router', test: ROUTER },
+            // What both entries load at once.
+            { name: 'shared', test: SHARED, minShareCount: 2 },
           ],
         },
       },

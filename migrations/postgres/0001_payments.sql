@@ -62,6 +62,8 @@ CREATE TABLE connect_sessions (
     wallet_key TEXT,
     nonce      BIGINT      NOT NULL, -- 64 bits, of which the highest is the sign here
     error      TEXT        NOT NULL,
+    error_code TEXT        NOT NULL,
+    error_params JSONB     NOT NULL, -- {"name": "value", ...}
     login      BYTEA, -- hash of the login that it was used for
     created_at TIMESTAMPTZ NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL

@@ -4,10 +4,13 @@ CREATE TABLE products (
     livemode             BOOLEAN     NOT NULL,
     active               BOOLEAN     NOT NULL,
     name                 TEXT        NOT NULL,
+    name_zh              TEXT,
     description          TEXT        NOT NULL,
+    description_zh       TEXT,
     images               JSONB       NOT NULL, -- ["address", ...]
     features             JSONB       NOT NULL, -- ["name", ...]
     unit_label           TEXT,
+    unit_label_zh        TEXT,
     statement_descriptor TEXT,
     default_price_id     TEXT,
     app                  TEXT,             -- the app that a purchase entitles to

@@ -81,6 +81,15 @@ CREATE TABLE subscription_items (
     UNIQUE (subscription_id, position)
 );
 
+-- The free trials that customers have had: one for each product.
+CREATE TABLE trials (
+    customer_id     TEXT              NOT NULL REFERENCES customers (id),
+    product_id      TEXT        NOT NULL,
+    subscription_id TEXT        NOT NULL,
+    started_at      TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (customer_id, product_id)
+);
+
 -- What metered items were used; the sender's identifier makes a record count once.
 CREATE TABLE usage_records (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,

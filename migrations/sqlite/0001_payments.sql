@@ -63,6 +63,8 @@ CREATE TABLE connect_sessions (
     wallet_key TEXT,
     nonce      INTEGER NOT NULL, -- 64 bits, of which the highest is the sign here
     error      TEXT    NOT NULL,
+    error_code TEXT    NOT NULL,
+    error_params TEXT  NOT NULL, -- {"name": "value", ...}
     login      BLOB, -- hash of the login that it was used for
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL

@@ -4,10 +4,13 @@ CREATE TABLE products (
     livemode             INTEGER NOT NULL CHECK (livemode IN (0, 1)),
     active               INTEGER NOT NULL CHECK (active IN (0, 1)),
     name                 TEXT    NOT NULL,
+    name_zh              TEXT,
     description          TEXT    NOT NULL,
+    description_zh       TEXT,
     images               TEXT    NOT NULL, -- ["address", ...]
     features             TEXT    NOT NULL, -- ["name", ...]
     unit_label           TEXT,
+    unit_label_zh        TEXT,
     statement_descriptor TEXT,
     default_price_id     TEXT,
     app                  TEXT,             -- the app that a purchase entitles to

@@ -11,7 +11,7 @@ test('a paid app says what it costs and leads to its checkout', async ({ page })
   await page.goto(`/apps/${paidApp.did}`);
   const buy = page.getByRole('link', { name: 'Buy for 5 SKT' });
   await expect(buy).toHaveAttribute('href', `/checkout/pay/${paidApp.payment_link_id}`);
-  await expect(page.getByText('Or $4.99; you choose at the checkout.')).toBeVisible();
+  await expect(page.getByText('Or $4.99. Choose at checkout.')).toBeVisible();
   await expect(page).toHaveTitle('Lantern Notes · Souk');
 });
 
@@ -42,13 +42,13 @@ test('an older version can be looked at and left', async ({ page }) => {
   await page.goto(`/apps/${paidApp.did}`);
   // What comes in its place moves the versions: a press and its release would fall on two elements.
   await expect(page.getByRole('link', { name: 'the handbook' })).toBeVisible();
-  await page.getByRole('link', { name: 'Show version 1.3.2' }).click();
+  await page.getByRole('link', { name: 'View version 1.3.2' }).click();
   await expect(page).toHaveURL(`/apps/${paidApp.did}/1.3.2`);
-  await expect(page.getByRole('note').filter({ hasText: 'You are looking at version 1.3.2.' })).toBeVisible();
+  await expect(page.getByRole('note').filter({ hasText: "You're viewing version 1.3.2." })).toBeVisible();
   expect(
     seen.calls.some(({ path, query }) => path === `/apps/${paidApp.did}` && query.get('version') === '1.3.2'),
   ).toBe(true);
-  await page.getByRole('link', { name: 'Show the latest version' }).click();
+  await page.getByRole('link', { name: 'View the latest version' }).click();
   await expect(page).toHaveURL(`/apps/${paidApp.did}`);
 });
 
@@ -79,7 +79,7 @@ test('a readme runs nothing and has no second h1', async ({ page }) => {
 test('an app that does not exist says so and leads back', async ({ page }) => {
   await serve(page);
   await page.goto('/apps/z0');
-  await expect(page.getByRole('heading', { level: 1, name: 'This app does not exist' })).toBeVisible();
-  await page.getByRole('link', { name: 'To the store front', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: "This app doesn't exist" })).toBeVisible();
+  await page.getByRole('link', { name: 'Back to store', exact: true }).click();
   await expect(page).toHaveURL('/');
 });

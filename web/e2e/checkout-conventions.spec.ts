@@ -60,7 +60,7 @@ test.describe('on the narrowest screen, and at 400 % zoom', () => {
     completed: async (page) => {
       await serve(page, { checkout: completed() });
       await go(page);
-      return page.getByRole('heading', { name: 'Thank you, it is paid' });
+      return page.getByRole('heading', { name: 'Payment successful' });
     },
   };
   for (const [name, reach] of Object.entries(states)) {
@@ -227,7 +227,7 @@ test('whoever wants no motion sees the check at once, and reads the same', async
   await go(page);
   await expect(page.getByTestId('paying')).toBeVisible();
   backend.checkout = completed();
-  await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeFocused();
   await expect(page.locator('.checkout-check[data-fresh] path')).toHaveCSS('animation-duration', '0.001s');
 });
 
@@ -271,7 +271,7 @@ test('an order that cannot be had is asked for ever less often', async ({ page }
   });
   await go(page);
   await expect.poll(() => failed).toBe(1);
-  await expect(page.getByText(/You are offline/)).toBeVisible();
+  await expect(page.getByText(/You're offline/)).toBeVisible();
   for (const [n, seconds] of [1, 2, 4, 8, 15, 15].entries()) {
     await page.clock.runFor(seconds * 1000 - 200);
     expect(asked).toBe(n + 1);
@@ -292,7 +292,7 @@ test.describe('coming back', () => {
     await expect(page.getByTestId('paying')).toBeVisible();
     await expect(page).toHaveURL(/\/checkout\/pay\/cs_1\?currencyId=pc_usd$/);
     backend.checkout = completed();
-    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
   test('from a bank without one shows the order again', async ({ page }) => {
@@ -320,7 +320,7 @@ test.describe('coming back', () => {
     backend.checkout = completed();
     await look(false);
     await page.clock.runFor(100);
-    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 });
 
@@ -382,7 +382,7 @@ test('nothing breaks the policy that the server sends with the page', async ({ p
   await expect(page.getByRole('img', { name: /QR code/ })).toBeVisible();
   backend.checkout = completed();
   connect.status = 'succeed';
-  await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   expect(broken).toEqual([]);
 });
 
@@ -396,7 +396,7 @@ test('nothing personal is written to the console or told to whoever counts visit
   });
   await go(page);
   await page.getByLabel('Full name').fill('Ximena Quispe');
-  await page.getByLabel('E-mail').fill('ximena@quispe.example');
+  await page.getByLabel('Email').fill('ximena@quispe.example');
   await pay(page);
   await expect(page.getByText('This mailbox does not exist').first()).toBeVisible();
   backend.submit = { status: 500, body: { error: 'Sorry, something went wrong.' } };

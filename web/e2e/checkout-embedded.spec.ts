@@ -74,11 +74,11 @@ test('posts its height again when it grows, shrinks, or opens a dialog', async (
   const box = frame.getByRole('textbox', { name: /^Amount/ });
   await box.fill('500');
   await box.blur();
-  await frame.getByLabel('E-mail').fill('x');
-  await frame.getByLabel('E-mail').blur();
+  await frame.getByLabel('Email').fill('x');
+  await frame.getByLabel('Email').blur();
   await expect.poll(() => height(page)).toBeGreaterThan(first);
   await box.fill('5');
-  await frame.getByLabel('E-mail').fill('mei@example.com');
+  await frame.getByLabel('Email').fill('mei@example.com');
   await expect.poll(() => height(page)).toBe(first);
 });
 
@@ -110,7 +110,7 @@ test.describe('where nobody can sign in', () => {
     await expect(frame.getByRole('status').filter({ hasText: 'Finish in the other tab.' })).toBeVisible();
     await accessible(page);
     backend.checkout = completed();
-    await expect(frame.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible({ timeout: 15_000 });
+    await expect(frame.getByRole('heading', { name: 'Payment successful' })).toBeVisible({ timeout: 15_000 });
     await expect.poll(() => types(page)).toEqual(['completed']);
     await accessible(page);
   });
@@ -127,9 +127,9 @@ test.describe('where nobody can sign in', () => {
 test('what leaves the checkout leaves the frame', async ({ page, context }) => {
   await serve(page, { checkout: completed(), user });
   const frame = await embed(page, SIBLING());
-  for (const name of ['View invoice', 'Back to the store']) {
+  for (const name of ['View invoice', 'Back to store']) {
     const [tab] = await Promise.all([context.waitForEvent('page'), frame.getByRole('link', { name }).click()]);
     await tab.close();
   }
-  await expect(frame.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+  await expect(frame.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
 });

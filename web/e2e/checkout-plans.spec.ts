@@ -47,11 +47,11 @@ const STATES: Record<string, State> = {
   },
   trial: {
     backend: { checkout: trial() },
-    says: { en: 'Start free trial and stake 3 SKT', zh: '开始免费试用并质押 3 SKT' },
+    says: { en: 'Start free trial · 3 SKT deposit', zh: '开始免费试用 · 押金 3 SKT' },
   },
   metered: {
     backend: { checkout: subscription({ line_items: [metered()] }) },
-    says: { en: 'per month based on usage', zh: '每月按用量计费' },
+    says: { en: 'billed by usage per month', zh: '每月按用量计费' },
   },
   'mixed cart': {
     backend: { checkout: subscription({ line_items: [planItem(), lineItem(2)] }) },
@@ -64,7 +64,7 @@ const STATES: Record<string, State> = {
       checkout: subscription({ cross_sell_behavior: 'required' }),
     },
     act: pay,
-    says: { en: 'Please choose what is offered with your order', zh: '请选择与订单一起提供的商品' },
+    says: { en: 'Please add the required item to your order.', zh: '请添加订单中的必选商品。' },
   },
   'amount refused': {
     backend: { checkout: checkout({}, { line_items: [customItem()] }) },
@@ -83,14 +83,14 @@ const STATES: Record<string, State> = {
     backend: { submit: limited, overdue: overdue(true) },
     act: pay,
     says: {
-      en: 'Cards cannot pay this here. Pay it on the page with the details.',
-      zh: '此处不支持银行卡支付，请在详情页付款。',
+      en: 'Card payments are made on the details page.',
+      zh: '银行卡付款请前往详情页。',
     },
   },
   'past due failed': {
     backend: { submit: limited, overdue: { refused: 500, body: { error: 'Sorry, something went wrong.' } } },
     act: pay,
-    says: { en: 'Your invoices could not be loaded', zh: '无法加载账单' },
+    says: { en: "We couldn't load your invoices", zh: '无法加载账单' },
   },
   subscribed: {
     backend: {
@@ -98,16 +98,19 @@ const STATES: Record<string, State> = {
         {},
         {
           mode: 'subscription',
-          line_items: [planItem()],
+          line_items: [
+            planItem(),
+            planItem({ price_id: 'price_2' }, { id: 'price_2', product: { name: 'Lantern Vault', metadata: {} } }),
+          ],
           entitlements: [],
           subscriptions: [
-            { id: 'sub_1', description: 'Lantern Cloud' },
-            { id: 'sub_2', description: 'Lantern Vault' },
+            { id: 'sub_1', price_ids: ['price_1'] },
+            { id: 'sub_2', price_ids: ['price_2'] },
           ],
         },
       ),
     },
-    says: { en: 'Thank you, you are subscribed', zh: '谢谢，订阅成功' },
+    says: { en: 'Subscription started', zh: '订阅成功' },
   },
   'trial started': {
     backend: {
@@ -119,27 +122,33 @@ const STATES: Record<string, State> = {
           amount_total: '0',
           line_items: [planItem()],
           subscription_data: { trial_period_days: 7 },
+          due: { now: '0', renew: '5000000000000000000', stake: '0', trial_end: 4_102_444_800 },
           entitlements: [],
           subscription_id: 'sub_1',
         },
       ),
     },
-    says: { en: 'Thank you, your trial has started', zh: '谢谢，试用已开始' },
+    says: { en: 'Free trial started', zh: '免费试用已开始' },
   },
 };
 
 showStates(STATES);
 
 test.describe('the price of a subscription', () => {
-  test('is free first, then what it costs, the stake beside it', async ({ page }) => {
+  test('names one amount, a refundable deposit included, and what follows the trial', async ({ page }) => {
     await serve(page, { checkout: trial() });
     await go(page);
-    await expect(page).toHaveTitle('Try Lantern Cloud · 7 days free');
+    await expect(page).toHaveTitle('Try Lantern Cloud · 3 SKT');
     await expect(page.getByRole('heading', { name: 'Try Lantern Cloud' })).toBeVisible();
-    await expect(page.getByTestId('total')).toHaveText('7 days free');
-    await expect(page.getByText('Then 5 SKT per month', { exact: true })).toBeVisible();
+    await expect(page.getByTestId('total')).toHaveText('Total due now 3 SKT');
+    await expect(page.getByText('7 days free, then 5 SKT per month', { exact: true })).toBeVisible();
+    await expect(page.getByText('Refundable deposit of 3 SKT', { exact: true })).toBeVisible();
     await expect(page.getByTestId('due')).toHaveText('3 SKT');
+    await expect(submit(page)).toHaveText('Start free trial · 3 SKT deposit');
     await page.getByText('Card, USD').click();
+    await expect(page).toHaveTitle('Try Lantern Cloud · 7 days free');
+    await expect(page.getByTestId('total')).toHaveText('7 days free');
+    await expect(page.getByText('Then $5.00 per month', { exact: true })).toBeVisible();
     await expect(page.getByTestId('due')).toHaveText('$0.00');
     await expect(submit(page)).toHaveText('Start free trial');
   });
@@ -155,11 +164,11 @@ test.describe('the price of a subscription', () => {
     await go(page);
     // The plan is free at first, the item beside it is not; a stake of one period comes on top.
     await expect(way(/SKT from your wallet/)).toHaveText('10 SKT');
-    await expect(submit(page)).toHaveText('Subscribe for 10 SKT');
+    await expect(submit(page)).toHaveText('Pay 10 SKT and subscribe');
     // There is no trial in dollars, and cards stake nothing.
     await expect(way(/Card, USD/)).toHaveText('$10.00');
     await page.getByText('Card, USD').click();
-    await expect(submit(page)).toHaveText('Subscribe for $10.00');
+    await expect(submit(page)).toHaveText('Pay $10.00 and subscribe');
     await expect(way(/SKT from your wallet/)).toHaveText('10 SKT');
 
     const trial = { trial_period_days: 7, trial_currency: 'pc_usd', no_stake: true };
@@ -174,9 +183,9 @@ test.describe('the price of a subscription', () => {
     const due = { now: '4000000000000000000', renew: '5000000000000000000', stake: '0' };
     await serve(page, { checkout: subscription({ line_items: [upsells()], due }) });
     await go(page);
-    await expect(submit(page)).toHaveText('Subscribe for 4 SKT');
+    await expect(submit(page)).toHaveText('Pay 4 SKT and subscribe');
     await page.getByRole('switch').click();
-    await expect(submit(page)).toHaveText('Subscribe for 50 SKT');
+    await expect(submit(page)).toHaveText('Pay 50 SKT and subscribe');
   });
 
   test('moves nothing when its parts arrive', async ({ page }) => {
@@ -249,7 +258,7 @@ test.describe('a change of the order', () => {
     await pay(page);
     await expect(page.locator('[data-shake]')).toHaveCSS('animation-duration', '1s');
     await expect(page.locator('.k-toast')).toHaveCount(1);
-    await expect(page.getByRole('link', { name: 'Show what is needed' })).toHaveAttribute('href', '#cross-sell');
+    await expect(page.getByRole('link', { name: 'Show the required item' })).toHaveAttribute('href', '#cross-sell');
   });
 
   test('takes an amount from the presets or the box, in the currency that is paid', async ({ page }) => {
@@ -307,11 +316,11 @@ test.describe('without a summary', () => {
   test('what the order needs can be added and left out', async ({ page }) => {
     await serve(page, { crossSell: offer, checkout: subscription({ cross_sell_behavior: 'required' }) });
     await go(page, bare);
-    await expect(page.getByRole('heading', { name: 'Needed with this order' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Required with this order' })).toBeVisible();
     await page.getByRole('button', { name: 'Add Lantern Themes' }).click();
-    await expect(submit(page)).toHaveText('Subscribe for 7 SKT');
+    await expect(submit(page)).toHaveText('Pay 7 SKT and subscribe');
     await page.getByRole('button', { name: 'Remove' }).click();
-    await expect(submit(page)).toHaveText('Subscribe for 5 SKT');
+    await expect(submit(page)).toHaveText('Pay 5 SKT and subscribe');
     await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
   });
 
@@ -338,10 +347,10 @@ test('what must go with the order is asked for again when it could not be had', 
     return route.fulfill({ status: 500, json: {} });
   });
   await go(page);
-  await expect(page.getByText('What has to go with this order could not be loaded.')).toBeVisible();
+  await expect(page.getByText("We couldn't load the item that is required with this order.")).toBeVisible();
   const before = failures;
   await pay(page);
-  await expect(page.getByRole('link', { name: 'Show what is needed' })).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Show the required item' })).toBeVisible();
   // The refusal has made the page ask again by itself.
   await expect.poll(() => failures).toBe(before + 1);
   down = false;
@@ -351,21 +360,21 @@ test('what must go with the order is asked for again when it could not be had', 
 
 test('what was begun is called, and leads on, in the language that the address asked for', async ({ page }) => {
   const items = [
-    planItem({}, { product: { name: 'Lantern Cloud', metadata: { name_zh: '提灯云' } } }),
+    planItem({}, { product: { name: 'Lantern Cloud', name_zh: '提灯云' } }),
     planItem({ price_id: 'price_2' }, { id: 'price_2', product: { name: 'Lantern Vault', metadata: {} } }),
   ];
   const begun = [
-    { id: 'sub_1', description: 'Lantern Cloud + 2' },
-    { id: 'sub_2', description: 'Lantern Cloud + Vault' },
+    { id: 'sub_1', description: 'Lantern Cloud', price_ids: ['price_1'] },
+    { id: 'sub_2', description: 'Lantern Vault', price_ids: ['price_2'] },
   ];
   const done = { mode: 'subscription', line_items: items, entitlements: [], subscriptions: begun };
   await serve(page, { checkout: completed({}, done) });
   await go(page, '?locale=zh');
-  const link = page.getByRole('link', { name: '查看 提灯云 + 2' });
+  const link = page.getByRole('link', { name: '查看 提灯云' });
   await expect(link).toHaveAttribute('href', '/customer/subscription/sub_1?locale=zh');
-  await expect(page.getByRole('link', { name: '查看 Lantern Cloud + Vault' })).toBeVisible();
+  await expect(page.getByRole('link', { name: '查看 Lantern Vault' })).toBeVisible();
   await go(page);
-  await expect(page.getByRole('link', { name: 'View Lantern Cloud + 2' })).toHaveAttribute(
+  await expect(page.getByRole('link', { name: 'View Lantern Cloud' })).toHaveAttribute(
     'href',
     '/customer/subscription/sub_1',
   );
@@ -428,7 +437,7 @@ test.describe('fast pay', () => {
     await expect(page.getByTestId('paying')).toBeVisible();
     expect(seen.fastPaid).toEqual(['delegation 5000000000000000000']);
     backend.checkout = completed();
-    await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
   test('goes back to the order when it is not wanted', async ({ page }) => {
@@ -446,7 +455,7 @@ test.describe('fast pay', () => {
     await go(page);
     await pay(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Pay 5 SKT' }).click();
-    await expect(page.locator('.k-toast')).toHaveText(/Fast payment did not work/);
+    await expect(page.locator('.k-toast')).toHaveText(/Fast payment didn't work/);
     await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
   });
 
@@ -491,7 +500,7 @@ test.describe('past-due invoices', () => {
     await go(page);
     await pay(page);
     const dialog = page.getByRole('dialog', { name: 'You have unpaid invoices' });
-    await expect(dialog).toContainText('2 invoices over 3.5 SKT in all (Wallet) are past due.');
+    await expect(dialog).toContainText('You have 2 unpaid invoices (3.5 SKT, Wallet).');
     await expect(page.locator('.k-toast')).toHaveCount(0);
     await dialog.getByRole('button', { name: 'Pay 3.5 SKT' }).click();
     await expect(page.getByRole('dialog', { name: 'Pay past-due invoices' })).toBeVisible();
@@ -532,7 +541,7 @@ test.describe('past-due invoices', () => {
     await go(page);
     await pay(page);
     const dialog = page.getByRole('dialog', { name: 'You have unpaid invoices' });
-    await expect(dialog).toContainText('2 invoices over 3.5 SKT');
+    await expect(dialog).toContainText('2 unpaid invoices (3.5 SKT');
     const before = asked;
     backend.overdue = nothingDue;
     paid('cus_other');
@@ -562,7 +571,7 @@ test.describe('past-due invoices', () => {
     });
     await go(page);
     await pay(page);
-    await expect(page.getByText('Your invoices could not be loaded')).toBeVisible();
+    await expect(page.getByText("We couldn't load your invoices")).toBeVisible();
     backend.overdue = overdue();
     await page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
     await expect(page.getByRole('button', { name: 'Pay 3.5 SKT' })).toBeVisible();

@@ -5,22 +5,25 @@ import { serve } from './fixtures/server';
 
 test.beforeEach(({ page }) => wear(page));
 
-test('the one-time link asks before it makes somebody the owner', async ({ page }) => {
+test('the one-time link explains ownership and asks before it makes somebody the owner', async ({ page }) => {
   const seen = await serve(page, { signedIn: true });
   await page.goto('/claim-owner?token=first');
-  const own = page.getByRole('button', { name: 'Own this store as Mei Lin' });
+  const own = page.getByRole('button', { name: 'Claim ownership as Mei Lin' });
   await expect(own).toBeVisible();
+  await expect(page.getByText('see all sales, customers, subscriptions and invoices, and issue refunds')).toBeVisible();
+  await expect(page.getByText('This link works once')).toBeVisible();
   await expectAccessible(page);
   expect(seen.calls.some(({ path }) => path === '/session/claim-owner')).toBe(false);
   await own.click();
-  await expect(page.getByRole('heading', { level: 1, name: 'You own this store' })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'You own this store now' })).toBeVisible();
 });
 
 test('a used link says so', async ({ page }) => {
   await serve(page, { signedIn: true });
   await page.goto('/claim-owner?token=used');
-  await page.getByRole('button', { name: 'Own this store as Mei Lin' }).click();
+  await page.getByRole('button', { name: 'Claim ownership as Mei Lin' }).click();
   await expect(page.getByRole('alert')).toContainText('This link has been used or is not valid');
+  await expect(page.getByRole('heading', { level: 1, name: 'This link cannot be used' })).toBeVisible();
 });
 
 test('a visitor connects first and stays on the link', async ({ page }) => {

@@ -73,7 +73,7 @@ test('a category keeps what was searched for, and the filters stand in the addre
 test('nothing found says so and has a way on', async ({ page }) => {
   await serve(page);
   await page.goto('/search?keyword=zzzz');
-  await expect(page.getByText('No app matches')).toBeVisible();
+  await expect(page.getByText('No apps found')).toBeVisible();
   await page.getByRole('button', { name: 'Show all apps' }).click();
   await expect(page.getByText('8 apps')).toBeVisible();
 });
@@ -82,7 +82,7 @@ test('a list that fails says so and can be asked again', async ({ page }) => {
   const failing: Record<string, number> = { '/apps': 400 };
   await serve(page, { failing });
   await page.goto('/search');
-  await expect(page.getByRole('alert')).toContainText('Request apps Error, please try again later');
+  await expect(page.getByRole('alert')).toContainText("We couldn't load the apps. Please try again later.");
   await expectAccessible(page);
   delete failing['/apps'];
   await page.getByRole('button', { name: 'Try again' }).click();

@@ -24,7 +24,7 @@ test('the theme is changed, kept, and follows the system until then', async ({ p
   await serve(page);
   await page.goto('/');
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
-  await page.getByRole('button', { name: 'Theme: As the system' }).click();
+  await page.getByRole('button', { name: 'Theme: System' }).click();
   await page.getByRole('menuitem', { name: 'Light' }).click();
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'light');
   await page.reload();

@@ -37,14 +37,14 @@ test.describe('the portal', () => {
     await begin(page, '/customer');
     const summary = page.getByRole('region', { name: 'Summary' });
     await expect(summary).toContainText('10 SKT + $27.00 past due');
-    await expect(summary).toContainText('The trial of Almanac Plus ends on Nov 22, 2026');
+    await expect(summary).toContainText('Your trial of Almanac Plus ends on Nov 22, 2026');
     const cards = page.getByRole('region', { name: 'Subscriptions' }).getByRole('listitem');
     await expect(cards).toHaveText([/Tidepool Watch/, /Almanac Plus/, /Chorus Pro/, /Kiln Team/, /Quill for writers/]);
     await expect(cards.nth(0)).toContainText('Payment past due since Nov 16, 2026');
-    await expect(cards.nth(1)).toContainText('Trial until Nov 22, 2026, then 8 SKT');
+    await expect(cards.nth(1)).toContainText('Free trial until Nov 22, 2026, then 8 SKT');
     await expect(cards.nth(3)).toContainText('$27.00 / seat / month + $0.02 / unit / month');
     await expect(cards.nth(4)).toContainText('Ends on Nov 30, 2026');
-    await page.getByRole('button', { name: 'Show 1 that has ended' }).click();
+    await page.getByRole('button', { name: 'Show 1 ended subscription' }).click();
     await expect(cards).toHaveCount(6);
     await cards.nth(2).getByRole('link').click();
     await expect(page.getByRole('heading', { level: 1, name: 'Chorus Pro' })).toBeVisible();
@@ -53,7 +53,7 @@ test.describe('the portal', () => {
   test('lets name, mail, phone and address be changed', async ({ page }) => {
     const seen = await begin(page, '/customer');
     const details = page.getByRole('region', { name: 'My details' });
-    await details.getByLabel('City').fill('Lisbon');
+    await details.getByLabel('City (optional)').fill('Lisbon');
     await details.getByRole('button', { name: 'Save' }).click();
     await expect(details.getByText('Saved.')).toBeVisible();
     expect(last(seen, /PUT \/customers\/me/)?.body).toMatchObject({ address: { city: 'Lisbon' } });
@@ -74,11 +74,11 @@ test.describe('the portal', () => {
 test.describe('a subscription', () => {
   test('shows its time line, plan, next invoice, payment method and stake', async ({ page }) => {
     await begin(page, detail('sub_active'));
-    const line = page.getByRole('region', { name: 'Time line' });
+    const line = page.getByRole('region', { name: 'Timeline' });
     await expect(line.getByRole('listitem')).toHaveText([/^Started/, /^Renewed/, /^RenewsNov 30, 2026/]);
-    const facts = page.getByRole('region', { name: 'Plan and payment' });
+    const facts = page.getByRole('region', { name: 'Details' });
     await expect(facts).toContainText('5 SKT on Nov 30, 2026');
-    await expect(facts).toContainText('The store may take up to 10 SKT per payment.');
+    await expect(facts).toContainText('Authorized for up to 10 SKT per payment');
     await expect(facts.getByRole('link', { name: /Transaction/ })).toHaveAttribute('href', /\/txs\/5TAKE0A1D2E4/);
   });
 
@@ -86,7 +86,7 @@ test.describe('a subscription', () => {
     await begin(page, detail('sub_card'));
     await expect(page.getByText('Visa •••• 4242')).toBeVisible();
     await begin(page, detail('sub_trial'));
-    await expect(page.getByText(/On a test clock: it is Nov 20, 2026/)).toBeVisible();
+    await expect(page.getByText(/This customer is on a test clock: Nov 20, 2026/)).toBeVisible();
   });
 
   test('that is not there is said to be so, and one that cannot be loaded can be tried again', async ({ page }) => {
@@ -108,7 +108,7 @@ test.describe('a subscription', () => {
     } else {
       await expect(invoices.getByRole('row')).toHaveCount(10);
       await expect(invoices.getByRole('row').filter({ hasText: 'Void' }).locator('s')).toHaveText('5 SKT');
-      await expect(invoices.getByRole('row').last()).toContainText('Subscription staking');
+      await expect(invoices.getByRole('row').last()).toContainText('Refundable deposit');
     }
     expect(last(seen, /GET \/invoices/)?.query.get('include_staking')).toBe('true');
     await invoices.getByRole('button', { name: 'Pay invoice SOUK-0101' }).click();
@@ -123,19 +123,17 @@ test.describe('a subscription', () => {
 });
 
 test.describe('cancelling', () => {
-  test('says what happens, wants a reason, and can be done by keyboard', async ({ page }) => {
+  test('names the consequences, takes a reason, and works by keyboard', async ({ page }) => {
     const seen = await begin(page, detail('sub_active'));
     await page.getByRole('button', { name: 'Cancel subscription' }).press('Enter');
-    await expect(dialog(page)).toContainText('It stays active until Nov 30, 2026');
-    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).press('Enter');
-    await expect(dialog(page).getByRole('alert')).toHaveText('Choose a reason, so that we can do better.');
-    await expect(page.getByRole('radio').first()).toBeFocused();
+    await expect(dialog(page)).toContainText('You can use your subscription until Nov 30, 2026');
     await expect(page.getByRole('radio')).toHaveCount(8);
+    await page.getByRole('radio').first().focus();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Tab');
     await page.keyboard.type('Too many buttons');
     await dialog(page).getByRole('button', { name: 'Cancel at period end' }).press('Enter');
-    await expect(page.getByText('Cancelled. Nothing more will be charged.')).toBeVisible();
+    await expect(page.getByText("Canceled. Your subscription won't renew.")).toBeVisible();
     await expect(page.getByText('Ends on Nov 30, 2026')).toBeVisible();
     expect(last(seen, /PUT .*cancel/)?.body).toEqual({
       at: 'current_period_end',
@@ -146,12 +144,37 @@ test.describe('cancelling', () => {
     });
   });
 
+  test('works without a reason', async ({ page }) => {
+    const seen = await begin(page, detail('sub_active'));
+    await page.getByRole('button', { name: 'Cancel subscription' }).click();
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
+    await expect(page.getByText("Canceled. Your subscription won't renew.")).toBeVisible();
+    expect(last(seen, /PUT .*cancel/)?.body).toEqual({
+      at: 'current_period_end',
+      refund: 'none',
+      cancel_from: 'customer',
+    });
+  });
+
+  test('works while a payment is past due, and shows the end then', async ({ page }) => {
+    await begin(page, detail('sub_due'));
+    await page.getByRole('button', { name: 'Cancel subscription' }).click();
+    await expect(dialog(page)).toContainText('Your subscription will end on Nov 30, 2026.');
+    await expect(dialog(page)).toContainText('the overdue balance remains due');
+    await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
+    await expect(page.getByText('Payment past due since Nov 16, 2026; ends on Nov 30, 2026')).toBeVisible();
+    await expect(page.getByText('Ending', { exact: true })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Cancel subscription' })).toHaveCount(0);
+    await expect(page.getByRole('button', { name: 'Resume subscription' })).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Timeline' })).toContainText('EndsNov 30, 2026');
+  });
+
   test('ends a trial at once', async ({ page }) => {
     await begin(page, detail('sub_trial'));
     await page.getByRole('button', { name: 'Cancel subscription' }).click();
-    await expect(dialog(page)).toContainText('A trial ends at once.');
-    await page.getByRole('radio', { name: 'Another reason' }).check();
-    await dialog(page).getByRole('button', { name: 'End the trial now' }).click();
+    await expect(dialog(page)).toContainText('Your trial will end immediately.');
+    await page.getByRole('radio', { name: 'Other', exact: true }).check();
+    await dialog(page).getByRole('button', { name: 'End trial now' }).click();
     await expect(page.getByText('Ended on Nov 20, 2026')).toBeVisible();
     await expect(page.getByRole('button', { name: 'Cancel subscription' })).toHaveCount(0);
   });
@@ -160,10 +183,10 @@ test.describe('cancelling', () => {
     await begin(page, detail('sub_active'), {}, { failing: { '/subscriptions/sub_active/cancel': 409 } });
     const opener = page.getByRole('button', { name: 'Cancel subscription' });
     await opener.click();
-    await page.getByRole('radio', { name: 'It is too expensive' }).check();
+    await page.getByRole('radio', { name: "It's too expensive" }).check();
     await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
     await expect(dialog(page).getByRole('alert').last()).toContainText('Failed with 409');
-    await expect(page.getByRole('radio', { name: 'It is too expensive' })).toBeChecked();
+    await expect(page.getByRole('radio', { name: "It's too expensive" })).toBeChecked();
     await page.keyboard.press('Escape');
     await expect(dialog(page)).toHaveCount(0);
     await expect(opener).toBeFocused();
@@ -185,18 +208,18 @@ test('what the server refuses is said in the language of the page', async ({ pag
 test.describe('resuming', () => {
   test('takes the cancellation back', async ({ page }) => {
     const seen = await begin(page, detail('sub_ending'));
-    await page.getByRole('button', { name: 'Resume' }).click();
-    await dialog(page).getByRole('button', { name: 'Resume', exact: true }).click();
-    await expect(page.getByText('Resumed. It renews as before.')).toBeVisible();
+    await page.getByRole('button', { name: 'Resume subscription' }).click();
+    await dialog(page).getByRole('button', { name: 'Resume subscription' }).click();
+    await expect(page.getByText('Subscription resumed.')).toBeVisible();
     expect(last(seen, /PUT .*recover/)).toBeTruthy();
   });
 
   test('asks the wallet to stake again where the stake is gone', async ({ page }) => {
     const seen = await begin(page, detail('sub_ending'), { needStake: true });
-    await page.getByRole('button', { name: 'Resume' }).click();
-    await expect(dialog(page)).toContainText('Your wallet will ask you to stake again');
-    await dialog(page).getByRole('button', { name: 'Stake again and resume' }).click();
-    await expect(page.getByText('Resumed. It renews as before.')).toBeVisible({ timeout: 8000 });
+    await page.getByRole('button', { name: 'Resume subscription' }).click();
+    await expect(dialog(page)).toContainText('your wallet will ask for a new one');
+    await dialog(page).getByRole('button', { name: 'Pay deposit and resume' }).click();
+    await expect(page.getByText('Subscription resumed.')).toBeVisible({ timeout: 8000 });
     expect(last(seen, /did\/re-stake\/token/)?.query.get('subscriptionId')).toBe(ending.id);
     expect(last(seen, /PUT .*recover/)).toBeUndefined();
   });
@@ -206,20 +229,20 @@ test.describe('changing the plan', () => {
   const open = async (page: Page) => {
     await page.getByRole('button', { name: 'Change plan' }).click();
     await page.getByRole('radio', { name: /by the year/ }).check();
-    await dialog(page).getByRole('button', { name: 'See what it costs' }).click();
+    await dialog(page).getByRole('button', { name: 'Preview change' }).click();
   };
 
   test('shows each line with its formula and changes to exactly what was agreed to', async ({ page }) => {
     const seen = await begin(page, detail('sub_active'));
     await open(page);
-    const lines = dialog(page).getByRole('list', { name: 'Lines of the change' }).getByRole('listitem');
-    await expect(lines).toHaveText([/−1.666667 SKT5 SKT × 864,000 s ÷ 2,592,000 s/, /48 SKT1 × 48 SKT/]);
+    const lines = dialog(page).getByRole('table', { name: 'Items' }).locator('tbody').getByRole('row');
+    await expect(lines).toHaveText([/5 SKT × 864,000 s ÷ 2,592,000 s.*−1.666667 SKT/, /1 × 48 SKT.*48 SKT/]);
     await expect(dialog(page)).toContainText('Due now46.333333 SKT');
     const action = dialog(page).getByRole('button', { name: 'Change plan' });
     await expect(action).toBeDisabled();
     await page.getByRole('checkbox').press('Space');
     await action.press('Enter');
-    await expect(page.getByText('The plan has been changed.')).toBeVisible();
+    await expect(page.getByText('Plan changed.')).toBeVisible();
     expect(last(seen, /PUT .*change-plan/)?.body).toEqual({
       price_id: 'price_year',
       proration_date: preview.proration_date,
@@ -237,25 +260,25 @@ test.describe('changing the plan', () => {
       return route.fulfill({ json: { connect: { action: 'change-payment', extraParams } } });
     });
     await open(page);
-    await expect(dialog(page)).toContainText('your wallet asks you first. A stake stays yours.');
+    await expect(dialog(page)).toContainText('your wallet will ask for your approval first.');
     await page.getByRole('checkbox').check();
     const asked = page.waitForRequest(/did\/change-payment\/token/);
     await dialog(page).getByRole('button', { name: 'Change plan' }).click();
     expect(new URL((await asked).url()).searchParams.get('priceId')).toBe('price_year');
-    await expect(page.getByRole('dialog', { name: 'Permit the new plan' })).toBeVisible();
+    await expect(page.getByRole('dialog', { name: 'Approve the new plan' })).toBeVisible();
     // Whether the limit or the stake is too small, the words hold.
-    await expect(page.getByText('a higher limit for each payment, a larger stake, or both')).toBeVisible();
+    await expect(page.getByText('a higher payment limit, a larger deposit, or both')).toBeVisible();
   });
 
   test('tells of the stake that it waits for, beside what is due', async ({ page }) => {
     await begin(page, detail('sub_active'), { previews: [{ ...preview, stake: '7000000000000000000' }] });
     await open(page);
-    await expect(dialog(page)).toContainText('Further stake, yours again at the end7 SKT');
-    await expect(dialog(page)).toContainText('Your wallet asks you first: for the further stake');
+    await expect(dialog(page)).toContainText('Additional refundable deposit7 SKT');
+    await expect(dialog(page)).toContainText('Your wallet will first ask you to approve the additional deposit');
     await begin(page, detail('sub_active'), { previews: [{ ...preview, stake: '0' }] });
     await open(page);
     await expect(dialog(page)).toContainText('Due now');
-    await expect(dialog(page)).not.toContainText('urther stake');
+    await expect(dialog(page)).not.toContainText('dditional refundable deposit');
   });
 
   test('shows new amounts and asks again when they have changed meanwhile', async ({ page }) => {
@@ -265,7 +288,7 @@ test.describe('changing the plan', () => {
     await open(page);
     await page.getByRole('checkbox').check();
     await dialog(page).getByRole('button', { name: 'Change plan' }).click();
-    await expect(dialog(page).getByRole('alert')).toContainText('The amounts have changed meanwhile');
+    await expect(dialog(page).getByRole('alert')).toContainText('The amounts have changed');
     await expect(dialog(page)).toContainText('Due now47 SKT');
     await expect(page.getByRole('checkbox')).not.toBeChecked();
   });
@@ -278,10 +301,10 @@ test.describe('changing the plan', () => {
         : route.fallback(),
     );
     await page.getByRole('button', { name: 'Change plan' }).click();
-    await dialog(page).getByRole('button', { name: 'See what it costs' }).click();
+    await dialog(page).getByRole('button', { name: 'Preview change' }).click();
     await dialog(page).getByRole('checkbox').check();
     await dialog(page).getByRole('button', { name: 'Change plan' }).click();
-    await expect(dialog(page).getByRole('alert')).toContainText('Failed to upgrade your subscription');
+    await expect(dialog(page).getByRole('alert')).toContainText('The plan was not changed');
     await expect(dialog(page).getByRole('alert')).toContainText('A payment is under way');
     await expect(dialog(page).getByRole('checkbox')).toBeChecked();
   });
@@ -293,14 +316,14 @@ test.describe('changing the plan', () => {
     await expect(dialog(page)).toContainText('15 SKT / month');
     await expect(page.getByRole('radio', { name: /by the year/ })).toHaveAccessibleName(/144 SKT \/ year/);
     await page.getByRole('radio', { name: /by the year/ }).check();
-    await dialog(page).getByRole('button', { name: 'See what it costs' }).click();
+    await dialog(page).getByRole('button', { name: 'Preview change' }).click();
     await expect(dialog(page)).toContainText('144 SKT / year');
   });
 
   test('says where there is nothing to change to', async ({ page }) => {
     await begin(page, detail('sub_active'), { plans: [] });
     await page.getByRole('button', { name: 'Change plan' }).click();
-    await expect(dialog(page)).toContainText('Plan updates are not available');
+    await expect(dialog(page)).toContainText('There is no other plan to switch to.');
   });
 });
 
@@ -309,8 +332,8 @@ test.describe('changing the payment method', () => {
     const seen = await begin(page, detail('sub_active'));
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await page.getByRole('radio', { name: /Wallet/ }).check();
-    await dialog(page).getByRole('button', { name: 'Confirm in the wallet' }).click();
-    await expect(page.getByText('Future invoices are paid with the new method.')).toBeVisible({ timeout: 8000 });
+    await dialog(page).getByRole('button', { name: 'Approve in wallet' }).click();
+    await expect(page.getByText('Payment method changed.')).toBeVisible({ timeout: 8000 });
     const query = last(seen, /did\/change-payment\/token/)?.query;
     expect([query?.get('subscriptionId'), query?.get('currencyId')]).toEqual(['sub_active', 'pc_skt']);
   });
@@ -333,11 +356,11 @@ test.describe('changing the payment method', () => {
     });
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await page.getByRole('radio', { name: /Card/ }).check();
-    await dialog(page).getByRole('button', { name: 'Enter the card' }).click();
+    await dialog(page).getByRole('button', { name: 'Enter card details' }).click();
     await dialog(page).getByText('Test cards').click();
     await dialog(page).getByRole('button', { name: 'Use the test card: Succeeds' }).click();
     await dialog(page).getByRole('button', { name: 'Save card' }).click();
-    await expect(page.getByText(/Your bank confirms the card/)).toBeVisible();
+    await expect(page.getByText(/Your bank is confirming the card/)).toBeVisible();
     expect(asked).toEqual(['/sandbox/stripe/v1/setup_intents/seti_1/confirm']);
     expect(last(seen, /POST .*change-payment/)?.body).toEqual({
       payment_method: 'pm_card',
@@ -354,9 +377,9 @@ test.describe('a card that is not good for as long as it is needed', () => {
   test('is told in the portal, and its action opens the change of the payment method', async ({ page }) => {
     await begin(page, '/customer', runsOut(11));
     const summary = page.getByRole('region', { name: 'Summary' });
-    await expect(summary).toContainText('The card that pays for Kiln Team expires before the next payment');
+    await expect(summary).toContainText('The card for Kiln Team expires before the next payment');
     await expect(summary).toContainText(
-      'Visa •••• 4242 is good until November 2026, and the next payment is due on Dec 2, 2026.',
+      'Visa •••• 4242 expires in November 2026; the next payment is due on Dec 2, 2026.',
     );
     await summary.getByRole('link', { name: 'Change payment method' }).click();
     await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
@@ -369,48 +392,48 @@ test.describe('a card that is not good for as long as it is needed', () => {
 
   test('is told on its page when it has expired, with the way to another one', async ({ page }) => {
     await begin(page, detail('sub_card'), runsOut(10));
-    await expect(page.getByText('The card that pays for Kiln Team has expired')).toBeVisible();
+    await expect(page.getByText('The card for Kiln Team has expired')).toBeVisible();
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
   });
 
   test('is not told of while it is good', async ({ page }) => {
     await begin(page, detail('sub_card'), runsOut(12));
-    await expect(page.getByText('Good until December 2026')).toBeVisible();
-    await expect(page.getByText('The card that pays for')).toHaveCount(0);
+    await expect(page.getByText('Expires December 2026')).toBeVisible();
+    await expect(page.getByText('The card for')).toHaveCount(0);
   });
 });
 
-test.describe('adding funds', () => {
-  const open = (page: Page) => page.getByRole('button', { name: 'Add funds', exact: true }).click();
+test.describe('a top-up', () => {
+  const open = (page: Page) => page.getByRole('button', { name: 'Top up', exact: true }).click();
 
   test('is by so many periods, and asks the wallet for exactly what they cost', async ({ page }) => {
     const seen = await begin(page, detail('sub_active'));
-    const facts = page.getByRole('region', { name: 'Plan and payment' });
-    await expect(facts).toContainText(/Paying account12 SKT, enough for 2 periodsz1/);
+    const facts = page.getByRole('region', { name: 'Details' });
+    await expect(facts).toContainText(/Paying account12 SKT \(covers 2 months\)z1/);
     await open(page);
-    await expect(dialog(page)).toContainText('12 SKT, enough for 2 periods');
-    await expect(page.getByRole('radio', { name: '1 period 5 SKT' })).toBeChecked();
-    await page.getByRole('radio', { name: '12 periods 60 SKT' }).check();
-    await dialog(page).getByRole('button', { name: 'Add 60 SKT' }).click();
-    await expect(page.getByText(/The funds are on their way/)).toBeVisible({ timeout: 8000 });
-    await expect(facts).toContainText('72 SKT, enough for 14 periods');
+    await expect(dialog(page)).toContainText('12 SKT (covers 2 months)');
+    await expect(page.getByRole('radio', { name: '1 month 5 SKT' })).toBeChecked();
+    await page.getByRole('radio', { name: '12 months 60 SKT' }).check();
+    await dialog(page).getByRole('button', { name: 'Top up 60 SKT' }).click();
+    await expect(page.getByText(/Top-up sent/)).toBeVisible({ timeout: 8000 });
+    await expect(facts).toContainText('72 SKT (covers 14 months)');
     const query = last(seen, /did\/recharge\/token/)?.query;
     expect([query?.get('subscriptionId'), query?.get('amount')]).toEqual(['sub_active', '60000000000000000000']);
   });
 
   test('may be of another amount, which is checked first, by keyboard', async ({ page }) => {
     const seen = await begin(page, detail('sub_active'));
-    await page.getByRole('button', { name: 'Add funds', exact: true }).press('Enter');
-    await page.getByRole('radio', { name: '1 period 5 SKT' }).focus();
+    await page.getByRole('button', { name: 'Top up', exact: true }).press('Enter');
+    await page.getByRole('radio', { name: '1 month 5 SKT' }).focus();
     for (const _ of [3, 12, 'other']) await page.keyboard.press('ArrowDown');
-    await expect(page.getByRole('radio', { name: 'Another amount' })).toBeChecked();
+    await expect(page.getByRole('radio', { name: 'Other amount' })).toBeChecked();
     const amount = dialog(page).getByLabel('Amount in SKT');
-    await dialog(page).getByRole('button', { name: 'Add funds' }).press('Enter');
+    await dialog(page).getByRole('button', { name: 'Top up' }).press('Enter');
     await expect(amount).toHaveAccessibleDescription(/Enter an amount such as 4.5/);
     await expect(amount).toBeFocused();
     await amount.fill('1000.5');
-    await expect(amount).toHaveAccessibleDescription(/At most 1,000 SKT can be added at once/);
+    await expect(amount).toHaveAccessibleDescription(/Enter at most 1,000 SKT/);
     await amount.fill('7.25');
     await amount.press('Enter');
     await expect.poll(() => last(seen, /did\/recharge\/token/)?.query.get('amount')).toBe('7250000000000000000');
@@ -419,18 +442,18 @@ test.describe('adding funds', () => {
   test('that the wallet refuses says why and keeps the dialog', async ({ page }) => {
     await begin(page, detail('sub_active'), { wallet: 'declines' });
     await open(page);
-    await dialog(page).getByRole('button', { name: 'Add 5 SKT' }).click();
-    await expect(dialog(page).last()).toContainText('No funds were added', { timeout: 8000 });
+    await dialog(page).getByRole('button', { name: 'Top up 5 SKT' }).click();
+    await expect(dialog(page).last()).toContainText('The top-up failed', { timeout: 8000 });
     await expect(dialog(page).last()).toContainText('The balance is not sufficient');
     await page.keyboard.press('Escape');
-    await expect(dialog(page).getByRole('button', { name: 'Add 5 SKT' })).toBeEnabled();
+    await expect(dialog(page).getByRole('button', { name: 'Top up 5 SKT' })).toBeEnabled();
   });
 
   test('where usage decides what a period costs is by amount alone', async ({ page }) => {
     const funds = { payer: 'z1payer', currency_id: 'pc_skt', balance: null, period_amount: null, maximum: '9' };
     await begin(page, detail('sub_due'), { funds });
     await open(page);
-    await expect(dialog(page)).toContainText('What is past due is charged as soon as the funds have arrived.');
+    await expect(dialog(page)).toContainText('The overdue balance is charged as soon as the funds arrive.');
     await expect(dialog(page).getByRole('radio')).toHaveCount(0);
     await expect(dialog(page).getByLabel('Amount in SKT')).toBeVisible();
   });
@@ -438,32 +461,32 @@ test.describe('adding funds', () => {
   test('is not offered where a card pays, or nothing is charged any more', async ({ page }) => {
     for (const id of ['sub_card', 'sub_ended', 'sub_ending']) {
       await begin(page, detail(id));
-      await expect(page.getByRole('region', { name: 'Time line' })).toBeVisible();
-      await expect(page.getByRole('button', { name: 'Add funds' })).toHaveCount(0);
+      await expect(page.getByRole('region', { name: 'Timeline' })).toBeVisible();
+      await expect(page.getByRole('button', { name: 'Top up' })).toHaveCount(0);
     }
   });
 
   test('is by amount as soon as usage decides, though so many periods were chosen', async ({ page }) => {
     const seen = await begin(page, detail('sub_active'));
     await open(page);
-    await page.getByRole('radio', { name: '3 periods 15 SKT' }).check();
+    await page.getByRole('radio', { name: '3 months 15 SKT' }).check();
     seen.billing.funds = { ...seen.billing.funds, period_amount: null };
     // Back from a lost connection the page asks again.
     await page.clock.setFixedTime((NOW + 60) * 1000);
     for (const name of ['offline', 'online'])
       await page.evaluate((event) => window.dispatchEvent(new Event(event)), name);
     await expect(dialog(page).getByLabel('Amount in SKT')).toBeVisible();
-    await expect(dialog(page).getByRole('button', { name: 'Add funds' })).toBeVisible();
+    await expect(dialog(page).getByRole('button', { name: 'Top up' })).toBeVisible();
   });
 
   test('tells no periods while something is past due', async ({ page }) => {
     await begin(page, detail('sub_due'));
-    const facts = page.getByRole('region', { name: 'Plan and payment' });
+    const facts = page.getByRole('region', { name: 'Details' });
     await expect(facts).toContainText('Paying account12 SKT');
-    await expect(facts).not.toContainText('enough for');
+    await expect(facts).not.toContainText('covers');
     await open(page);
     await expect(dialog(page)).toContainText('12 SKT');
-    await expect(dialog(page)).not.toContainText('enough for');
+    await expect(dialog(page)).not.toContainText('covers');
   });
 
   test('keeps the place of what the account holds, whatever its network does', async ({ page }) => {
@@ -473,26 +496,26 @@ test.describe('adding funds', () => {
       route.fulfill({ status: 502, json: { error: 'The network is silent' } }),
     );
     await page.goto(detail('sub_active'));
-    const account = page.locator('dl > div').filter({ hasText: 'Paying account' });
-    await expect(account.locator('[aria-busy="true"]')).toHaveText('Loading…');
+    const account = page.getByRole('region', { name: 'Details' });
+    await expect(account.locator('[aria-busy="true"]')).toContainText('Loading…');
     const before = await account.boundingBox();
     answer();
-    await expect(account).toContainText('Could not be found out');
+    await expect(account).toContainText('Balance not available right now');
     expect((await account.boundingBox())?.height).toBe(before?.height);
   });
 
   test('is never waited for, nor shown in a currency that it is not in', async ({ page }) => {
     const seen = await begin(page, detail('sub_active'));
-    const facts = page.getByRole('region', { name: 'Plan and payment' });
-    await expect(facts).toContainText('12 SKT, enough for 2 periods');
+    const facts = page.getByRole('region', { name: 'Details' });
+    await expect(facts).toContainText('12 SKT (covers 2 months)');
     await page.route(/\/funds\?/, () => {});
     Object.assign(seen.billing.subscriptions[0] ?? {}, { currency_id: usd.id, paymentCurrency: usd });
     await page.getByRole('button', { name: 'Cancel subscription' }).click();
     await dialog(page).getByRole('radio').first().check();
     await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
-    await expect(page.getByText('Cancelled. Nothing more will be charged.')).toBeVisible();
+    await expect(page.getByText("Canceled. Your subscription won't renew.")).toBeVisible();
     await expect(facts.locator('[aria-busy="true"]')).toHaveCount(1);
-    await expect(facts).not.toContainText('enough for');
+    await expect(facts).not.toContainText('covers');
   });
 });
 
@@ -501,12 +524,12 @@ test.describe('what is past due', () => {
 
   test('is paid by currency, a card is led to its subscription', async ({ page }) => {
     const seen = await begin(page, page_);
-    await expect(page.getByRole('link', { name: 'Back to where you were' })).toHaveAttribute(
+    await expect(page.getByRole('link', { name: 'Back', exact: true })).toHaveAttribute(
       'href',
       /^http:\/\/127\.0\.0\.1:\d+\/checkout\/pay\/cs_1$/,
     );
-    await expect(page.getByText('Card payments cannot be collected here.')).toBeVisible();
-    await expect(page.getByRole('link', { name: 'Details of Kiln Team' })).toHaveAttribute(
+    await expect(page.getByText('To pay by card, open the subscription.')).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Open Kiln Team' })).toHaveAttribute(
       'href',
       '/customer/subscription/sub_card',
     );
@@ -522,8 +545,8 @@ test.describe('what is past due', () => {
     await page.getByRole('button', { name: 'Pay 10 SKT' }).click();
     await expect(dialog(page)).toContainText('The balance is not sufficient', { timeout: 8000 });
     await page.keyboard.press('Escape');
-    await expect(page.getByRole('alert')).toHaveText('Not paid: The balance is not sufficient');
-    await expect(page.getByRole('button', { name: 'Try again to pay 10 SKT' })).toBeVisible();
+    await expect(page.getByRole('alert')).toHaveText('Payment failed: The balance is not sufficient');
+    await expect(page.getByRole('button', { name: 'Try again: pay 10 SKT' })).toBeVisible();
   });
 
   test('goes from the page when the store says that it was paid elsewhere', async ({ page }) => {
@@ -536,8 +559,8 @@ test.describe('what is past due', () => {
     await page.clock.fastForward(6000);
     await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toBeVisible();
     seen.tell?.('invoice.paid', { customer_id: 'cus_1', id: 'in_due1' });
-    await expect(page.getByRole('heading', { level: 1, name: 'Nothing is past due' })).toBeVisible();
-    await expect(page.getByRole('link', { name: 'Go on where you were' })).toHaveAttribute(
+    await expect(page.getByRole('heading', { level: 1, name: 'No overdue payments' })).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Continue', exact: true })).toHaveAttribute(
       'href',
       /^http:\/\/127\.0\.0\.1:\d+\/checkout\/pay\/cs_1$/,
     );
@@ -549,7 +572,7 @@ test.describe('what is past due', () => {
       await begin(page, `/customer/invoice/past-due?referer=${target}`, {
         overdue: { all: nothingOverdue, one: nothingOverdue },
       });
-      await expect(page.getByRole('heading', { level: 1, name: 'Nothing is past due' })).toBeVisible();
+      await expect(page.getByRole('heading', { level: 1, name: 'No overdue payments' })).toBeVisible();
       const hosts = await page
         .locator('a')
         .evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).host));
@@ -558,15 +581,17 @@ test.describe('what is past due', () => {
 
   test('is paid from the subscription, whose dialog closes by itself', async ({ page }) => {
     const seen = await begin(page, detail('sub_due'));
-    await page.getByRole('button', { name: 'Pay what is past due' }).click();
-    await expect(dialog(page)).toContainText('2 invoices for Tidepool Watch, 10 SKT in all');
-    await expect(dialog(page).getByRole('list', { name: 'Unpaid invoices' }).getByRole('listitem')).toHaveText([
-      /Invoice SOUK-01015 SKTNov 16, 2026/,
-      /Invoice SOUK-01025 SKTNov 16, 2026/,
+    await page.getByRole('button', { name: 'Pay overdue balance' }).click();
+    await expect(dialog(page)).toContainText(
+      'The payment of 2 invoices for Tidepool Watch (10 SKT, Wallet (ArcBlock)) failed.',
+    );
+    await expect(dialog(page).getByRole('table', { name: 'Unpaid invoices' }).getByRole('row')).toHaveText([
+      /Invoice SOUK-0101.*Nov 16, 20265 SKT/,
+      /Invoice SOUK-0102.*Nov 16, 20265 SKT/,
     ]);
     await dialog(page).getByRole('button', { name: 'Pay 10 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
-    await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();
+    await expect(page.getByText('Payment successful').first()).toBeVisible();
     expect(last(seen, /did\/collect-batch\/token/)?.query.get('subscriptionId')).toBe('sub_due');
   });
 });
@@ -596,7 +621,7 @@ test.describe('what is past due of a card', () => {
         route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } }),
       );
       await page.route(/\/api\/invoices\/pay-stripe/, (route) => route.fulfill({ json: form }));
-      await page.getByRole('button', { name: 'Pay what is past due' }).click();
+      await page.getByRole('button', { name: 'Pay overdue balance' }).click();
       const asked = page.waitForRequest(/pay-stripe/);
       await page.getByRole('button', { name: 'Pay $27.00 by card' }).click();
       expect((await asked).postDataJSON()).toEqual({ subscription_id: 'sub_card', currency_id: 'pc_usd' });
@@ -611,7 +636,7 @@ test.describe('what is past due of a card', () => {
       await card.getByRole('button', { name: 'Save card' }).click();
       seen.billing.overdue = { all: nothingOverdue, one: nothingOverdue };
       await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
-      await expect(page.getByText('Paid. Thank you.').first()).toBeVisible();
+      await expect(page.getByText('Payment successful').first()).toBeVisible();
     });
 });
 
@@ -627,15 +652,15 @@ test.describe('the link of a mail', () => {
     await page.getByRole('link', { name: 'All invoices' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
     await page.keyboard.press('Escape');
-    await expect(page.getByRole('heading', { level: 1, name: 'Connect to see this page' })).toBeVisible();
+    await expect(page.getByRole('heading', { level: 1, name: 'Sign in to see this page' })).toBeVisible();
   });
 
   test('opens its subscription, where it pays and changes nothing', async ({ page }) => {
     const seen = await begin(page, `${detail('sub_due')}?authToken=in_due1.9.seal`, {}, unsigned);
-    await expect(page.getByRole('button', { name: 'Pay what is past due' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Pay overdue balance' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Change payment method' })).toHaveCount(0);
     // What the account holds is the customer's to know.
-    await expect(page.getByRole('region', { name: 'Plan and payment' })).not.toContainText('Paying account');
+    await expect(page.getByRole('region', { name: 'Details' })).not.toContainText('Paying account');
     expect(last(seen, /\/funds$/)).toBeUndefined();
   });
 
@@ -644,13 +669,13 @@ test.describe('the link of a mail', () => {
       signedIn: false,
       authToken: 'in_due3.9.seal',
     });
-    await expect(page.getByText('Connect your wallet to change the payment method')).toBeVisible();
+    await expect(page.getByText('Sign in to change the payment method')).toBeVisible();
   });
 
   test('that has expired says so and offers to connect', async ({ page }) => {
     await begin(page, `${detail('sub_due')}?authToken=old`, {}, unsigned);
     await expect(page.getByRole('heading', { level: 1, name: 'This link has expired' })).toBeVisible();
-    await page.getByRole('main').getByRole('button', { name: 'Connect' }).click();
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
   });
 
@@ -661,11 +686,11 @@ test.describe('the link of a mail', () => {
   });
 });
 
-test.describe('for those who run the store', () => {
-  test("somebody else's subscription has their invoices", async ({ page }) => {
-    const seen = await begin(page, detail('sub_trial'), {}, { role: 'owner' });
+test.describe('for administrators', () => {
+  test("a customer's subscription has their invoices", async ({ page }) => {
+    const seen = await begin(page, '/console/subscriptions/sub_trial', {}, { role: 'owner' });
     await expect(page.getByRole('region', { name: 'Invoices' })).toContainText('SOUK-0021');
-    expect(last(seen, /GET \/invoices/)?.query.get('customer_id')).toBe('cus_1');
+    expect(last(seen, /GET \/invoices$/)?.query.get('customer_id')).toBe('cus_1');
   });
 });
 
@@ -673,7 +698,7 @@ test.describe('an invoice', () => {
   test('that could not be paid is paid from its page', async ({ page }) => {
     const seen = await begin(page, '/customer/invoice/in_due1?action=pay');
     await expect(page.getByRole('button', { name: 'Pay 5 SKT' })).toBeFocused();
-    await expect(page.getByText('The store tries again on Nov 22, 2026')).toBeVisible();
+    await expect(page.getByText("We'll try again on Nov 22, 2026")).toBeVisible();
     await page.getByRole('button', { name: 'Pay 5 SKT' }).press('Enter');
     await expect.poll(() => last(seen, /did\/collect\/token/)?.query.get('action')).toBe('pay');
   });
@@ -685,7 +710,7 @@ test.describe('an invoice', () => {
     await expect(page.getByRole('link', { name: 'Tidepool Watch' })).toBeVisible();
     await begin(page, '/customer/invoice/in_0Kq7Zt3');
     await expect(page.getByRole('region', { name: 'Refunds' })).toContainText('2 SKT');
-    await expect(page.getByRole('region', { name: 'Refunds' })).toContainText('Paid back');
+    await expect(page.getByRole('region', { name: 'Refunds' })).toContainText('Refunded');
   });
 
   test('of a card is paid with a card that is given now', async ({ page }) => {
@@ -715,7 +740,7 @@ const screens: Screen[] = [
   ['an unpaid invoice', '/customer/invoice/in_due1?action=pay'],
   ['an unpaid invoice of a card', '/customer/invoice/in_due3?action=pay'],
   ['the cancel dialog', detail('sub_active'), button(/^(Cancel subscription|取消订阅)$/)],
-  ['the resume dialog', detail('sub_ending'), button(/^(Resume|恢复订阅)$/)],
+  ['the resume dialog', detail('sub_ending'), button(/^(Resume subscription|恢复订阅)$/)],
   ['the plan dialog', detail('sub_active'), button(/^(Change plan|更换方案)$/)],
   [
     'the preview of a plan',
@@ -723,7 +748,7 @@ const screens: Screen[] = [
     async (page) => {
       await button(/^(Change plan|更换方案)$/)(page);
       await page.getByRole('radio').last().check();
-      await button(/^(See what it costs|查看费用)$/)(page);
+      await button(/^(Preview change|预览费用)$/)(page);
       await page.getByRole('checkbox').check();
     },
   ],
@@ -731,14 +756,14 @@ const screens: Screen[] = [
     'the dialog of funds',
     detail('sub_active'),
     async (page) => {
-      await button(/^(Add funds|充值)$/)(page);
+      await button(/^(Top up|充值)$/)(page);
       await dialog(page).getByRole('radio').last().check();
       await dialog(page).locator('button[type=submit]').click();
-      await expect(page.locator('#funds-amount')).toHaveAttribute('aria-invalid', 'true');
+      await expect(page.locator('#topUp_amount')).toHaveAttribute('aria-invalid', 'true');
     },
   ],
-  ['the method dialog', detail('sub_active'), button(/^(Change payment method|更换付款方式)$/)],
-  ['the overdue dialog', detail('sub_due'), button(/^(Pay what is past due|支付逾期款项)$/)],
+  ['the method dialog', detail('sub_active'), button(/^(Change payment method|更换支付方式)$/)],
+  ['the overdue dialog', detail('sub_due'), button(/^(Pay overdue balance|支付逾期金额)$/)],
 ];
 
 for (const [name, path, open, billing] of screens) {
@@ -763,13 +788,13 @@ test('a paused subscription can be ended by its customer', async ({ page }) => {
   const seen = await begin(page, detail('sub_paused'), {
     subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null })],
   });
-  await expect(page.getByText('Paused: nothing is billed')).toBeVisible();
+  await expect(page.getByText('Paused. You are not billed.')).toBeVisible();
   await expect(page.getByRole('button', { name: /Change/ })).toHaveCount(0);
   await page.getByRole('button', { name: 'Cancel subscription' }).click();
-  await expect(dialog(page)).toContainText('Paused, it ends on Nov 30, 2026.');
+  await expect(dialog(page)).toContainText('Your subscription is paused and will end on Nov 30, 2026.');
   await page.getByRole('radio').first().check();
   await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
-  await expect(page.getByText('Cancelled. Nothing more will be charged.')).toBeVisible();
+  await expect(page.getByText("Canceled. Your subscription won't renew.")).toBeVisible();
   expect(last(seen, /PUT .*cancel/)?.body).toMatchObject({ at: 'current_period_end', cancel_from: 'customer' });
 });
 
@@ -779,6 +804,6 @@ test('one that is paused beyond its period ends at once', async ({ page }) => {
     subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null, ...over })],
   });
   await page.getByRole('button', { name: 'Cancel subscription' }).click();
-  await expect(dialog(page)).toContainText('It ends at once. Nothing more is charged.');
-  await expect(dialog(page).getByRole('button', { name: 'End it now' })).toBeVisible();
+  await expect(dialog(page)).toContainText('Your subscription will end immediately.');
+  await expect(dialog(page).getByRole('button', { name: 'End subscription now' })).toBeVisible();
 });

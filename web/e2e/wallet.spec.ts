@@ -27,7 +27,7 @@ test('signs in and shares the profile, step by step, in version 1.1.0', async ({
   await createAccount(page);
   await expect(page.getByText('Sign in to Souk Demo as Account 1')).toBeVisible();
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByText('Share your name and your e-mail')).toBeVisible();
+  await expect(page.getByText('Share your name and your email')).toBeVisible();
   await page.getByLabel('Name', { exact: true }).fill('Mei Lin');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
@@ -38,7 +38,7 @@ test('signs in and shares the profile, step by step, in version 1.1.0', async ({
   expect(second?.requestedClaims[0]).toMatchObject({ fullName: 'Mei Lin', email: 'account1@example.com' });
 });
 
-for (const kind of ['Ed25519 (usual)', 'Ethereum', 'Secp256k1']) {
+for (const kind of ['Ed25519 (default)', 'Ethereum', 'Secp256k1']) {
   test(`pays with a ${kind} key: the transaction is the one that was asked for, signed inside and outside`, async ({
     page,
   }) => {
@@ -56,12 +56,9 @@ for (const kind of ['Ed25519 (usual)', 'Ethereum', 'Secp256k1']) {
     ]);
     await store.serve(page);
     await open(page);
-    await page.getByLabel('Kind of key').selectOption({ label: kind });
+    await page.getByLabel('Key type').selectOption({ label: kind });
     await createAccount(page);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await expect(page.getByText('The balance does not cover this')).toBeVisible();
-    await expect(page.getByRole('button', { name: 'Pay 5 SKT' })).toBeDisabled();
-    await page.getByRole('button', { name: 'Get test tokens' }).click();
     await expect(page.getByTestId('balance')).toHaveText('1,000 SKT');
     await expect(page.getByText('Lantern Notes')).toBeVisible();
     await expect(page.getByText(store.app.address)).toBeVisible();
@@ -85,7 +82,7 @@ for (const kind of ['Ed25519 (usual)', 'Ethereum', 'Secp256k1']) {
   });
 }
 
-for (const kind of ['Ed25519 (usual)', 'Ethereum']) {
+for (const kind of ['Ed25519 (default)', 'Ethereum']) {
   test(`gives a permission and a deposit with a ${kind} key, in plain words`, async ({ page }) => {
     const store: StoreSide = new StoreSide([
       async (address, pk) => [
@@ -114,12 +111,13 @@ for (const kind of ['Ed25519 (usual)', 'Ethereum']) {
     ]);
     await store.serve(page);
     await open(page);
-    await page.getByLabel('Kind of key').selectOption({ label: kind });
+    await page.getByLabel('Key type').selectOption({ label: kind });
     await createAccount(page);
-    const permission = 'This store may take at most 5 SKT at a time, without asking again, until you revoke it.';
+    const permission = 'This store may charge up to 5 SKT per payment without asking again, until you revoke this.';
     await expect(page.getByText(permission)).toBeVisible();
-    await expect(page.getByText('A deposit of 5 SKT, returned 3 days after the subscription ends.')).toBeVisible();
-    await page.getByRole('button', { name: 'Get test tokens' }).click();
+    await expect(
+      page.getByText('A refundable deposit of 5 SKT, returned 3 days after the subscription ends.'),
+    ).toBeVisible();
     await page.getByRole('button', { name: 'Deposit 5 SKT' }).click();
     await expect(page.getByText('Step 2')).toBeVisible();
     await expect(page.getByText(permission)).toBeVisible();
@@ -151,7 +149,7 @@ test('warns of a permission without a limit', async ({ page }) => {
   await store.serve(page);
   await open(page);
   await createAccount(page);
-  await expect(page.getByText('This store may take any amount, without asking again')).toBeVisible();
+  await expect(page.getByText('This store may charge any amount without asking again')).toBeVisible();
 });
 
 test('declines, and the store is told', async ({ page }) => {
@@ -160,7 +158,7 @@ test('declines, and the store is told', async ({ page }) => {
   await open(page);
   await createAccount(page);
   await page.getByRole('button', { name: 'Decline' }).click();
-  await expect(page.getByText('You declined. Souk Demo has been told.')).toBeVisible();
+  await expect(page.getByText('You declined the request, and Souk Demo has been notified.')).toBeVisible();
   expect(store.answers[0]).toMatchObject({ action: 'declineAuth', challenge: 'C0', valid: true, requestedClaims: [] });
 });
 
@@ -196,23 +194,38 @@ test('refuses a transaction that moves more than it asks for', async ({ page }) 
   await store.serve(page);
   await open(page);
   await createAccount(page);
-  await expect(page.getByText('The request and what it would sign differ. Decline it.')).toBeVisible();
+  await expect(page.getByText("The request doesn't match what you would sign. Decline it.")).toBeVisible();
   await expect(page.getByRole('button', { name: /Pay/ })).toBeDisabled();
 });
 
 test('says when the request has expired, and when another account began it', async ({ page }) => {
   const store = new StoreSide([() => [signIn]]);
-  store.fail = 'Session not found or expired';
+  store.fail = { errorMessage: 'Session not found or expired', errorCode: 'CONNECT_EXPIRED' };
   await store.serve(page);
   await open(page);
   await createAccount(page);
   await expect(page.getByText('The request has expired. Start again in the store.')).toBeVisible();
-  store.fail = 'Login user and wallet user mismatch, please relogin and try again';
+  store.fail = { errorMessage: 'Login user and wallet user mismatch', errorCode: 'CONNECT_OTHER_WALLET' };
   await page.getByRole('button', { name: 'Try again' }).click();
-  await expect(page.getByText('Another account began this.')).toBeVisible();
+  await expect(page.getByText('A different account started this.')).toBeVisible();
   store.fail = null;
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(page.getByText('Sign in to Souk Demo as Account 1')).toBeVisible();
+});
+
+test('gives a new account its first test tokens by itself, and none to one that has been emptied', async ({ page }) => {
+  const { held } = await serveLedger(page);
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/faucet')) asked.push(request.url());
+  });
+  await page.goto('/sandbox/wallet');
+  await createAccount(page);
+  await expect(page.getByTestId('balance')).toHaveText('1,000 SKT');
+  for (const address of held.keys()) held.set(address, 0n);
+  await page.reload();
+  await expect(page.getByTestId('balance')).toHaveText('Empty');
+  expect(asked).toHaveLength(1);
 });
 
 test('opens a pasted deep link with the address encoded twice, and names a wrong one', async ({ page }) => {

@@ -5,8 +5,8 @@ import { filesBelow } from './precompress.mjs';
 
 const src = new URL('../src', import.meta.url).pathname;
 const HEAVY = /^(antd|@ant-design\/|@tanstack\/react-router)/;
-/** Features that others may open: the dialogs of wallet and card belong to every page. */
-const SHARED_FEATURES = new Set(['connect', 'card']);
+/** Features that others may import: the dialogs of wallet and card, and what portal and console share about billing. */
+const SHARED_FEATURES = new Set(['connect', 'card', 'billing']);
 const faults = [];
 
 const importsOf = (file) =>

@@ -7,7 +7,7 @@ const manifest = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf
 
 /** kB (1000 bytes) of gzip, per entry: scripts and styles that load before anything is clicked. */
 const BUDGETS = {
-  checkout: { entries: ['checkout.html'], js: 100, css: 15 },
+  checkout: { entries: ['checkout.html'], js: 105, css: 15 },
   store: { entries: ['index.html'], js: 150, css: 15 },
 };
 

@@ -10,26 +10,28 @@
 
 import { Route as rootRouteImport } from './routes/__root'
 import { Route as IndexRouteImport } from './routes/index'
-import { Route as GuardedRouteImport } from './routes/_guarded'
+import { Route as AuthRouteImport } from './routes/_auth'
 import { Route as ClaimOwnerRouteImport } from './routes/claim-owner'
 import { Route as ProfileRouteImport } from './routes/profile'
 import { Route as SearchRouteImport } from './routes/search'
 import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
-import { Route as GuardedConsoleTestClocksRouteImport } from './routes/_guarded.console.test-clocks'
-import { Route as GuardedCustomerIndexRouteImport } from './routes/_guarded.customer.index'
+import { Route as AuthConsoleTestClocksRouteImport } from './routes/_auth.console.test-clocks'
+import { Route as AuthCustomerIndexRouteImport } from './routes/_auth.customer.index'
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
-import { Route as GuardedCustomerInvoiceIdRouteImport } from './routes/_guarded.customer.invoice.$id'
-import { Route as GuardedCustomerInvoicePastDueRouteImport } from './routes/_guarded.customer.invoice.past-due'
-import { Route as GuardedCustomerSubscriptionIdRouteImport } from './routes/_guarded.customer.subscription.$id'
+import { Route as AuthConsoleInvoicesIdRouteImport } from './routes/_auth.console.invoices.$id'
+import { Route as AuthConsoleSubscriptionsIdRouteImport } from './routes/_auth.console.subscriptions.$id'
+import { Route as AuthCustomerInvoiceIdRouteImport } from './routes/_auth.customer.invoice.$id'
+import { Route as AuthCustomerInvoicePastDueRouteImport } from './routes/_auth.customer.invoice.past-due'
+import { Route as AuthCustomerSubscriptionIdRouteImport } from './routes/_auth.customer.subscription.$id'
 
 const IndexRoute = IndexRouteImport.update({
   id: '/',
   path: '/',
   getParentRoute: () => rootRouteImport,
 } as any)
-const GuardedRoute = GuardedRouteImport.update({
-  id: '/_guarded',
+const AuthRoute = AuthRouteImport.update({
+  id: '/_auth',
   getParentRoute: () => rootRouteImport,
 } as any)
 const ClaimOwnerRoute = ClaimOwnerRouteImport.update({
@@ -57,16 +59,15 @@ const CategoryCategoryRoute = CategoryCategoryRouteImport.update({
   path: '/category/$category',
   getParentRoute: () => rootRouteImport,
 } as any)
-const GuardedConsoleTestClocksRoute =
-  GuardedConsoleTestClocksRouteImport.update({
-    id: '/console/test-clocks',
-    path: '/console/test-clocks',
-    getParentRoute: () => GuardedRoute,
-  } as any)
-const GuardedCustomerIndexRoute = GuardedCustomerIndexRouteImport.update({
+const AuthConsoleTestClocksRoute = AuthConsoleTestClocksRouteImport.update({
+  id: '/console/test-clocks',
+  path: '/console/test-clocks',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthCustomerIndexRoute = AuthCustomerIndexRouteImport.update({
   id: '/customer/',
   path: '/customer/',
-  getParentRoute: () => GuardedRoute,
+  getParentRoute: () => AuthRoute,
 } as any)
 const AppsDidChar123VersionChar125Route =
   AppsDidChar123VersionChar125RouteImport.update({
@@ -74,23 +75,33 @@ const AppsDidChar123VersionChar125Route =
     path: '/apps/$did/{-$version}',
     getParentRoute: () => rootRouteImport,
   } as any)
-const GuardedCustomerInvoiceIdRoute =
-  GuardedCustomerInvoiceIdRouteImport.update({
-    id: '/customer/invoice/$id',
-    path: '/customer/invoice/$id',
-    getParentRoute: () => GuardedRoute,
+const AuthConsoleInvoicesIdRoute = AuthConsoleInvoicesIdRouteImport.update({
+  id: '/console/invoices/$id',
+  path: '/console/invoices/$id',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthConsoleSubscriptionsIdRoute =
+  AuthConsoleSubscriptionsIdRouteImport.update({
+    id: '/console/subscriptions/$id',
+    path: '/console/subscriptions/$id',
+    getParentRoute: () => AuthRoute,
   } as any)
-const GuardedCustomerInvoicePastDueRoute =
-  GuardedCustomerInvoicePastDueRouteImport.update({
+const AuthCustomerInvoiceIdRoute = AuthCustomerInvoiceIdRouteImport.update({
+  id: '/customer/invoice/$id',
+  path: '/customer/invoice/$id',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthCustomerInvoicePastDueRoute =
+  AuthCustomerInvoicePastDueRouteImport.update({
     id: '/customer/invoice/past-due',
     path: '/customer/invoice/past-due',
-    getParentRoute: () => GuardedRoute,
+    getParentRoute: () => AuthRoute,
   } as any)
-const GuardedCustomerSubscriptionIdRoute =
-  GuardedCustomerSubscriptionIdRouteImport.update({
+const AuthCustomerSubscriptionIdRoute =
+  AuthCustomerSubscriptionIdRouteImport.update({
     id: '/customer/subscription/$id',
     path: '/customer/subscription/$id',
-    getParentRoute: () => GuardedRoute,
+    getParentRoute: () => AuthRoute,
   } as any)
 
 export interface FileRoutesByFullPath {
@@ -100,12 +111,14 @@ export interface FileRoutesByFullPath {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
-  '/console/test-clocks': typeof GuardedConsoleTestClocksRoute
+  '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
-  '/customer/': typeof GuardedCustomerIndexRoute
-  '/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
-  '/customer/invoice/past-due': typeof GuardedCustomerInvoicePastDueRoute
-  '/customer/subscription/$id': typeof GuardedCustomerSubscriptionIdRoute
+  '/customer/': typeof AuthCustomerIndexRoute
+  '/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
+  '/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
+  '/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
+  '/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
+  '/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
@@ -114,28 +127,32 @@ export interface FileRoutesByTo {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
-  '/console/test-clocks': typeof GuardedConsoleTestClocksRoute
+  '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
-  '/customer': typeof GuardedCustomerIndexRoute
-  '/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
-  '/customer/invoice/past-due': typeof GuardedCustomerInvoicePastDueRoute
-  '/customer/subscription/$id': typeof GuardedCustomerSubscriptionIdRoute
+  '/customer': typeof AuthCustomerIndexRoute
+  '/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
+  '/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
+  '/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
+  '/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
+  '/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport
   '/': typeof IndexRoute
-  '/_guarded': typeof GuardedRouteWithChildren
+  '/_auth': typeof AuthRouteWithChildren
   '/claim-owner': typeof ClaimOwnerRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
-  '/_guarded/console/test-clocks': typeof GuardedConsoleTestClocksRoute
+  '/_auth/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
-  '/_guarded/customer/': typeof GuardedCustomerIndexRoute
-  '/_guarded/customer/invoice/$id': typeof GuardedCustomerInvoiceIdRoute
-  '/_guarded/customer/invoice/past-due': typeof GuardedCustomerInvoicePastDueRoute
-  '/_guarded/customer/subscription/$id': typeof GuardedCustomerSubscriptionIdRoute
+  '/_auth/customer/': typeof AuthCustomerIndexRoute
+  '/_auth/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
+  '/_auth/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
+  '/_auth/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
+  '/_auth/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
+  '/_auth/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
@@ -149,6 +166,8 @@ export interface FileRouteTypes {
     | '/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/customer/'
+    | '/console/invoices/$id'
+    | '/console/subscriptions/$id'
     | '/customer/invoice/$id'
     | '/customer/invoice/past-due'
     | '/customer/subscription/$id'
@@ -163,29 +182,33 @@ export interface FileRouteTypes {
     | '/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/customer'
+    | '/console/invoices/$id'
+    | '/console/subscriptions/$id'
     | '/customer/invoice/$id'
     | '/customer/invoice/past-due'
     | '/customer/subscription/$id'
   id:
     | '__root__'
     | '/'
-    | '/_guarded'
+    | '/_auth'
     | '/claim-owner'
     | '/profile'
     | '/search'
     | '/app/$did'
     | '/category/$category'
-    | '/_guarded/console/test-clocks'
+    | '/_auth/console/test-clocks'
     | '/apps/$did/{-$version}'
-    | '/_guarded/customer/'
-    | '/_guarded/customer/invoice/$id'
-    | '/_guarded/customer/invoice/past-due'
-    | '/_guarded/customer/subscription/$id'
+    | '/_auth/customer/'
+    | '/_auth/console/invoices/$id'
+    | '/_auth/console/subscriptions/$id'
+    | '/_auth/customer/invoice/$id'
+    | '/_auth/customer/invoice/past-due'
+    | '/_auth/customer/subscription/$id'
   fileRoutesById: FileRoutesById
 }
 export interface RootRouteChildren {
   IndexRoute: typeof IndexRoute
-  GuardedRoute: typeof GuardedRouteWithChildren
+  AuthRoute: typeof AuthRouteWithChildren
   ClaimOwnerRoute: typeof ClaimOwnerRoute
   ProfileRoute: typeof ProfileRoute
   SearchRoute: typeof SearchRoute
@@ -203,11 +226,11 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof IndexRouteImport
       parentRoute: typeof rootRouteImport
     }
-    '/_guarded': {
-      id: '/_guarded'
+    '/_auth': {
+      id: '/_auth'
       path: ''
       fullPath: '/'
-      preLoaderRoute: typeof GuardedRouteImport
+      preLoaderRoute: typeof AuthRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/claim-owner': {
@@ -245,19 +268,19 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof CategoryCategoryRouteImport
       parentRoute: typeof rootRouteImport
     }
-    '/_guarded/console/test-clocks': {
-      id: '/_guarded/console/test-clocks'
+    '/_auth/console/test-clocks': {
+      id: '/_auth/console/test-clocks'
       path: '/console/test-clocks'
       fullPath: '/console/test-clocks'
-      preLoaderRoute: typeof GuardedConsoleTestClocksRouteImport
-      parentRoute: typeof GuardedRoute
+      preLoaderRoute: typeof AuthConsoleTestClocksRouteImport
+      parentRoute: typeof AuthRoute
     }
-    '/_guarded/customer/': {
-      id: '/_guarded/customer/'
+    '/_auth/customer/': {
+      id: '/_auth/customer/'
       path: '/customer'
       fullPath: '/customer/'
-      preLoaderRoute: typeof GuardedCustomerIndexRouteImport
-      parentRoute: typeof GuardedRoute
+      preLoaderRoute: typeof AuthCustomerIndexRouteImport
+      parentRoute: typeof AuthRoute
     }
     '/apps/$did/{-$version}': {
       id: '/apps/$did/{-$version}'
@@ -266,52 +289,69 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AppsDidChar123VersionChar125RouteImport
       parentRoute: typeof rootRouteImport
     }
-    '/_guarded/customer/invoice/$id': {
-      id: '/_guarded/customer/invoice/$id'
+    '/_auth/console/invoices/$id': {
+      id: '/_auth/console/invoices/$id'
+      path: '/console/invoices/$id'
+      fullPath: '/console/invoices/$id'
+      preLoaderRoute: typeof AuthConsoleInvoicesIdRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/console/subscriptions/$id': {
+      id: '/_auth/console/subscriptions/$id'
+      path: '/console/subscriptions/$id'
+      fullPath: '/console/subscriptions/$id'
+      preLoaderRoute: typeof AuthConsoleSubscriptionsIdRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/customer/invoice/$id': {
+      id: '/_auth/customer/invoice/$id'
       path: '/customer/invoice/$id'
       fullPath: '/customer/invoice/$id'
-      preLoaderRoute: typeof GuardedCustomerInvoiceIdRouteImport
-      parentRoute: typeof GuardedRoute
+      preLoaderRoute: typeof AuthCustomerInvoiceIdRouteImport
+      parentRoute: typeof AuthRoute
     }
-    '/_guarded/customer/invoice/past-due': {
-      id: '/_guarded/customer/invoice/past-due'
+    '/_auth/customer/invoice/past-due': {
+      id: '/_auth/customer/invoice/past-due'
       path: '/customer/invoice/past-due'
       fullPath: '/customer/invoice/past-due'
-      preLoaderRoute: typeof GuardedCustomerInvoicePastDueRouteImport
-      parentRoute: typeof GuardedRoute
+      preLoaderRoute: typeof AuthCustomerInvoicePastDueRouteImport
+      parentRoute: typeof AuthRoute
     }
-    '/_guarded/customer/subscription/$id': {
-      id: '/_guarded/customer/subscription/$id'
+    '/_auth/customer/subscription/$id': {
+      id: '/_auth/customer/subscription/$id'
       path: '/customer/subscription/$id'
       fullPath: '/customer/subscription/$id'
-      preLoaderRoute: typeof GuardedCustomerSubscriptionIdRouteImport
-      parentRoute: typeof GuardedRoute
+      preLoaderRoute: typeof AuthCustomerSubscriptionIdRouteImport
+      parentRoute: typeof AuthRoute
     }
   }
 }
 
-interface GuardedRouteChildren {
-  GuardedConsoleTestClocksRoute: typeof GuardedConsoleTestClocksRoute
-  GuardedCustomerIndexRoute: typeof GuardedCustomerIndexRoute
-  GuardedCustomerInvoiceIdRoute: typeof GuardedCustomerInvoiceIdRoute
-  GuardedCustomerInvoicePastDueRoute: typeof GuardedCustomerInvoicePastDueRoute
-  GuardedCustomerSubscriptionIdRoute: typeof GuardedCustomerSubscriptionIdRoute
+interface AuthRouteChildren {
+  AuthConsoleTestClocksRoute: typeof AuthConsoleTestClocksRoute
+  AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
+  AuthConsoleInvoicesIdRoute: typeof AuthConsoleInvoicesIdRoute
+  AuthConsoleSubscriptionsIdRoute: typeof AuthConsoleSubscriptionsIdRoute
+  AuthCustomerInvoiceIdRoute: typeof AuthCustomerInvoiceIdRoute
+  AuthCustomerInvoicePastDueRoute: typeof AuthCustomerInvoicePastDueRoute
+  AuthCustomerSubscriptionIdRoute: typeof AuthCustomerSubscriptionIdRoute
 }
 
-const GuardedRouteChildren: GuardedRouteChildren = {
-  GuardedConsoleTestClocksRoute: GuardedConsoleTestClocksRoute,
-  GuardedCustomerIndexRoute: GuardedCustomerIndexRoute,
-  GuardedCustomerInvoiceIdRoute: GuardedCustomerInvoiceIdRoute,
-  GuardedCustomerInvoicePastDueRoute: GuardedCustomerInvoicePastDueRoute,
-  GuardedCustomerSubscriptionIdRoute: GuardedCustomerSubscriptionIdRoute,
+const AuthRouteChildren: AuthRouteChildren = {
+  AuthConsoleTestClocksRoute: AuthConsoleTestClocksRoute,
+  AuthCustomerIndexRoute: AuthCustomerIndexRoute,
+  AuthConsoleInvoicesIdRoute: AuthConsoleInvoicesIdRoute,
+  AuthConsoleSubscriptionsIdRoute: AuthConsoleSubscriptionsIdRoute,
+  AuthCustomerInvoiceIdRoute: AuthCustomerInvoiceIdRoute,
+  AuthCustomerInvoicePastDueRoute: AuthCustomerInvoicePastDueRoute,
+  AuthCustomerSubscriptionIdRoute: AuthCustomerSubscriptionIdRoute,
 }
 
-const GuardedRouteWithChildren =
-  GuardedRoute._addFileChildren(GuardedRouteChildren)
+const AuthRouteWithChildren = AuthRoute._addFileChildren(AuthRouteChildren)
 
 const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
-  GuardedRoute: GuardedRouteWithChildren,
+  AuthRoute: AuthRouteWithChildren,
   ClaimOwnerRoute: ClaimOwnerRoute,
   ProfileRoute: ProfileRoute,
   SearchRoute: SearchRoute,

@@ -2,6 +2,7 @@
 
 pub mod arcblock;
 pub mod beancount;
+pub mod concurrency_limit;
 pub mod demo;
 pub mod files;
 pub mod identity;
@@ -10,8 +11,6 @@ pub mod pdf;
 pub mod persistence;
 pub mod queue;
 pub mod realtime;
-pub mod sandbox;
-pub mod slots;
 pub mod stripe;
 pub mod system;
 #[cfg(feature = "testing")]

@@ -110,7 +110,7 @@ fn admit(limiter: &DefaultKeyedRateLimiter<IpAddr>, from: Option<IpAddr>) -> Res
     }
     limiter.check_key(&address).map_err(|not_until| {
         let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now()).as_secs() + 1;
-        too_many(format!("Too many requests, please try again in {wait} s"))
+        too_many(format!("Too many requests, please try again in {wait} s")).param("seconds", wait)
     })
 }
 

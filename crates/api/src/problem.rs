@@ -1,4 +1,4 @@
-//! Refusals on the wire: `{error, code?, fields?}` with the statuses of SPEC.md 8 and payment-kit.md 1.1.
+//! Errors on the wire: `{error, code?, params?, fields?}` with the statuses of SPEC.md 8 and payment-kit.md 1.1.
 //!
 //! Architecture invariant: this file and the routes are the only ones that know status codes.
 
@@ -7,11 +7,11 @@ use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::billing::{AdvanceError, BillingError, ManageError, PrintError};
-use souk_domain::checkout::{AmendError, ExpireError, LinkError, SettleError, StartError, SubmitError, TransferError};
+use souk_domain::checkout::{AmendError, ExpireError, LinkError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
-use souk_domain::payment::{LabelError, MethodError, RailError};
-use souk_domain::pricing::{CatalogueError, QuantityError};
-use souk_domain::shared::{IdError, InputError, Language, StorageError};
+use souk_domain::payment::{LabelError, MethodError, RailError, SettlementError};
+use souk_domain::pricing::{CatalogueError, CustomAmountError, QuantityError};
+use souk_domain::shared::{AmountError, IdError, InputError, Language, StorageError};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -19,6 +19,14 @@ pub const NOT_FOUND: &str = "Sorry, the page you visited does not exist.";
 pub const FORBIDDEN: &str = "Sorry, you are not authorized to access this page.";
 pub const BAD_REQUEST: &str = "Sorry, request error";
 pub const FAILED: &str = "Sorry, something went wrong.";
+/// The code of whatever is wrong on the server's side.
+const INTERNAL: &str = "INTERNAL";
+
+// Codes that several use cases share.
+const NOT_CONFIGURED: &str = "NOT_CONFIGURED";
+const METHOD_NOT_SUPPORTED: &str = "METHOD_NOT_SUPPORTED";
+const CURRENCY_NOT_CONFIGURED: &str = "CURRENCY_NOT_CONFIGURED";
+const SEVERAL_CUSTOM_AMOUNTS: &str = "SEVERAL_CUSTOM_AMOUNTS";
 
 /// What a refused call answers.
 #[derive(Debug, Clone, Object)]
@@ -26,8 +34,10 @@ pub const FAILED: &str = "Sorry, something went wrong.";
 pub struct ProblemBody {
     /// What the user sees. Several messages are joined by a newline.
     pub error: String,
-    /// A word for machines.
+    /// What happened, for programs: pages show their own text for it.
     pub code: Option<String>,
+    /// What differs from case to case, by name.
+    pub params: Option<BTreeMap<String, String>>,
     /// Refused form fields and their messages.
     pub fields: Option<BTreeMap<String, String>>,
 }
@@ -41,12 +51,18 @@ pub struct Problem {
 impl Problem {
     #[must_use]
     pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
-        Self { status, body: Box::new(ProblemBody { error: error.into(), code: None, fields: None }) }
+        Self { status, body: Box::new(ProblemBody { error: error.into(), code: None, params: None, fields: None }) }
     }
 
     #[must_use]
     pub fn code(mut self, code: impl Into<String>) -> Self {
         self.body.code = Some(code.into());
+        self
+    }
+
+    #[must_use]
+    pub fn param(mut self, name: &str, value: impl ToString) -> Self {
+        self.body.params.get_or_insert_default().insert(name.to_owned(), value.to_string());
         self
     }
 
@@ -57,7 +73,7 @@ impl Problem {
 
     #[must_use]
     pub fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, NOT_FOUND)
+        Self::new(StatusCode::NOT_FOUND, NOT_FOUND).code("NOT_FOUND")
     }
 
     /// Nobody is signed in: payment-kit.md's auth convention.
@@ -69,6 +85,11 @@ impl Problem {
     #[must_use]
     pub fn forbidden() -> Self {
         Self::new(StatusCode::FORBIDDEN, FORBIDDEN).code("forbidden")
+    }
+
+    #[must_use]
+    pub fn forbidden_for(reason: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, reason)
     }
 
     /// Field refusals, in the caller's language.
@@ -90,7 +111,7 @@ impl Problem {
             RailError::Misconfigured(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         tracing::error!(%error, "a payment could not begin");
-        Self::new(status, FAILED)
+        Self::new(status, FAILED).code(INTERNAL)
     }
 
     /// What those who run the store are told: a failure at the network in full.
@@ -161,7 +182,7 @@ impl ApiResponse for Problem {
 impl From<StorageError> for Problem {
     fn from(error: StorageError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "storage failed");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
     }
 }
 
@@ -180,11 +201,31 @@ impl From<PrintError> for Problem {
 
 impl From<RailError> for Problem {
     fn from(error: RailError) -> Self {
-        let status = match error {
-            RailError::Unreachable(_) => StatusCode::BAD_GATEWAY,
-            RailError::Rejected(_) | RailError::Misconfigured(_) => StatusCode::BAD_REQUEST,
+        let (status, code) = match error {
+            RailError::Unreachable(_) => (StatusCode::BAD_GATEWAY, "NETWORK_UNREACHABLE"),
+            RailError::Rejected(_) => (StatusCode::BAD_REQUEST, "NETWORK_REJECTED"),
+            RailError::Misconfigured(_) => (StatusCode::BAD_REQUEST, "METHOD_MISCONFIGURED"),
         };
-        Self::new(status, error.to_string())
+        Self::new(status, error.to_string()).code(code)
+    }
+}
+
+impl From<CustomAmountError> for Problem {
+    fn from(error: CustomAmountError) -> Self {
+        let problem = Self::bad(error.to_string());
+        match error {
+            CustomAmountError::Between { minimum, maximum } => {
+                problem.code("AMOUNT_OUT_OF_RANGE").param("minimum", minimum).param("maximum", maximum)
+            }
+            CustomAmountError::TooSmall(minimum) => problem.code("AMOUNT_TOO_SMALL").param("minimum", minimum),
+            CustomAmountError::TooPrecise(decimals) => problem.code("AMOUNT_TOO_PRECISE").param("decimals", decimals),
+        }
+    }
+}
+
+impl From<AmountError> for Problem {
+    fn from(_: AmountError) -> Self {
+        Self::bad("amount is out of range").code("AMOUNT_INVALID")
     }
 }
 
@@ -202,8 +243,11 @@ impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         match error {
             StartError::NotFound => Self::not_found(),
+            StartError::Inactive => Self::bad(error.to_string()).code("LINK_INACTIVE"),
+            StartError::Misconfigured => Self::bad(error.to_string()).code(NOT_CONFIGURED),
+            StartError::CurrencyNotConfigured => Self::bad(error.to_string()).code(CURRENCY_NOT_CONFIGURED),
             StartError::Storage(error) => error.into(),
-            other => Self::bad(other.to_string()),
+            StartError::BadExpiry | StartError::Mode => Self::bad(error.to_string()),
         }
     }
 }
@@ -221,12 +265,12 @@ impl From<SubmitError> for Problem {
             SubmitError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
             SubmitError::Rail(error) => Self::of_payer(error),
             SubmitError::Storage(error) => error.into(),
-            SubmitError::Misconfigured
-            | SubmitError::MethodNotSupported
-            | SubmitError::CurrencyNotConfigured
-            | SubmitError::SeveralCustomAmounts
-            | SubmitError::CustomAmount(_)
-            | SubmitError::Amount(_) => Self::bad(error.to_string()),
+            SubmitError::Misconfigured => Self::bad(error.to_string()).code(NOT_CONFIGURED),
+            SubmitError::MethodNotSupported => Self::bad(error.to_string()).code(METHOD_NOT_SUPPORTED),
+            SubmitError::CurrencyNotConfigured => Self::bad(error.to_string()).code(CURRENCY_NOT_CONFIGURED),
+            SubmitError::SeveralCustomAmounts => Self::bad(error.to_string()).code(SEVERAL_CUSTOM_AMOUNTS),
+            SubmitError::CustomAmount(error) => error.into(),
+            SubmitError::Amount(error) => error.into(),
         }
     }
 }
@@ -236,23 +280,23 @@ impl From<AmendError> for Problem {
         match error {
             AmendError::NotFound => Self::not_found(),
             AmendError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
-            AmendError::Fixed
-            | AmendError::NotAdjustable
-            | AmendError::NotOffered
-            | AmendError::NotCustom
-            | AmendError::SeveralCustomAmounts
-            | AmendError::CustomAmount(_)
-            | AmendError::CurrencyNotConfigured => Self::bad(error.to_string()),
+            AmendError::Fixed => Self::bad(error.to_string()).code("ORDER_FIXED"),
+            AmendError::NotAdjustable => Self::bad(error.to_string()).code("QUANTITY_FIXED"),
+            AmendError::NotOffered => Self::bad(error.to_string()).code("NOT_OFFERED"),
+            AmendError::NotCustom => Self::bad(error.to_string()).code("AMOUNT_FIXED"),
+            AmendError::SeveralCustomAmounts => Self::bad(error.to_string()).code(SEVERAL_CUSTOM_AMOUNTS),
+            AmendError::CustomAmount(error) => error.into(),
+            AmendError::CurrencyNotConfigured => Self::bad(error.to_string()).code(CURRENCY_NOT_CONFIGURED),
             AmendError::Quantity(error) => error.into(),
             AmendError::Storage(error) => error.into(),
         }
     }
 }
 
-impl From<SettleError> for Problem {
-    fn from(error: SettleError) -> Self {
+impl From<SettlementError> for Problem {
+    fn from(error: SettlementError) -> Self {
         match error {
-            SettleError::Storage(error) => error.into(),
+            SettlementError::Storage(error) => error.into(),
             other => {
                 tracing::error!(error = &other as &dyn std::error::Error, "a payment could not be written down");
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
@@ -280,7 +324,18 @@ impl From<TransferError> for Problem {
             TransferError::NotFound => Self::not_found(),
             TransferError::Rail(error) => Self::of_payer(error),
             TransferError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
-            other => Self::bad(other.to_string()),
+            TransferError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
+            TransferError::MethodNotSupported => Self::bad(error.to_string()).code(METHOD_NOT_SUPPORTED),
+            TransferError::OtherPayer => Self::bad(error.to_string()).code("OTHER_PAYER"),
+            TransferError::Complete => Self::bad(error.to_string()).code("ALREADY_PAID"),
+            TransferError::Changed => Self::bad(error.to_string()).code("ORDER_CHANGED"),
+            TransferError::PaymentInFlight => Self::bad(error.to_string()).code("PAYMENT_IN_FLIGHT"),
+            TransferError::Refused(ref refusal) => {
+                let reason = refusal.code.clone();
+                Self::bad(error.to_string()).code("NETWORK_DECLINED").param("reason", reason)
+            }
+            TransferError::Check(_) => Self::bad(error.to_string()).code("SIGNATURE_MISMATCH"),
+            TransferError::Amount(error) => error.into(),
         }
     }
 }

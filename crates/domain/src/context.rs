@@ -1,7 +1,7 @@
 //! What a use case works with.
 
 use crate::billing::BillingPolicy;
-use crate::payment::{Asker, CardRail, ChargeSlots, MethodKind, SandboxTime, WalletRail};
+use crate::payment::{CardRail, ConcurrencyLimit, MethodKind, PurposeHandlers, SandboxTime, Trigger, WalletRail};
 use crate::shared::{Clock, MethodId, Random, Timestamp};
 use crate::storage::Store;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ pub struct Networks {
     wallets: HashMap<MethodKind, Arc<dyn WalletRail>>,
     cards: HashMap<MethodKind, Arc<dyn CardRail>>,
     sandbox_time: Option<Arc<dyn SandboxTime>>,
-    slots: Option<Arc<dyn ChargeSlots>>,
+    limit: Option<Arc<dyn ConcurrencyLimit>>,
 }
 
 impl Networks {
@@ -38,15 +38,15 @@ impl Networks {
 
     /// What the process sends by itself stays within a limit per network; without, nothing limits it.
     #[must_use]
-    pub fn with_slots(mut self, slots: Arc<dyn ChargeSlots>) -> Self {
-        self.slots = Some(slots);
+    pub fn with_concurrency_limit(mut self, limit: Arc<dyn ConcurrencyLimit>) -> Self {
+        self.limit = Some(limit);
         self
     }
 
     /// Waits for a slot to charge in. Drop it when the network has answered.
-    pub async fn slot(&self, method: &MethodId, asker: Asker) -> Option<Box<dyn Send>> {
-        match &self.slots {
-            Some(slots) => Some(slots.take(method, asker).await),
+    pub async fn acquire(&self, method: &MethodId, trigger: Trigger) -> Option<Box<dyn Send>> {
+        match &self.limit {
+            Some(limit) => Some(limit.take(method, trigger).await),
             None => None,
         }
     }
@@ -73,6 +73,8 @@ pub struct Context {
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub networks: Networks,
+    /// What the outcome of an attempt means for what it is for: see [`crate::purpose_handlers`].
+    pub handlers: Arc<PurposeHandlers>,
     pub policy: BillingPolicy,
 }
 

@@ -6,9 +6,12 @@ pub mod checkout;
 pub mod context;
 pub mod customer;
 pub mod events;
+mod handlers;
 pub mod ledger;
 pub mod payment;
 pub mod pricing;
 pub mod shared;
 pub mod storage;
 pub mod store;
+
+pub use handlers::purpose_handlers;

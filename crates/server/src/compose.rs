@@ -3,6 +3,7 @@
 use crate::config::Common;
 use crate::{keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
+use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
 use souk_adapters::files::FileStore;
 use souk_adapters::identity::{AppKey, HmacSeals};
 use souk_adapters::mail::{Mailbox, StoreMails};
@@ -10,9 +11,6 @@ use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
 use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
-use souk_adapters::sandbox::ledger::Ledger;
-use souk_adapters::sandbox::store::SandboxDb;
-use souk_adapters::slots::NetworkSlots;
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::system::{SystemClock, SystemRandom};
 use souk_domain::access::PageTokens;
@@ -20,6 +18,7 @@ use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Clock, Random};
+use souk_sandbox::store::SandboxDb;
 use souk_workers::jobs::Jobs;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
@@ -35,7 +34,7 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub database: Database,
-    /// Where the sandbox's networks keep their own books.
+    /// Where the sandbox's networks keep their state.
     pub sandbox: SandboxDb,
     pub queue: Queue,
     pub queue_config: QueueConfig,
@@ -61,6 +60,7 @@ pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure>
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         networks: Networks::default(),
+        handlers: souk_domain::purpose_handlers(),
         policy: common.policy(),
     };
     Ok((database, ctx))
@@ -123,9 +123,16 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let sandbox = sandbox::database(common).await?;
-    let ledger = Ledger::open(sandbox.clone(), Arc::clone(&clock), app_key.did(), false).await?;
-    let networks = networks.with_sandbox_time(Arc::new(ledger)).with_slots(Arc::new(NetworkSlots::of(common.charge_slots)));
-    let ctx = Context { store: Arc::new(store), clock: Arc::clone(&clock), random: Arc::clone(&random), networks, policy: common.policy() };
+    let time = sandbox::time(&sandbox, &clock, app_key.did()).await?;
+    let networks = networks.with_sandbox_time(time).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_slots)));
+    let ctx = Context {
+        store: Arc::new(store),
+        clock: Arc::clone(&clock),
+        random: Arc::clone(&random),
+        networks,
+        handlers: souk_domain::purpose_handlers(),
+        policy: common.policy(),
+    };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
         tracing::warn!("REDIS_URL is not set: this must stay the only process of the store, several need Redis");
@@ -156,7 +163,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     };
     let mailbox = mailbox.map_err(|error| format!("mail: {error}"))?;
     let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: tokens.clone() });
-    let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), letters: mails });
+    let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), billing_emails: mails });
     let files = FileStore::open(common.data.join("files")).await?;
     Ok(Parts {
         ctx,

@@ -1,11 +1,11 @@
 //! Options and environment. A wrong value is refused at start with a sentence that says what is expected.
 
-use crate::history::Standing;
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
 use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, USAGE_CEILING};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
+use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use url::Url;
@@ -50,9 +50,9 @@ pub enum Command {
     },
     /// Check a whole database: nothing is written, each breach is printed, and the exit status tells.
     Verify(VerifyArgs),
-    /// One life of the process that histories kill.
+    /// The process that histories kill.
     #[command(hide = true)]
-    HistoryLife(LifeArgs),
+    HistoryProcess(HistoryProcessArgs),
     /// The journal for accountants.
     Ledger {
         #[command(flatten)]
@@ -115,46 +115,15 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "N")]
     pub history: Option<u32>,
     #[command(flatten)]
-    pub lives: HistoryArgs,
-}
-
-/// How histories are run: on SQLite, or on the server of DATABASE_URL.
-#[derive(Debug, Clone, Args)]
-pub struct HistoryArgs {
-    /// The kills that each history meets.
-    #[arg(long, value_name = "K", default_value = "5", requires = "history")]
-    pub kills: u32,
-    /// Repeats the choices of a run.
-    #[arg(long, value_name = "S", requires = "history")]
-    pub seed: Option<u64>,
-    /// Wipe the queue between lives, at random.
-    #[arg(long, requires = "history")]
-    pub wipe_queue: bool,
-    /// Histories beside each other.
-    #[arg(long, hide = true, default_value = "30", requires = "history")]
-    pub at_once: usize,
-    /// The longest life, in milliseconds.
-    #[arg(long, hide = true, default_value = "4000", requires = "history")]
-    pub life: u64,
+    pub histories: HistoryArgs,
 }
 
 #[derive(Debug, Clone, Args)]
-pub struct LifeArgs {
+pub struct HistoryProcessArgs {
     #[command(flatten)]
     pub common: Common,
-    /// Where the networks are.
-    #[arg(long)]
-    pub networks: String,
-    /// Seconds that this life is ahead of the machine's time.
-    #[arg(long)]
-    pub ahead: u64,
-    #[arg(long)]
-    pub seed: u64,
-    #[arg(long)]
-    pub kills: u32,
-    /// Those under way.
-    #[arg(long, value_delimiter = ',', value_parser = Standing::parse)]
-    pub stories: Vec<Standing>,
+    #[command(flatten)]
+    pub process: ProcessArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -210,7 +179,7 @@ pub struct Common {
     /// Who mails are from.
     #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
     pub mail_from: String,
-    /// How many charges of renewals this process has on their way to each network at once. What the janitor asks about and sends has as
+    /// How many charges of renewals this process has on their way to each network at once. What the reconciler asks about and sends has as
     /// many more.
     #[arg(long, env = "SOUK_CHARGE_SLOTS", value_name = "N", default_value = "32", value_parser = parse_slots)]
     pub charge_slots: usize,

@@ -4,7 +4,7 @@ mod commands;
 mod compose;
 mod config;
 mod demo;
-mod history;
+mod histories;
 mod keys;
 mod opening;
 mod order;
@@ -41,8 +41,8 @@ fn main() -> ExitCode {
             Command::Passport { common, command } => commands::passport(&common, command).await,
             Command::DeadLetters { common, revive } => commands::dead_letters(&common, revive.as_deref()).await,
             Command::Verify(VerifyArgs { common, history: None, .. }) => verify::check(&common).await,
-            Command::Verify(VerifyArgs { common, history: Some(count), lives }) => history::run(&common, count, &lives).await,
-            Command::HistoryLife(args) => history::live(args).await,
+            Command::Verify(VerifyArgs { common, history: Some(count), histories }) => histories::run(common, count, &histories).await,
+            Command::HistoryProcess(args) => histories::process(args).await,
             Command::Ledger { common, command: LedgerCommand::Export } => verify::export(&common).await,
             Command::Openapi => {
                 println!("{}", souk_api::document());

@@ -2,11 +2,11 @@
 //! in its place; where they would say something else, nothing is written.
 
 use crate::opening::escaped;
-use souk_domain::checkout::{LineItem, SessionStatus, SubscriptionTerms};
+use souk_domain::checkout::{self, LineItem, SessionMode, SessionStatus, SubscriptionTerms};
 use souk_domain::context::Context;
 use souk_domain::payment::{Currency, MethodKind};
 use souk_domain::pricing::{Cycle, CycleForm, Price, Product, Usage};
-use souk_domain::shared::{Amount, CurrencyId, Language, PaymentLinkId, SessionId, StorageError, Text};
+use souk_domain::shared::{Amount, CurrencyId, Language, PaymentLinkId, SessionId, StorageError, Text, Timestamp};
 use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -26,9 +26,12 @@ pub struct Order {
     name: Text,
     description: Text,
     picture: Option<String>,
-    payee: Option<String>,
-    /// In both languages.
+    /// What one costs, in both languages.
     price: Text,
+    /// What is paid now, deposit included; `None`: nothing.
+    total: Option<Text>,
+    /// The refundable part of it.
+    deposit: Option<Text>,
     /// Days that are free, and how often it is paid afterwards.
     trial: Option<(u32, Cycle)>,
 }
@@ -55,13 +58,13 @@ async fn read(ctx: &Context, id: &str) -> Result<Option<Order>, StorageError> {
     if let Ok(id) = PaymentLinkId::parse(id) {
         let link = unit.links().find(&id).await?.filter(|link| link.active);
         let Some(link) = link else { return Ok(None) };
-        return describe(unit.as_mut(), &link.items, &link.terms, &link.currency_id).await;
+        return describe(unit.as_mut(), &link.items, &link.terms, &link.currency_id, ctx.now()).await;
     }
     let Ok(id) = SessionId::parse(id) else { return Ok(None) };
     let session = unit.sessions().find(&id).await?;
     let open = session.filter(|session| session.status == SessionStatus::Open && session.expires_at > ctx.now());
     let Some(session) = open else { return Ok(None) };
-    describe(unit.as_mut(), &session.items, &session.terms, &session.currency_id).await
+    describe(unit.as_mut(), &session.items, &session.terms, &session.currency_id, ctx.now()).await
 }
 
 async fn describe(
@@ -69,6 +72,7 @@ async fn describe(
     items: &[LineItem],
     terms: &SubscriptionTerms,
     currency: &CurrencyId,
+    now: Timestamp,
 ) -> Result<Option<Order>, StorageError> {
     let [item] = items else { return Ok(None) };
     if item.quantity != 1 || item.adjustable.is_some() || item.upsell.is_some() || item.custom_amount.is_some() {
@@ -79,9 +83,12 @@ async fn describe(
     let Some(currency) = unit.methods().find_currency(currency).await? else { return Ok(None) };
     let method = unit.methods().find(&currency.method_id).await?;
     let is_card = method.is_some_and(|method| method.kind == MethodKind::Stripe);
-    let told = |language| price_text(&price, &currency, is_card, language);
-    let (Some(english), Some(chinese)) = (told(Language::English), told(Language::Chinese)) else { return Ok(None) };
-    let shown = Text::new(english, chinese);
+    let text = |amount: Amount| {
+        let told = |language| amount_text(amount, &currency, is_card, language);
+        Some(Text::new(told(Language::English)?, told(Language::Chinese)?))
+    };
+    let Some(shown) = price.unit_amount_in(&currency.id).and_then(text) else { return Ok(None) };
+    let mode = SessionMode::of(std::slice::from_ref(&price));
     let trial = match price.recurring {
         None => None,
         Some(recurring) => {
@@ -92,28 +99,19 @@ async fn describe(
             Some((terms.trial.days, recurring.cycle))
         }
     };
-    let (name, description) = names(unit, &product).await?;
+    let sold: [(Price, Product); 1] = [(price, product)];
+    let Ok(quote) = checkout::reckon((mode, terms), items, &sold, &currency, !is_card, now) else { return Ok(None) };
+    let Ok(total) = quote.due.now.plus(quote.stake) else { return Ok(None) };
+    let shown_if_any = |amount: Amount| if amount.is_zero() { None } else { text(amount) };
+    let (total, deposit) = (shown_if_any(total), shown_if_any(quote.stake));
+    let [(_, product)] = sold;
     let picture = product.images.first().cloned();
-    Ok(Some(Order { name, description, picture, payee: product.statement_descriptor.clone(), price: shown, trial }))
-}
-
-/// The seller's own Chinese words, else those of the app.
-async fn names(unit: &mut dyn UnitOfWork, product: &Product) -> Result<(Text, Text), StorageError> {
-    let own = |key: &str| product.metadata.get(key).cloned();
-    let (mut name, mut description) = (own("name_zh"), own("description_zh"));
-    if name.is_none()
-        && let Some(app) = &product.app
-        && let Some(app) = unit.apps().find(app).await?
-    {
-        (name, description) = (Some(app.title.zh), description.or(Some(app.description.zh)));
-    }
-    let both = |english: &str, chinese: Option<String>| Text::new(english, chinese.as_deref().unwrap_or(english));
-    Ok((both(&product.name, name), both(&product.description, description)))
+    let (name, description) = (product.localized_name(), product.localized_description());
+    Ok(Some(Order { name, description, picture, price: shown, total, deposit, trial }))
 }
 
 /// An amount as the page's scripts write it; `None` where it takes more than this knows.
-fn price_text(price: &Price, currency: &Currency, is_card: bool, language: Language) -> Option<String> {
-    let amount = price.unit_amount_in(&currency.id)?;
+fn amount_text(amount: Amount, currency: &Currency, is_card: bool, language: Language) -> Option<String> {
     if !is_card {
         return Some(format!("{} {}", grouped(&rounded(amount, currency.decimals)?), currency.symbol));
     }
@@ -163,8 +161,12 @@ fn word(language: Language, key: &str, values: &[(&str, &str)]) -> String {
 }
 
 impl Order {
-    /// The page's first content, in both languages; the styles show one. `store` is who is paid where the product names nobody.
+    /// The page's first content, in both languages; the styles show one. Nothing where whoever is signed in may see something else:
+    /// a trial is given once.
     pub fn html(&self, (store, brand): (&str, &str), is_signed_in: bool) -> String {
+        if is_signed_in && self.trial.is_some() {
+            return String::new();
+        }
         let columns = |language| self.columns(language, store, is_signed_in);
         format!(
             "<div class=\"checkout checkout-opening\"><div class=\"checkout-test checkout-test-place\"></div>\
@@ -179,20 +181,25 @@ impl Order {
         let of = |text: &Text| escaped(text.in_language(language));
         let (name, price) = (self.name.in_language(language), self.price.in_language(language));
         let (headline, large, then) = match &self.trial {
-            None => (word(language, "headline.pay", &[("payee", self.payee.as_deref().unwrap_or(store))]), price.to_owned(), None),
+            None => (word(language, "headline.buy", &[("name", name)]), price.to_owned(), None),
             Some((days, cycle)) => {
                 let key = if *days == 1 && language == Language::English { "trial.day_one" } else { "trial.day_other" };
                 let amount =
                     word(language, "price.renewal", &[("amount", price), ("interval", cycle.text(CycleForm::Per, language).as_str())]);
-                let then = word(language, "price.then", &[("amount", amount.as_str())]);
-                (
-                    word(language, "headline.try", &[("name", name)]),
-                    word(language, key, &[("count", days.to_string().as_str())]),
-                    Some(then),
-                )
+                let free = word(language, key, &[("count", days.to_string().as_str())]);
+                let (large, then) = match &self.total {
+                    None => (free, word(language, "price.then", &[("amount", amount.as_str())])),
+                    Some(total) => {
+                        let then = word(language, "price.trialThen", &[("trial", free.as_str()), ("amount", amount.as_str())]);
+                        (total.in_language(language).to_owned(), then)
+                    }
+                };
+                (word(language, "headline.try", &[("name", name)]), large, Some(then))
             }
         };
         let then = then.map(|then| format!("<p class=\"checkout-detail\">{}</p>", escaped(&then))).unwrap_or_default();
+        let deposit = self.deposit.as_ref().map(|amount| word(language, "order.depositOnly", &[("amount", amount.in_language(language))]));
+        let deposit = deposit.map(|text| format!("<p class=\"checkout-detail\">{}</p>", escaped(&text))).unwrap_or_default();
         let rhythm = self.trial.as_ref().map(|(_, cycle)| cycle.text(CycleForm::Slash, language));
         let rhythm = rhythm.map(|rhythm| format!("<small class=\"checkout-detail\">{}</small>", escaped(&rhythm))).unwrap_or_default();
         let picture = match &self.picture {
@@ -201,12 +208,12 @@ impl Order {
         };
         // Whoever is signed in is asked for something else.
         let hint = if is_signed_in { String::new() } else { escaped(&word(language, "form.connectHint", &[])) };
-        let ghost = |height: u32| format!("<span class=\"k-skeleton\" style=\"height:{height}px\"></span>");
+        let skeleton = |height: u32| format!("<span class=\"k-skeleton\" style=\"height:{height}px\"></span>");
         let tag = if language == Language::Chinese { "zh" } else { "en" };
         format!(
             "<div class=\"checkout-columns\" lang=\"{tag}\"><div class=\"checkout-left\"><span class=\"checkout-back\">{}</span>\
              <section class=\"checkout-summary\"><div class=\"checkout-summary-inner\"><h1>{}</h1>\
-             <p class=\"checkout-total money\">{}</p>{then}<ul class=\"checkout-items\"><li class=\"checkout-item\">{picture}\
+             <p class=\"checkout-total money\">{}</p>{then}{deposit}<ul class=\"checkout-items\"><li class=\"checkout-item\">{picture}\
              <div class=\"checkout-item-text\"><p class=\"checkout-item-name\">{}</p><p class=\"checkout-detail checkout-clamp\">{}</p></div>\
              <p class=\"checkout-item-amount money\">{}{rhythm}</p></li></ul></div></section></div>\
              <div class=\"checkout-form\"><div class=\"checkout-form-inner\">{}{}<p class=\"checkout-detail\">{hint}</p>{}</div></div></div>",
@@ -216,9 +223,9 @@ impl Order {
             of(&self.name),
             of(&self.description),
             of(&self.price),
-            ghost(70),
-            ghost(70),
-            ghost(48)
+            skeleton(70),
+            skeleton(70),
+            skeleton(48)
         )
     }
 }
@@ -233,8 +240,9 @@ mod tests {
             name: Text::new(name, "开单台"),
             description: Text::new("Kept <safe>", "安全保存"),
             picture: Some("/api/apps/z1/logo\"".to_owned()),
-            payee: None,
             price: Text::new("3 SKT", "3 SKT"),
+            total: None,
+            deposit: None,
             trial: Cycle::new(Interval::Month, 1, Anchoring::Fixed).ok().map(|cycle| (7, cycle)),
         }
     }
@@ -242,7 +250,8 @@ mod tests {
     #[test]
     fn a_trial_is_told_in_both_languages_before_its_price() {
         let page = order("Desk").html(("Souk", "<img>"), false);
-        for told in ["Try Desk", "7 days free", "Then 3 SKT per month", "/ month", "试用 开单台", "免费 7 天", "之后", "每月"] {
+        for told in ["Try Desk", "7 days free", "Then 3 SKT per month", "/ month", "试用 开单台", "免费试用 7 天", "之后", "每月"]
+        {
             assert!(page.contains(told), "{told}: {page}");
         }
     }

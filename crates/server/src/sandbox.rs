@@ -3,12 +3,14 @@
 use crate::compose::{Failure, Parts};
 use crate::config::Common;
 use crate::keys;
+use async_trait::async_trait;
 use poem::Route;
-use souk_adapters::sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
-use souk_adapters::sandbox::ledger::{self, CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
-use souk_adapters::sandbox::store::SandboxDb;
-use souk_domain::payment::{Currency, DEFAULT_MAXIMUM_PRECISION, Method, MethodKind, MethodSettings, Secret};
-use souk_domain::shared::{CurrencyId, IdError, MethodId, Mode, StorageError};
+use souk_domain::access::Did;
+use souk_domain::payment::{Currency, DEFAULT_MAXIMUM_PRECISION, Method, MethodKind, MethodSettings, RailError, SandboxTime, Secret};
+use souk_domain::shared::{Clock, CurrencyId, IdError, MethodId, Mode, StorageError, Timestamp};
+use souk_sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
+use souk_sandbox::ledger::{self, CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
+use souk_sandbox::store::{SandboxDb, SandboxDbError};
 use std::sync::Arc;
 use url::Url;
 
@@ -43,21 +45,44 @@ pub async fn database(common: &Common) -> Result<SandboxDb, Failure> {
 /// Opens ledger and card processor on their own storage.
 pub async fn open(parts: &Parts, own_address: &Url, faults: bool) -> Result<Opened, Failure> {
     let database = parts.sandbox.clone();
-    let ledger = Ledger::open(database.clone(), Arc::clone(&parts.clock), parts.app_key.did(), faults).await?;
+    let clock = clock_of(&parts.clock);
+    let ledger = Ledger::open(database.clone(), clock.clone(), parts.app_key.did().as_str(), faults).await?;
     let methods = parts.ctx.store.read().await?.methods().list(Mode::Test).await?;
     let card = methods.iter().find(|method| method.kind == MethodKind::Stripe && is_sandbox(method));
     let webhook = card.map(|method| Webhook {
         url: own_address.join(&format!("api/webhooks/{}", method.id)).map(|url| url.to_string()).unwrap_or_default(),
-        secret: Secret::new(key(parts, "whsec_sandbox_")),
+        secret: cards::Secret::new(key(parts, "whsec_sandbox_")),
     });
     let config = CardProcessorConfig {
-        secret_key: Secret::new(key(parts, "sk_sandbox_")),
+        secret_key: cards::Secret::new(key(parts, "sk_sandbox_")),
         publishable_key: key(parts, "pk_sandbox_"),
         webhook,
         faults,
     };
-    let processor = CardProcessor::open(database, Arc::clone(&parts.clock), Arc::clone(&parts.random), config).await?;
+    let random = Arc::clone(&parts.random);
+    let random = souk_sandbox::time::Random::new(move |bytes| random.fill(bytes));
+    let processor = CardProcessor::open(database, clock, random, config).await?;
     Ok(Opened { ledger: ledger::routes(Arc::new(ledger)), cards: cards::routes(Arc::clone(&processor)), processor })
+}
+
+fn clock_of(clock: &Arc<dyn Clock>) -> souk_sandbox::time::Clock {
+    let clock = Arc::clone(clock);
+    souk_sandbox::time::Clock::new(move || clock.now().micros())
+}
+
+/// The ledger as the port by which it follows customers' test clocks.
+pub async fn time(database: &SandboxDb, clock: &Arc<dyn Clock>, app: &Did) -> Result<Arc<dyn SandboxTime>, SandboxDbError> {
+    Ok(Arc::new(LedgerTime(Ledger::open(database.clone(), clock_of(clock), app.as_str(), false).await?)))
+}
+
+struct LedgerTime(Ledger);
+
+#[async_trait]
+impl SandboxTime for LedgerTime {
+    async fn set(&self, payer: &Did, now: Timestamp) -> Result<(), RailError> {
+        let now = souk_sandbox::time::Timestamp::from_micros(now.micros());
+        self.0.set_time(payer.as_str(), now).await.map_err(|error| RailError::Unreachable(error.to_string()))
+    }
 }
 
 fn is_sandbox(method: &Method) -> bool {
@@ -132,15 +157,8 @@ fn methods(parts: &Parts) -> Result<SandboxMethods, IdError> {
         created_at: now,
         updated_at: now,
     };
-    let token = currency(
-        CurrencyId::parse("pc_sandbox_1_token")?,
-        &wallet,
-        TOKEN_NAME,
-        TOKEN_SYMBOL,
-        TOKEN_DECIMALS,
-        ledger::token().to_string(),
-        true,
-    );
+    let token =
+        currency(CurrencyId::parse("pc_sandbox_1_token")?, &wallet, TOKEN_NAME, TOKEN_SYMBOL, TOKEN_DECIMALS, ledger::token(), true);
     let dollar = currency(CurrencyId::parse("pc_sandbox_2_dollar")?, &card, "US Dollar", "USD", 2, "usd".to_owned(), false);
     wallet.default_currency_id = Some(token.id.clone());
     card.default_currency_id = Some(dollar.id.clone());

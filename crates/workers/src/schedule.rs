@@ -4,6 +4,7 @@
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
+use souk_domain::payment;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
 use std::time::Duration;
@@ -73,7 +74,7 @@ async fn repeat(ctx: Context, round: Round, period: Duration, shutdown: Cancella
 async fn once(ctx: &Context, round: Round) -> Result<(), String> {
     let told = |error: &dyn std::fmt::Display| error.to_string();
     match round {
-        Round::CheckAttempts => checkout::check_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
+        Round::CheckAttempts => payment::check_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::Renew => renew(ctx).await.map_err(|error| told(&error)),
         Round::RetryDebts => retry_debts(ctx).await.map_err(|error| told(&error)),

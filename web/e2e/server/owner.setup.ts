@@ -5,7 +5,7 @@ import { isOwner, OWNER } from './owner';
 import { agreeInWallet, requireServer } from './wallet';
 import { wordsIn } from './words';
 
-setup('whoever opens the one-time link first owns the store', async ({ page, browser }) => {
+setup('the one-time link explains ownership, and whoever uses it first owns the store', async ({ page, browser }) => {
   requireServer();
   setup.setTimeout(60_000);
   // The link of a server that is tested again was used the first time.
@@ -15,6 +15,8 @@ setup('whoever opens the one-time link first owns the store', async ({ page, bro
   await page.goto(process.env.SOUK_OWNER_LINK ?? '/claim-owner');
   expect(await agreeInWallet(page, say)).toEqual(['Sign in', 'Sign in']);
   await expectAccessible(page);
+  for (const explained of ['owner.text', 'owner.rights.sales', 'owner.rights.team', 'owner.once', 'owner.onceText'])
+    await expect(page.getByText(say(`portal:${explained}`))).toBeVisible();
   await page.getByRole('button', { name: say('portal:owner.action') }).click();
   await expect(page.getByRole('heading', { level: 1, name: say('portal:owner.done') })).toBeVisible();
   await page.context().storageState({ path: OWNER });

@@ -50,6 +50,8 @@ const DETAILS: Record<string, string> = {
 /** Chooses how to pay and fills in what this app's seller asks for beyond the profile. */
 async function choose(page: Page, method: RegExp): Promise<void> {
   await page.getByRole('radio', { name: method }).check();
+  const country = page.locator('[id="billing_address.country"]');
+  if (await country.isVisible()) await country.selectOption('us');
   for (const [id, value] of Object.entries(DETAILS)) {
     const field = page.locator(`[id="${id}"]`);
     if (await field.isVisible()) await field.fill(value);
@@ -64,7 +66,7 @@ async function fillCard(page: Page, number: string): Promise<void> {
 }
 
 async function expectBought(page: Page, app: AppDetail): Promise<void> {
-  await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible(SETTLED);
+  await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible(SETTLED);
   const started = page.waitForEvent('download');
   await page.getByRole('link', { name: `Download ${app.title.en}` }).click();
   const path = await (await started).path();
@@ -85,7 +87,7 @@ test('a visitor buys an app by wallet, from the store front to the checked downl
   await pay(page).click();
   await answerInWallet(page, [/^Pay/]);
   await expectBought(page, app);
-  await expect(page.getByText('The receipt goes to account1@example.com.')).toBeVisible();
+  await expect(page.getByText('Your receipt is sent to account1@example.com.')).toBeVisible();
   await expectAccessible(page);
   await page.getByRole('link', { name: 'View invoice' }).click();
   await expect(page).toHaveURL(/\/customer\/invoice\/in_/);
@@ -98,10 +100,10 @@ test('a visitor buys an app by card: declined first, then a second step failed a
   await choose(page, /Card/);
   await pay(page).click();
   await fillCard(page, '4000 0000 0000 0002');
-  await expect(page.getByRole('alert')).toContainText('The card was declined');
+  await expect(page.getByRole('alert')).toContainText('Your card was declined');
   await fillCard(page, '4000 0025 0000 3155');
   await page.getByRole('button', { name: 'Fail' }).click();
-  await expect(page.getByRole('alert')).toContainText('The second step was not completed');
+  await expect(page.getByRole('alert')).toContainText('Verification failed');
   await fillCard(page, '4000 0025 0000 3155');
   await page.getByRole('button', { name: 'Complete' }).click();
   await expectBought(page, app);
@@ -113,7 +115,7 @@ test('a card that answers slowly is waited for', async ({ page }) => {
   await choose(page, /Card/);
   await pay(page).click();
   await fillCard(page, '4000 0000 0000 0077');
-  await expect(page.getByText(/Your bank is slow to answer/).first()).toBeVisible();
+  await expect(page.getByText(/Your bank is taking longer than usual/).first()).toBeVisible();
   await expectBought(page, app);
 });
 
@@ -124,7 +126,7 @@ test('a card that is declined later ends the waiting with its reason, and anothe
   await pay(page).click();
   await fillCard(page, '4000 0000 0000 0341');
   await expect(page.getByTestId('paying')).toBeVisible();
-  await expect(page.getByRole('alert')).toContainText('The payment was not made', SETTLED);
+  await expect(page.getByRole('alert')).toContainText('Payment not completed', SETTLED);
   await pay(page).click();
   await fillCard(page, '4242 4242 4242 4242');
   await expectBought(page, app);

@@ -106,8 +106,6 @@ inLooks(({ locale }) => {
     expect((await customer.subscription()).mandate?.type).toBe('delegation');
     expect((await customer.get<List<PaymentIntent>>('/api/payment-intents')).count, 'nothing was charged').toBe(0);
 
-    // Setting up took nothing from the wallet, so nothing has been put into it yet.
-    await customer.fillWallet();
     await page.goto(await openSession(owner, await trifle(owner, price.currency_id), { mode: 'payment' }));
     await customer.connectFirst();
     await customer.pay.click();

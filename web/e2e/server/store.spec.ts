@@ -66,11 +66,11 @@ test('a buyer finds app, payment and invoice in the portal, its PDF in both lang
   const [app] = await apps(page, 'paid');
   const detail = await appOf(page, app?.did ?? '');
   await page.goto('/customer');
-  await expect(page.getByRole('heading', { level: 1, name: 'Connect to see this page' })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in to see this page' })).toBeVisible();
   await answerInWallet(page, [/^Sign in/, /^Sign in/]);
   await expect(page).toHaveURL('/customer');
-  await expect(page.getByText('You have not bought anything yet.')).toBeVisible();
-  await expect(page.getByText('There are no invoices.')).toBeVisible();
+  await expect(page.getByText("You haven't bought any apps yet.")).toBeVisible();
+  await expect(page.getByText('No invoices yet.')).toBeVisible();
   await expectAccessible(page);
 
   await page.goto(`/apps/${detail.did}`);
@@ -90,7 +90,7 @@ test('a buyer finds app, payment and invoice in the portal, its PDF in both lang
   await page.locator('#card_expiry').fill('12/34');
   await page.locator('#card_cvc').fill('123');
   await page.locator('dialog button[type=submit]').click();
-  await expect(page.getByRole('heading', { name: 'Thank you, it is paid' })).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible({ timeout: 30_000 });
 
   await page.goto('/customer');
   await expect(page.getByRole('heading', { level: 3, name: detail.title.en })).toBeVisible();
@@ -100,7 +100,7 @@ test('a buyer finds app, payment and invoice in the portal, its PDF in both lang
 
   await page.getByRole('link', { name: `Invoice for ${detail.title.en}` }).click();
   await expect(page.getByRole('heading', { level: 1, name: /^Invoice / })).toBeVisible();
-  await expect(page.getByText('Written in test mode. No real money has moved.')).toBeVisible();
+  await expect(page.getByText('Test invoice. No real money was charged.')).toBeVisible();
   await expectAccessible(page);
   for (const language of ['English', 'Chinese']) {
     const started = page.waitForEvent('download');
@@ -114,11 +114,14 @@ test('a buyer finds app, payment and invoice in the portal, its PDF in both lang
 
   await page.goto('/profile');
   await page.getByLabel('Name').fill('Mei Lin Zhang');
-  await page.getByLabel('E-mail').fill('mei@example.com');
-  await page.getByLabel('Country or region').selectOption('de');
+  await page.getByLabel('Email').fill('mei@example.com');
+  await page.getByLabel('Country or region').fill('Germ');
+  await page.getByTitle('Germany').click();
   await page.getByLabel('Postal code').fill('10115');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Saved.')).toBeVisible();
+  const saved = await (await page.request.get('/api/customers/me?livemode=false')).json();
+  expect(saved.address).toMatchObject({ country: 'de', postal_code: '10115' });
 
   await page
     .getByRole('banner')

@@ -17,7 +17,7 @@ inLooks(({ locale, scheme }) => {
 
     await test.step('the plan is found in the store and its trial begun by wallet', async () => {
       await customer.open('invoice-desk', 'plan');
-      await expect(customer.pay).toHaveText(say('checkout:form.startTrialStake', { amount: '1 SKT' }));
+      await expect(customer.pay).toHaveText(say('checkout:form.startTrialDeposit', { amount: '1 SKT' }));
       await customer.looksRight();
       await customer.pay.click();
       const allow = say('sandbox:acceptDelegate');
@@ -34,27 +34,30 @@ inLooks(({ locale, scheme }) => {
     const { id } = await customer.subscription();
     const detail = `/customer/subscription/${id}`;
 
-    const office = new Customer(await owner.page(page, { locale, scheme }), locale);
+    const admin = new Customer(await owner.page(page, { locale, scheme }), locale);
     const clock = await test.step('the owner puts the customer on a clock, by DID', async () => {
       const did = await customer.did();
-      await office.page.goto('/console/test-clocks');
-      await office.page.locator('#clock-customer').fill(did);
-      await office.page.locator('#clock-name').fill(`Trial and debt, ${locale}`);
-      await office.button('console:clocks.startAction').click();
-      await expect(office.page).toHaveURL(/id=clock_/);
-      await expect(office.page.getByText(did)).toBeVisible();
-      await office.looksRight();
-      const id = new URL(office.page.url()).searchParams.get('id') ?? '';
+      await admin.page.goto('/console/test-clocks');
+      await admin.page.locator('#clock_customer').fill(did);
+      await admin.page.locator('#clock_name').fill(`Trial and debt, ${locale}`);
+      await admin.button('console:clocks.startAction').click();
+      await expect(admin.page).toHaveURL(/id=clock_/);
+      await expect(admin.page.getByText(did)).toBeVisible();
+      await admin.looksRight();
+      const id = new URL(admin.page.url()).searchParams.get('id') ?? '';
       return owner.get<Clock>(`/api/test-clocks/${id}`);
     });
 
     await test.step('the clock passes the end of the trial and three renewals', async () => {
       for (let round = 0; round < 3; round += 1) await owner.advance(clock, { by: 'next_invoice' });
-      await office.page.reload();
-      await office.button('console:clocks.by.next_invoice').click();
-      await expect(office.page.getByText(say('console:story.renewed'))).toHaveCount(3, SETTLED);
-      await expect(office.button('console:clocks.by.next_invoice')).toBeVisible(SETTLED);
-      await office.looksRight();
+      await admin.page.reload();
+      await admin.button('console:clocks.by.next_invoice').click();
+      const activity = admin.page.getByRole('region', { name: say('console:clocks.activity') }).getByRole('listitem');
+      // Each event stands between its time and its subject.
+      const renewed = new RegExp(say('console:activity.renewed').source.slice(1, -1));
+      await expect(activity.filter({ hasText: renewed })).toHaveCount(3, SETTLED);
+      await expect(admin.button('console:clocks.by.next_invoice')).toBeVisible(SETTLED);
+      await admin.looksRight();
       const { story } = await owner.get<typeof clock>(`/api/test-clocks/${clock.id}`);
       const paidFor = ['trial_ended', 'renewed', 'renewed', 'renewed'].flatMap((what) => [what, 'paid']);
       expect(story.map(({ what }) => what)).toEqual(paidFor);

@@ -28,13 +28,10 @@ inLooks(({ locale }) => {
       await customer.looksRight();
       await customer.button('subscription:plan.preview').click();
       const dialog = page.getByRole('dialog', { name: say('subscription:plan.previewTitle') });
-      await expect(dialog.getByRole('list')).toBeVisible();
+      await expect(dialog.getByRole('table')).toBeVisible();
       await customer.looksRight();
-      const lines = await dialog.getByRole('listitem').locator('.money').allInnerTexts();
-      const sums = await dialog
-        .locator('dl > div')
-        .evaluateAll((all) => all.map((sum) => [...sum.children].map((it) => it.textContent ?? '')));
-      const [, due = ''] = sums.find(([name = '']) => say('subscription:plan.total').test(name)) ?? [];
+      const lines = await dialog.locator('tbody td.money').allInnerTexts();
+      const due = await dialog.locator('[data-total="total"]').innerText();
       await dialog.getByRole('checkbox').check();
       await dialog.getByRole('button', { name: say('subscription:plan.action') }).click();
       return { lines, due };

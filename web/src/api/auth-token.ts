@@ -1,4 +1,4 @@
-import { alsoSend } from './client';
+import { setDefaultParams } from './client';
 
 /**
  * The links of our mails carry a token that opens the one page they lead to: it is sent with the calls of that page
@@ -9,4 +9,4 @@ const held = new URLSearchParams(window.location.search).get('authToken') || und
 
 export const authToken = (): string | undefined => (window.location.pathname === opened ? held : undefined);
 
-alsoSend(() => ({ authToken: authToken() }));
+setDefaultParams(() => ({ authToken: authToken() }));

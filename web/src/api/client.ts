@@ -1,4 +1,4 @@
-import { loadRefusals } from '@/i18n/spoken';
+import { loadErrorMessages } from '@/i18n/translate';
 import { keptLivemode, livemode, setLivemode } from '@/lib/livemode';
 import { locale } from '@/lib/locale';
 import { ApiError } from './error';
@@ -33,7 +33,7 @@ export function idempotencyKey(): string {
 let more = (): Query => ({});
 
 /** What the page adds to each of its calls. */
-export const alsoSend = (parameters: () => Query): void => {
+export const setDefaultParams = (parameters: () => Query): void => {
   more = parameters;
 };
 
@@ -93,7 +93,7 @@ async function call<T>(method: string, path: string, options: CallOptions = {}):
   });
   const text = await answer.text();
   const data = parsed(text);
-  if (!answer.ok || TELLS_OF_A_REFUSAL.test(text)) await loadRefusals();
+  if (!answer.ok || TELLS_OF_A_REFUSAL.test(text)) await loadErrorMessages();
   if (!answer.ok) throw new ApiError(`Request failed with status code ${answer.status}`, answer.status, data);
   return data as T;
 }
@@ -110,7 +110,7 @@ function parsed(text: string): unknown {
 const ahead = new Map<string, Promise<unknown>>();
 
 /** Asks for what the page is going to ask for, before the scripts that show it are there. */
-export async function askAhead(path: string, query?: Query): Promise<void> {
+export async function prefetch(path: string, query?: Query): Promise<void> {
   await beginMode();
   const answer = call<unknown>('GET', path, { query });
   // Whoever takes the answer hears of its failure.

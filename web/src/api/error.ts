@@ -1,8 +1,10 @@
-/** What a refused call carries: `{error, code?, fields?}` of the answer, and its status. */
+/** What a refused call carries: `{error, code?, params?, fields?}` of the answer, and its status. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | undefined;
-  /** Refusals that belong to a field of the form, by its name on the wire (`billing_address.postal_code`). */
+  /** What differs from case to case, for the text that the page has for the code. */
+  readonly params: Record<string, string>;
+  /** Errors that belong to a field of the form, by its name on the wire (`billing_address.postal_code`). */
   readonly fields: Record<string, string>;
   /** The whole answer, in the shape `errorText` knows. */
   readonly response: { status: number; data: unknown };
@@ -11,8 +13,9 @@ export class ApiError extends Error {
     super(message);
     this.name = 'ApiError';
     this.status = status;
-    const body = (data ?? {}) as { code?: string; fields?: Record<string, string> };
+    const body = (data ?? {}) as { code?: string; params?: Record<string, string>; fields?: Record<string, string> };
     this.code = typeof body.code === 'string' ? body.code : undefined;
+    this.params = body.params ?? {};
     this.fields = body.fields ?? {};
     this.response = { status, data };
   }

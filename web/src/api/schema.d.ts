@@ -5765,6 +5765,8 @@ export interface components {
             recurring: components["schemas"]["Recurring"];
             /** @description Of one unit, in each currency. */
             prices: components["schemas"]["AppPrice"][];
+            /** @description The caller's subscription to it, if it has not ended. */
+            subscription_id?: string;
         };
         /** AppPrice */
         AppPrice: {
@@ -5871,6 +5873,8 @@ export interface components {
             paymentLink?: components["schemas"]["PaymentLink"];
             paymentIntent?: components["schemas"]["PaymentIntent"];
             customer?: components["schemas"]["Customer"];
+            /** @description While the session is open, for whoever is signed in. */
+            buyer?: components["schemas"]["SessionBuyer"] & unknown;
         };
         /**
          * CheckoutForm
@@ -5919,6 +5923,13 @@ export interface components {
             /** @description auto or required. */
             cross_sell_behavior: string;
             due?: components["schemas"]["SessionDue"];
+            /** @description What a wallet has staked, in base units; once the session is complete. */
+            stake_amount?: string;
+            /**
+             * Format: uint64
+             * @description How many days after the end of the subscriptions a stake is returned.
+             */
+            stake_return_days: number;
             /** @description The first of the subscriptions that it began. */
             subscription_id?: string;
             /** @description All of them, where there are several. */
@@ -6102,6 +6113,8 @@ export interface components {
             acquired_at: string;
             checkout_session_id: string;
             invoice_id?: string;
+            /** @description The subscription that grants it; none for a one-time purchase. */
+            subscription_id?: string;
         };
         /** EntitlementList */
         EntitlementList: {
@@ -6131,6 +6144,11 @@ export interface components {
             /** @description Base units. */
             amount: string;
             payer: string;
+        };
+        /** HeldSubscription */
+        HeldSubscription: {
+            id: string;
+            product_id: string;
         };
         /** HostedConfirmation */
         HostedConfirmation: {
@@ -6412,6 +6430,8 @@ export interface components {
             payment_method_id: string;
             /** @description The first of those that it pays. */
             invoice_id?: string;
+            /** @description The status of that invoice now; another payment may have paid it. Only in the answers of `/api/payment-intents`. */
+            invoice_status?: string;
             checkout_session_id?: string;
             subscription_id?: string;
             amount_refunded: string;
@@ -6726,8 +6746,12 @@ export interface components {
         ProblemBody: {
             /** @description What the user sees. Several messages are joined by a newline. */
             error: string;
-            /** @description A word for machines. */
+            /** @description What happened, for programs: pages show their own text for it. */
             code?: string;
+            /** @description What differs from case to case, by name. */
+            params?: {
+                [key: string]: string;
+            };
             /** @description Refused form fields and their messages. */
             fields?: {
                 [key: string]: string;
@@ -6741,10 +6765,14 @@ export interface components {
             active: boolean;
             type: string;
             name: string;
+            /** @description Absent: `name` in every language. The same holds for the two below. */
+            name_zh?: string;
             description: string;
+            description_zh?: string;
             images: string[];
             features: components["schemas"]["ProductFeature"][];
             unit_label?: string;
+            unit_label_zh?: string;
             statement_descriptor?: string;
             default_price_id?: string;
             /** @description The app that a purchase entitles to. */
@@ -6768,10 +6796,14 @@ export interface components {
         ProductInput: {
             active?: boolean;
             name?: string;
+            /** @description The Chinese name; without one, `name` stands in every language. The same holds for the two below. */
+            name_zh?: string;
             description?: string;
+            description_zh?: string;
             images?: string[];
             features?: components["schemas"]["ProductFeature"][];
             unit_label?: string;
+            unit_label_zh?: string;
             statement_descriptor?: string;
             default_price_id?: string;
             /** @description The app that a purchase entitles to. */
@@ -6904,6 +6936,18 @@ export interface components {
         Session: {
             user?: (components["schemas"]["SessionUser"] & unknown) | null;
         };
+        /**
+         * SessionBuyer
+         * @description What whoever calls has of an open session's products already.
+         */
+        SessionBuyer: {
+            /** @description They have had their free trial: this session gives none. */
+            trial_used: boolean;
+            /** @description Their subscriptions to the same products that have not ended. */
+            subscriptions: components["schemas"]["HeldSubscription"][];
+            /** @description The apps that they may download and would buy again. */
+            owned_apps: string[];
+        };
         /** SessionContact */
         SessionContact: {
             name: string;
@@ -6950,6 +6994,8 @@ export interface components {
             id: string;
             description: string;
             status: string;
+            /** @description What it is for. */
+            price_ids: string[];
         };
         /** SessionUser */
         SessionUser: {

@@ -116,6 +116,8 @@ export interface AppPlan {
   unit_label?: Text;
   recurring: Recurring;
   prices: AppPrice[];
+  /** The visitor's own subscription to it. */
+  subscription_id?: string;
 }
 
 export interface AppDetail extends App {
@@ -139,6 +141,8 @@ export interface Entitlement {
   acquired_at: string;
   checkout_session_id: string | null;
   invoice_id: string | null;
+  /** The subscription that grants it; null for a one-time purchase. */
+  subscription_id?: string | null;
 }
 
 export interface PaymentCurrency {
@@ -265,6 +269,8 @@ export interface PaymentIntent {
   description: string | null;
   created_at: string;
   invoice_id?: string | null;
+  /** The status of that invoice now; another payment may have paid it. */
+  invoice_status?: string | null;
   last_payment_error?: { code?: string; message?: string } | null;
   paymentCurrency: PaymentCurrency;
   paymentMethod: PaymentMethod | null;
@@ -293,9 +299,12 @@ export interface Price {
   product?: {
     id?: string;
     name: string;
+    name_zh?: string | null;
     description?: string | null;
+    description_zh?: string | null;
     images?: string[];
     unit_label?: string | null;
+    unit_label_zh?: string | null;
     metadata?: Record<string, string>;
   };
 }

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'react';
 import { useTexts } from '@/app/i18n';
-import { CheckIcon, CopyIcon } from '@/app/icons';
+import { Check } from '@/kit/icons';
+import { Copy } from '@/kit/store-icons';
 import { copyText } from '@/lib/clipboard';
 import styles from './copyable.module.css';
 
@@ -22,9 +23,9 @@ export function Copyable({ label, value }: { label: string; value: string }) {
       <span className={styles.label}>{label}</span>
       <code>{value}</code>
       <button type="button" onClick={() => void copy()} aria-label={`${t('action.copy')}: ${label}`}>
-        {copied ? <CheckIcon /> : <CopyIcon />}
+        {copied ? <Check size="1em" /> : <Copy />}
       </button>
-      <span role="status" className="unseen">
+      <span role="status" className="sr-only">
         {copied ? t('action.copied') : ''}
       </span>
       {failed ? (

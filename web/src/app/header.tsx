@@ -2,16 +2,18 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
 import { avatarAddress } from '@/api/session';
 import { useTexts } from '@/app/i18n';
-import { CheckIcon, FlaskIcon, GlobeIcon, LogoutIcon, MoonIcon, ShoppingIcon, SunIcon, UserIcon } from '@/app/icons';
-import { Mark } from '@/app/mark';
+import { Logo } from '@/app/logo';
 import { Menu, type MenuEntry } from '@/app/menu';
 import { useStore, useUser } from '@/app/queries';
 import { SearchBox } from '@/app/search-box';
 import { signIn, signOut } from '@/app/sign-in';
 import { switchMode } from '@/app/switch-mode';
 import { Button } from '@/kit/button';
+import { Check, Moon, Sun } from '@/kit/icons';
+import { Bag, Flask, Globe, Logout, User } from '@/kit/store-icons';
 import { livemode, onLivemode } from '@/lib/livemode';
 import { type Locale, setLocale } from '@/lib/locale';
+import { isAdmin } from '@/lib/roles';
 import { onTheme, setTheme, type ThemeChoice, theme, themeChoice } from '@/lib/theme';
 import styles from './header.module.css';
 
@@ -23,7 +25,7 @@ export function Header() {
     <header className={styles.header}>
       <div className={styles.row}>
         <Link to="/" className={styles.brand} aria-label={t('header.home', { name })}>
-          {store?.logo ? <img src={store.logo} alt="" width={32} height={32} /> : <Mark />}
+          {store?.logo ? <img src={store.logo} alt="" width={32} height={32} /> : <Logo />}
           <span className={styles.name}>{name}</span>
         </Link>
         <SearchBox />
@@ -43,7 +45,7 @@ function choices<K extends string>(entries: [K, string][], current: K): MenuEntr
   return entries.map(([key, label]) => ({
     key,
     label: <span lang={key === 'en' || key === 'zh' ? key : undefined}>{label}</span>,
-    icon: <CheckIcon style={{ visibility: key === current ? 'visible' : 'hidden' }} />,
+    icon: <Check size="1em" style={{ visibility: key === current ? 'visible' : 'hidden' }} />,
     current: key === current,
   }));
 }
@@ -60,7 +62,7 @@ function LanguageMenu() {
       className={styles.tool}
       button={
         <>
-          <GlobeIcon />
+          <Globe />
           <span className={styles.wide}>{language === 'zh' ? '中文' : 'EN'}</span>
         </>
       }
@@ -83,7 +85,7 @@ function ThemeMenu() {
     <Menu
       label={`${t('theme.label')}: ${t(`theme.${choice}`)}`}
       className={styles.tool}
-      button={shown === 'dark' ? <MoonIcon /> : <SunIcon />}
+      button={shown === 'dark' ? <Moon size="1em" /> : <Sun size="1em" />}
       entries={choices(entries, choice)}
       onChoose={setTheme}
     />
@@ -104,7 +106,7 @@ function ModeMenu() {
       className={`${styles.tool} ${live ? '' : styles.test}`}
       button={
         <>
-          <FlaskIcon />
+          <Flask />
           <span className={styles.widest}>{t(`mode.${current}`)}</span>
         </>
       }
@@ -122,19 +124,18 @@ function AccountMenu() {
   if (user === undefined) return <span className={styles.accountSpace} aria-hidden="true" />;
   if (user === null) {
     return (
-      <Button look="primary" onClick={() => void signIn()}>
+      <Button variant="primary" onClick={() => void signIn()}>
         {t('session.connect')}
       </Button>
     );
   }
-  const office = user.role === 'owner' || user.role === 'admin';
   const entries: MenuEntry<'/customer' | '/profile' | '/console/test-clocks' | 'logout'>[] = [
-    { key: '/customer', icon: <ShoppingIcon />, label: t('header.portal') },
-    ...(office && !live
-      ? [{ key: '/console/test-clocks' as const, icon: <FlaskIcon />, label: t('header.testClocks') }]
+    { key: '/customer', icon: <Bag />, label: t('header.portal') },
+    ...(isAdmin(user) && !live
+      ? [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]
       : []),
-    { key: '/profile', icon: <UserIcon />, label: t('header.profile') },
-    { key: 'logout', icon: <LogoutIcon />, label: t('session.logout'), apart: true },
+    { key: '/profile', icon: <User />, label: t('header.profile') },
+    { key: 'logout', icon: <Logout />, label: t('session.logout'), apart: true },
   ];
   return (
     <Menu

@@ -1,7 +1,8 @@
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useTexts } from '@/app/i18n';
-import { CloseIcon, SearchIcon } from '@/app/icons';
+import { Close } from '@/kit/icons';
+import { Search } from '@/kit/store-icons';
 import styles from './search-box.module.css';
 
 /** SPEC.md 9. */
@@ -82,7 +83,7 @@ export function SearchBox() {
   return (
     <search className={styles.place}>
       <form className={styles.search} onSubmit={submit}>
-        <SearchIcon className={styles.glass} />
+        <Search className={styles.glass} />
         <input
           ref={input}
           type="text"
@@ -106,7 +107,7 @@ export function SearchBox() {
               input.current?.focus();
             }}
           >
-            <CloseIcon />
+            <Close size="1em" />
           </button>
         ) : (
           <span className={styles.key} title={t('header.searchKey')}>

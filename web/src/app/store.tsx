@@ -30,8 +30,13 @@ declare module '@tanstack/react-router' {
 void startTracking().catch(() => undefined);
 
 const root = document.getElementById('root');
-// What the server wrote into the page stays until the first screen is there to take its place.
-void router.load().finally(() => {
+/** The server writes the content of the store's own pages into them; signed-in pages begin with a skeleton. */
+const isSignedInPage = /^\/(customer|console|profile|claim-owner)(\/|$)/.test(
+  window.location.pathname.slice(mountPrefix().length),
+);
+
+// What the server wrote into the page stays until the first screen replaces it.
+void (isSignedInPage ? Promise.resolve() : router.load()).finally(() => {
   if (!root) return;
   createRoot(root, { onCaughtError: (error) => void report(error).catch(() => undefined) }).render(
     <QueryClientProvider client={queryClient}>

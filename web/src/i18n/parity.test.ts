@@ -9,7 +9,9 @@ const keysOf = (catalogue: Catalogue) =>
   Object.keys(catalogue)
     .filter((key) => !key.endsWith('_one'))
     .sort();
-const valuesIn = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
+/** "X and 2 more" is 「X 等 3 项」: where English counts the others, Chinese counts all. */
+const valuesIn = (text: string) =>
+  [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => (name === 'total' ? 'count' : name)).sort();
 
 describe.each(names)('%s', (name) => {
   const en = files[`./en/${name}`] ?? {};

@@ -2,7 +2,7 @@ import type { ReactNode, Ref } from 'react';
 import { Check, Info, Warning } from './icons';
 
 export interface AlertProps {
-  tone: 'danger' | 'warn' | 'info' | 'ok';
+  severity: 'danger' | 'warn' | 'info' | 'ok';
   title?: ReactNode;
   children?: ReactNode;
   /** Interrupts what a screen reader says; for what went wrong just now. */
@@ -10,10 +10,10 @@ export interface AlertProps {
   ref?: Ref<HTMLDivElement>;
 }
 
-export function Alert({ tone, title, children, urgent, ref }: AlertProps) {
-  const Icon = tone === 'ok' ? Check : tone === 'info' ? Info : Warning;
+export function Alert({ severity, title, children, urgent, ref }: AlertProps) {
+  const Icon = severity === 'ok' ? Check : severity === 'info' ? Info : Warning;
   return (
-    <div ref={ref} tabIndex={-1} className={`k-alert k-alert-${tone}`} role={urgent ? 'alert' : undefined}>
+    <div ref={ref} tabIndex={-1} className={`k-alert k-alert-${severity}`} role={urgent ? 'alert' : undefined}>
       <Icon />
       <div>
         {title && <p className="k-alert-title">{title}</p>}

@@ -14,7 +14,7 @@ function pageRegion(): HTMLElement {
   if (known) return known;
   const region = document.createElement('div');
   region.id = 'announcer';
-  region.className = 'unseen';
+  region.className = 'sr-only';
   region.setAttribute('role', 'status');
   document.body.append(region);
   return region;

@@ -1,31 +1,31 @@
 import type { AnchorHTMLAttributes, ButtonHTMLAttributes } from 'react';
 import { Spinner } from './icons';
 
-type Look = 'primary' | 'secondary' | 'quiet' | 'danger';
+export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger';
 
 interface Shared {
-  look?: Look;
+  variant?: ButtonVariant;
   wide?: boolean;
 }
 
 export interface ButtonProps extends Shared, ButtonHTMLAttributes<HTMLButtonElement> {
   /** Work is under way: the button cannot be pressed and says so to screen readers. */
-  busy?: boolean;
+  loading?: boolean;
 }
 
-const classes = (look: Look, wide?: boolean, more?: string) =>
-  ['k-button', `k-button-${look}`, wide ? 'k-wide' : '', more ?? ''].filter(Boolean).join(' ');
+const classes = (variant: ButtonVariant, wide?: boolean, more?: string) =>
+  ['k-button', `k-button-${variant}`, wide ? 'k-wide' : '', more ?? ''].filter(Boolean).join(' ');
 
-export function Button({ look = 'secondary', wide, busy, disabled, className, children, ...rest }: ButtonProps) {
+export function Button({ variant = 'secondary', wide, loading, disabled, className, children, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
-      className={classes(look, wide, className)}
-      disabled={disabled || busy}
-      aria-busy={busy || undefined}
+      className={classes(variant, wide, className)}
+      disabled={disabled || loading}
+      aria-busy={loading || undefined}
     >
-      {busy && <Spinner />}
+      {loading && <Spinner />}
       {children}
     </button>
   );
@@ -33,14 +33,14 @@ export function Button({ look = 'secondary', wide, busy, disabled, className, ch
 
 /** A link that looks like a button: it goes somewhere. */
 export function ButtonLink({
-  look = 'secondary',
+  variant = 'secondary',
   wide,
   className,
   children,
   ...rest
 }: Shared & AnchorHTMLAttributes<HTMLAnchorElement>) {
   return (
-    <a {...rest} className={classes(look, wide, className)}>
+    <a {...rest} className={classes(variant, wide, className)}>
       {children}
     </a>
   );

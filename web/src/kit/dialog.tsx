@@ -68,7 +68,7 @@ export function Dialog({ title, closeLabel, onClose, locked = false, children }:
           </button>
         </header>
         {children}
-        <div role="status" className="unseen" data-announcer />
+        <div role="status" className="sr-only" data-announcer />
       </div>
     </dialog>
   );

@@ -10,7 +10,7 @@ interface FrameProps {
   /** The word behind the label of a field that may stay empty. */
   optional?: string;
   /** The label is read, not shown; only for a control whose group already has one. */
-  labelUnseen?: boolean;
+  labelSrOnly?: boolean;
   /** What was typed has been looked at and is right: a mark says so to the eye, the silence of the error to the ear. */
   valid?: boolean;
 }
@@ -28,13 +28,13 @@ export function FieldFrame({
   hint,
   error,
   optional,
-  labelUnseen,
+  labelSrOnly,
   valid,
   children,
 }: FrameProps & { children: ReactNode }) {
   return (
     <div className="k-field" data-invalid={error ? '' : undefined}>
-      <label htmlFor={id} className={labelUnseen ? 'unseen' : undefined}>
+      <label htmlFor={id} className={labelSrOnly ? 'sr-only' : undefined}>
         {label} {optional && <span className="k-optional">{optional}</span>}
         {valid && <Check width={16} height={16} className="k-valid" />}
       </label>
@@ -68,9 +68,9 @@ export type TextFieldProps = FrameProps &
     'data-first'?: true;
   };
 
-export function TextField({ id, label, hint, error, optional, labelUnseen, valid, ...input }: TextFieldProps) {
+export function TextField({ id, label, hint, error, optional, labelSrOnly, valid, ...input }: TextFieldProps) {
   return (
-    <FieldFrame {...{ id, label, hint, error, optional, labelUnseen, valid }}>
+    <FieldFrame {...{ id, label, hint, error, optional, labelSrOnly, valid }}>
       <input type="text" {...input} {...described({ id, hint, error })} className="k-input" />
     </FieldFrame>
   );
@@ -78,9 +78,9 @@ export function TextField({ id, label, hint, error, optional, labelUnseen, valid
 
 export type SelectFieldProps = FrameProps & Omit<SelectHTMLAttributes<HTMLSelectElement>, 'id'>;
 
-export function SelectField({ id, label, hint, error, optional, labelUnseen, children, ...select }: SelectFieldProps) {
+export function SelectField({ id, label, hint, error, optional, labelSrOnly, children, ...select }: SelectFieldProps) {
   return (
-    <FieldFrame {...{ id, label, hint, error, optional, labelUnseen }}>
+    <FieldFrame {...{ id, label, hint, error, optional, labelSrOnly }}>
       <Select {...select} {...described({ id, hint, error })}>
         {children}
       </Select>

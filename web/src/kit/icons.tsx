@@ -1,14 +1,18 @@
 import type { SVGProps } from 'react';
 
-type IconProps = SVGProps<SVGSVGElement>;
+export interface IconProps extends SVGProps<SVGSVGElement> {
+  /** `1em`: as large as the text beside it. */
+  size?: number | '1em';
+}
 
-/** Icons only repeat what a word beside them says, so they are hidden from screen readers. */
-function Icon({ children, ...rest }: IconProps) {
+/** Icons repeat what a word beside them says, so they are hidden from screen readers unless they have a label of their own. */
+export function Icon({ children, size = 20, className, ...rest }: IconProps) {
+  const label = rest['aria-label'] ? { role: 'img', 'aria-hidden': undefined } : {};
   return (
     <svg
       viewBox="0 0 20 20"
-      width="20"
-      height="20"
+      width={size}
+      height={size}
       fill="none"
       stroke="currentColor"
       strokeWidth="1.6"
@@ -16,7 +20,9 @@ function Icon({ children, ...rest }: IconProps) {
       strokeLinejoin="round"
       aria-hidden="true"
       focusable="false"
+      className={size === '1em' ? `k-icon-inline ${className ?? ''}` : className}
       {...rest}
+      {...label}
     >
       {children}
     </svg>

@@ -5,8 +5,8 @@ import { Minus, Plus } from './icons';
 export interface StepperProps {
   id: string;
   label: string;
-  fewer: string;
-  more: string;
+  decreaseLabel: string;
+  increaseLabel: string;
   value: number;
   minimum: number;
   maximum: number;
@@ -43,10 +43,10 @@ export function Stepper(props: StepperProps) {
   return (
     <div className="k-stepper-field">
       <fieldset className="k-stepper" disabled={disabled}>
-        <legend className="unseen">{label}</legend>
+        <legend className="sr-only">{label}</legend>
         <button
           type="button"
-          aria-label={props.fewer}
+          aria-label={props.decreaseLabel}
           disabled={value <= minimum}
           onClick={() => props.onChange(value - 1)}
         >
@@ -67,7 +67,7 @@ export function Stepper(props: StepperProps) {
         />
         <button
           type="button"
-          aria-label={props.more}
+          aria-label={props.increaseLabel}
           disabled={value >= maximum}
           onClick={() => props.onChange(value + 1)}
         >

@@ -8,7 +8,10 @@ function onChange(listener: () => void): () => void {
   return () => media.removeEventListener('change', listener);
 }
 
-/** Below the medium breakpoint, where tables become lists. */
+/** Whether the window is narrower than the medium breakpoint, where tables become lists. */
+export const isPhone = (): boolean => query().matches;
+
+/** The same, followed by the component that asks. */
 export function usePhone(): boolean {
-  return useSyncExternalStore(onChange, () => query().matches);
+  return useSyncExternalStore(onChange, isPhone);
 }

@@ -1,10 +1,10 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRootRouteWithContext, Navigate } from '@tanstack/react-router';
-import { Fault } from '@/app/notice';
-import { Shell } from '@/app/shell';
+import { Layout } from '@/app/layout';
+import { ErrorFallback } from '@/app/states';
 
 export const Route = createRootRouteWithContext<{ queryClient: QueryClient }>()({
-  component: Shell,
+  component: Layout,
   notFoundComponent: () => <Navigate to="/" replace />,
-  errorComponent: Fault,
+  errorComponent: ErrorFallback,
 });

@@ -1,4 +1,6 @@
 import { createFileRoute } from '@tanstack/react-router';
+import { PageSkeleton } from '@/app/page-skeleton';
+import { ThemeProvider } from '@/app/theme-provider';
 import { ClaimOwner } from '@/features/account/claim-owner';
 
 export const Route = createFileRoute('/claim-owner')({
@@ -6,8 +8,15 @@ export const Route = createFileRoute('/claim-owner')({
     token: typeof raw.token === 'string' ? raw.token : '',
   }),
   component: ClaimOwnerPage,
+  pendingComponent: PageSkeleton,
+  pendingMs: 0,
+  pendingMinMs: 0,
 });
 
 function ClaimOwnerPage() {
-  return <ClaimOwner token={Route.useSearch().token} />;
+  return (
+    <ThemeProvider>
+      <ClaimOwner token={Route.useSearch().token} />
+    </ThemeProvider>
+  );
 }

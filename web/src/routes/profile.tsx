@@ -1,8 +1,10 @@
 import { createFileRoute } from '@tanstack/react-router';
+import { PageSkeleton } from '@/app/page-skeleton';
+import { ThemeProvider } from '@/app/theme-provider';
 import { Profile } from '@/features/account/profile';
 
 interface ProfileSearch {
-  /** Somebody else; one's own profile without. */
+  /** Somebody else; without it, the user's own profile. */
   did?: string;
   name?: string;
 }
@@ -12,8 +14,15 @@ const text = (value: unknown) => (typeof value === 'string' && value ? value.sli
 export const Route = createFileRoute('/profile')({
   validateSearch: (raw: Record<string, unknown>): ProfileSearch => ({ did: text(raw.did), name: text(raw.name) }),
   component: ProfilePage,
+  pendingComponent: PageSkeleton,
+  pendingMs: 0,
+  pendingMinMs: 0,
 });
 
 function ProfilePage() {
-  return <Profile {...Route.useSearch()} />;
+  return (
+    <ThemeProvider>
+      <Profile {...Route.useSearch()} />
+    </ThemeProvider>
+  );
 }

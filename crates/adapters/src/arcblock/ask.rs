@@ -6,7 +6,7 @@ use super::transaction::transaction_hash;
 use super::wire::Format;
 use crate::identity::{PublicKey, decode_base58};
 use souk_domain::access::Did;
-use souk_domain::payment::{CheckError, Currency, RailError, SignedTransfer};
+use souk_domain::payment::{CheckError, Currency, RailError, SignedTransaction};
 use souk_domain::shared::Amount;
 
 /// The longest signed transaction that is looked at, in characters of base58.
@@ -70,7 +70,7 @@ impl Given {
 
     /// Compares the frame with `expected`, then what is inside as `inner` has compared it, then verifies the signatures,
     /// as did-connect.md 2.7 demands before anything is sent.
-    pub fn accept(self, expected: &Transaction, inner: &[(bool, &'static str)]) -> Result<SignedTransfer, CheckError> {
+    pub fn accept(self, expected: &Transaction, inner: &[(bool, &'static str)]) -> Result<SignedTransaction, CheckError> {
         let given = &self.transaction;
         let frame = [
             (given.from == expected.from, "payer"),
@@ -84,7 +84,7 @@ impl Given {
             return Err(CheckError::Differs(field));
         }
         given.verify_signatures(self.format).map_err(|_| CheckError::BadSignature)?;
-        Ok(SignedTransfer { hash: transaction_hash(&self.bytes), bytes: self.bytes })
+        Ok(SignedTransaction { hash: transaction_hash(&self.bytes), bytes: self.bytes })
     }
 }
 

@@ -8,25 +8,25 @@ use super::wire::Format;
 use crate::identity::{AppKey, stake_address};
 use serde_json::json;
 use souk_domain::access::Did;
-use souk_domain::payment::{Currency, Errand, ErrandAsk, RailError, SignedTransfer};
+use souk_domain::payment::{Currency, RailError, SignedTransaction, StoreTransaction, StoreTransactionRequest};
 
 /// Chains want a message with what leaves a stake.
 const RETURNED: &str = "deposit returned";
 const SLASHED: &str = "deposit taken for what is owed";
 
 /// The same ask gives the same bytes: ed25519 signatures are deterministic.
-pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, ask: &ErrandAsk) -> Result<SignedTransfer, RailError> {
+pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, ask: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
     if ask.amount.is_zero() {
         return Err(RailError::Rejected("there is nothing to move".to_owned()));
     }
     let (from, delegator) = match &ask.errand {
         // The chain's `delegator` is who acts, not who permitted it.
-        Errand::Pull { payer } => (payer, app.did().to_string()),
+        StoreTransaction::Pull { payer } => (payer, app.did().to_string()),
         _ => (app.did(), String::new()),
     };
     let other = match &ask.errand {
-        Errand::Pull { payer } | Errand::ReturnStake { payer, .. } | Errand::Slash { payer, .. } => payer,
-        Errand::PayOut { to } => to,
+        StoreTransaction::Pull { payer } | StoreTransaction::ReturnStake { payer, .. } | StoreTransaction::Slash { payer, .. } => payer,
+        StoreTransaction::Payout { to } => to,
     };
     if other == app.did() {
         return Err(RailError::Rejected("a store cannot pay itself".to_owned()));
@@ -43,22 +43,22 @@ pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, ask: &ErrandAsk) 
     };
     transaction.signature = app.sign(&transaction.signing_bytes(Format::Protobuf)).to_vec();
     let bytes = transaction.encode(Format::Protobuf);
-    Ok(SignedTransfer { hash: transaction_hash(&bytes), bytes })
+    Ok(SignedTransaction { hash: transaction_hash(&bytes), bytes })
 }
 
-fn inner(app: &Did, currency: &Currency, ask: &ErrandAsk) -> Itx {
+fn inner(app: &Did, currency: &Currency, ask: &StoreTransactionRequest) -> Itx {
     let data = Some(Payload::new(&json!({"reference": ask.reference})));
     match &ask.errand {
-        Errand::Pull { .. } => transfer(app, currency, ask, data).into(),
-        Errand::PayOut { to } => transfer(to, currency, ask, data).into(),
-        Errand::ReturnStake { payer, subject } => ReturnStakeTx {
+        StoreTransaction::Pull { .. } => transfer(app, currency, ask, data).into(),
+        StoreTransaction::Payout { to } => transfer(to, currency, ask, data).into(),
+        StoreTransaction::ReturnStake { payer, subject } => ReturnStakeTx {
             address: stake_address(payer, app, subject).to_string(),
             outputs: vec![share(payer, currency, ask.amount)],
             message: RETURNED.to_owned(),
             data,
         }
         .into(),
-        Errand::Slash { payer, subject } => SlashStakeTx {
+        StoreTransaction::Slash { payer, subject } => SlashStakeTx {
             address: stake_address(payer, app, subject).to_string(),
             outputs: vec![share(app, currency, ask.amount)],
             message: SLASHED.to_owned(),
@@ -68,7 +68,7 @@ fn inner(app: &Did, currency: &Currency, ask: &ErrandAsk) -> Itx {
     }
 }
 
-fn transfer(to: &Did, currency: &Currency, ask: &ErrandAsk, data: Option<Payload>) -> TransferV2Tx {
+fn transfer(to: &Did, currency: &Currency, ask: &StoreTransactionRequest, data: Option<Payload>) -> TransferV2Tx {
     TransferV2Tx {
         to: to.to_string(),
         tokens: vec![TokenInput { address: currency.contract.clone(), value: ask.amount.to_string() }],

@@ -5,25 +5,30 @@ use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
 use super::*;
 use crate::identity::encode_base58;
 use serde_json::{Value, json};
-use souk_domain::payment::{Errand, ErrandAsk, Outcome, RailError, SignedTransfer, WalletRail};
+use souk_domain::payment::{Outcome, RailError, SignedTransaction, StoreTransaction, StoreTransactionRequest, WalletRail};
 use souk_domain::shared::Amount;
 
-fn ask(errand: Errand) -> ErrandAsk {
-    ErrandAsk { errand, amount: Amount::new(2_000_000_000_000_000_000), reference: "in_1".to_owned(), nonce: 1_700_000_000_002 }
+fn ask(errand: StoreTransaction) -> StoreTransactionRequest {
+    StoreTransactionRequest {
+        errand,
+        amount: Amount::new(2_000_000_000_000_000_000),
+        reference: "in_1".to_owned(),
+        nonce: 1_700_000_000_002,
+    }
 }
 
-fn signed(errand: Errand) -> SignedTransfer {
+fn signed(errand: StoreTransaction) -> SignedTransaction {
     rail().sign(&method("/api/"), &currency(), &ask(errand)).expect("signs")
 }
 
-fn errands() -> [Errand; 4] {
+fn errands() -> [StoreTransaction; 4] {
     let payer = wallet().did().clone();
     let subject = "sub_1".to_owned();
     [
-        Errand::Pull { payer: payer.clone() },
-        Errand::PayOut { to: payer.clone() },
-        Errand::ReturnStake { payer: payer.clone(), subject: subject.clone() },
-        Errand::Slash { payer, subject },
+        StoreTransaction::Pull { payer: payer.clone() },
+        StoreTransaction::Payout { to: payer.clone() },
+        StoreTransaction::ReturnStake { payer: payer.clone(), subject: subject.clone() },
+        StoreTransaction::Slash { payer, subject },
     ]
 }
 
@@ -40,7 +45,7 @@ fn every_errand_is_signed_by_the_store_and_always_alike() {
 
 #[test]
 fn a_pull_is_sent_in_the_payers_name_by_this_store() {
-    let (transaction, _) = Transaction::decode(&signed(Errand::Pull { payer: wallet().did().clone() }).bytes).expect("decodes");
+    let (transaction, _) = Transaction::decode(&signed(StoreTransaction::Pull { payer: wallet().did().clone() }).bytes).expect("decodes");
     assert_eq!((transaction.from.as_str(), transaction.delegator.as_str()), (wallet().did().as_str(), app().did().as_str()));
     let Some(Itx::TransferV2Tx(transfer)) = transaction.itx else { panic!("a transfer") };
     assert_eq!((transfer.to.as_str(), transfer.tokens[0].value.as_str()), (app().did().as_str(), "2000000000000000000"));
@@ -48,8 +53,8 @@ fn a_pull_is_sent_in_the_payers_name_by_this_store() {
 
 #[test]
 fn a_store_does_nothing_and_pays_nobody_but_others() {
-    let nothing = ErrandAsk { amount: Amount::ZERO, ..ask(errands()[0].clone()) };
-    let own = ask(Errand::PayOut { to: app().did().clone() });
+    let nothing = StoreTransactionRequest { amount: Amount::ZERO, ..ask(errands()[0].clone()) };
+    let own = ask(StoreTransaction::Payout { to: app().did().clone() });
     for ask in [nothing, own] {
         assert!(matches!(rail().sign(&method("/api/"), &currency(), &ask), Err(RailError::Rejected(_))), "{ask:?}");
     }

@@ -7,7 +7,7 @@ use super::wire::Format;
 use crate::identity::delegation_address;
 use serde_json::json;
 use souk_domain::access::Did;
-use souk_domain::payment::{CheckError, MandateAsk, RailError, SignedTransfer};
+use souk_domain::payment::{CheckError, MandateRequest, RailError, SignedTransaction};
 use std::collections::BTreeSet;
 
 /// The one type of transaction that this store sends in a payer's name.
@@ -17,7 +17,7 @@ const MAX_SIGNATURE: usize = 80;
 
 /// One op, for charges to this store alone, each at most the limit. No total and no rate: the op is shared by all subscriptions of
 /// the payer, and a new permission replaces it.
-pub fn prepare(app: &Did, chain_id: &str, ask: &MandateAsk) -> Result<Transaction, RailError> {
+pub fn prepare(app: &Did, chain_id: &str, ask: &MandateRequest) -> Result<Transaction, RailError> {
     let contracts: BTreeSet<&str> = ask.limits.iter().map(|(currency, _)| currency.contract.as_str()).collect();
     if contracts.is_empty() || contracts.len() != ask.limits.len() {
         return Err(RailError::Rejected("a mandate names each currency once, and at least one".to_owned()));
@@ -42,7 +42,7 @@ pub fn prepare(app: &Did, chain_id: &str, ask: &MandateAsk) -> Result<Transactio
     Parties { app, chain_id, payer: &ask.payer, payer_key: &ask.payer_key }.frame(ask.nonce, delegate.into())
 }
 
-pub fn check(expected: &Transaction, signed: &str) -> Result<SignedTransfer, CheckError> {
+pub fn check(expected: &Transaction, signed: &str) -> Result<SignedTransaction, CheckError> {
     let bytes = read_base58(signed)?;
     let given = Given::decode(if bytes.len() > MAX_SIGNATURE { bytes } else { with_signature(expected, bytes) })?;
     let (Some(Itx::DelegateTx(asked)), Some(Itx::DelegateTx(delegate))) = (&expected.itx, &given.transaction.itx) else {

@@ -3,16 +3,16 @@
 use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
-use souk_domain::payment::{CheckError, Currency, MandateAsk, RailError, WalletRail};
+use souk_domain::payment::{CheckError, Currency, MandateRequest, RailError, WalletRail};
 use souk_domain::shared::{Amount, CurrencyId};
 
 fn second() -> Currency {
     let id = CurrencyId::parse("pc_2").expect("id");
-    Currency { id, contract: super::super::sandbox::ledger::token().to_string(), ..currency() }
+    Currency { id, contract: souk_sandbox::ledger::token(), ..currency() }
 }
 
-fn ask() -> MandateAsk {
-    MandateAsk {
+fn ask() -> MandateRequest {
+    MandateRequest {
         payer: wallet().did().clone(),
         payer_key: wallet().public_key_base58(),
         limits: vec![(currency(), Amount::new(10_000_000_000_000_000_000)), (second(), Amount::new(5))],
@@ -99,7 +99,7 @@ fn a_wrong_signature_is_stopped() {
     transaction.signature[5] ^= 1;
     assert_eq!(check(&encode_base58(&transaction.encode(format))), Err(CheckError::BadSignature));
     assert_eq!(check(&encode_base58(&transaction.signature)), Err(CheckError::BadSignature));
-    let other = rail().prepare_mandate(&method("/api/"), &MandateAsk { nonce: 1, ..ask() }).expect("prepares").partial_tx;
+    let other = rail().prepare_mandate(&method("/api/"), &MandateRequest { nonce: 1, ..ask() }).expect("prepares").partial_tx;
     assert_eq!(check(&wallet().sign_origin(&other).expect("signs")), Err(CheckError::BadSignature));
 }
 
@@ -113,10 +113,10 @@ fn what_is_no_transaction_is_malformed() {
 #[test]
 fn a_mandate_without_a_limit_is_never_asked_for() {
     for limits in [vec![], vec![(currency(), Amount::ZERO)], vec![(currency(), Amount::new(1)), (currency(), Amount::new(2))]] {
-        let prepared = rail().prepare_mandate(&method("/api/"), &MandateAsk { limits, ..ask() });
+        let prepared = rail().prepare_mandate(&method("/api/"), &MandateRequest { limits, ..ask() });
         assert!(matches!(prepared, Err(RailError::Rejected(_))), "{prepared:?}");
     }
-    let foreign = MandateAsk { payer_key: app().public_key_base58(), ..ask() };
+    let foreign = MandateRequest { payer_key: app().public_key_base58(), ..ask() };
     assert!(matches!(rail().prepare_mandate(&method("/api/"), &foreign), Err(RailError::Rejected(_))));
 }
 

@@ -18,7 +18,6 @@ pub(crate) mod wire;
 pub use any::{BigUint, Itx, Payload};
 pub use messages::*;
 pub use rail::ArcblockRail;
-pub(crate) use states::matches;
 pub use test_wallet::TestWallet;
 pub use transaction::{SignatureError, transaction_hash};
 pub use wire::{DecodeError, Format};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use souk_domain::access::Did;
-use souk_domain::payment::{Currency, Outcome, Refusal, Settlement};
+use souk_domain::payment::{Currency, Decline, Outcome, Settlement};
 use souk_domain::shared::Amount;
 
 pub const OK: &str = "OK";
@@ -19,7 +19,7 @@ pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outco
     }
     let info = &answer["info"];
     if info.is_null() {
-        return Outcome::Absent;
+        return Outcome::NotFound;
     }
     if info["hash"].as_str().is_none_or(|found| !found.eq_ignore_ascii_case(hash)) {
         return Outcome::Unknown("the network answered about another transaction".to_owned());
@@ -27,7 +27,7 @@ pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outco
     match info["code"].as_str() {
         Some(OK) => {}
         Some(code) => {
-            return Outcome::Refused(Refusal { code: code.to_owned(), message: format!("The network refused the payment ({code}).") });
+            return Outcome::Declined(Decline { code: code.to_owned(), message: format!("The network refused the payment ({code}).") });
         }
         None => return Outcome::Unknown("the network answered without a code".to_owned()),
     }

@@ -13,8 +13,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use souk_domain::access::Did;
 use souk_domain::payment::{
-    CheckError, Currency, ErrandAsk, MandateAsk, Method, MethodSettings, Outcome, PreparedTransfer, RailError, Refusal, SignedTransfer,
-    StakeAsk, StakeState, TransferAsk, WalletRail,
+    CheckError, Currency, Decline, MandateRequest, Method, MethodSettings, Outcome, RailError, SignedTransaction, StakeRequest, StakeState,
+    StoreTransactionRequest, TransferRequest, UnsignedTransaction, WalletRail,
 };
 use souk_domain::shared::{Amount, Clock};
 use std::sync::Arc;
@@ -103,35 +103,41 @@ impl WalletRail for ArcblockRail {
         Ok(())
     }
 
-    fn prepare(&self, method: &Method, currency: &Currency, ask: &TransferAsk) -> Result<PreparedTransfer, RailError> {
+    fn prepare(&self, method: &Method, currency: &Currency, ask: &TransferRequest) -> Result<UnsignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
         Ok(prepared(&transfer::prepare(self.app.did(), chain_id, currency, ask)?, &currency.contract))
     }
 
-    fn check(&self, method: &Method, currency: &Currency, ask: &TransferAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError> {
+    fn check(&self, method: &Method, currency: &Currency, ask: &TransferRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
         let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
         let expected = transfer::prepare(self.app.did(), chain_id, currency, ask).map_err(|_| CheckError::Differs("payer"))?;
         transfer::check(&expected, currency, ask, signed_tx)
     }
 
-    fn prepare_mandate(&self, method: &Method, ask: &MandateAsk) -> Result<PreparedTransfer, RailError> {
+    fn prepare_mandate(&self, method: &Method, ask: &MandateRequest) -> Result<UnsignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
         let token = ask.limits.first().map(|(currency, _)| currency.contract.as_str()).unwrap_or_default();
         Ok(prepared(&mandate::prepare(self.app.did(), chain_id, ask)?, token))
     }
 
-    fn check_mandate(&self, method: &Method, ask: &MandateAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError> {
+    fn check_mandate(&self, method: &Method, ask: &MandateRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
         let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
         let expected = mandate::prepare(self.app.did(), chain_id, ask).map_err(|_| CheckError::Differs("payer"))?;
         mandate::check(&expected, signed_tx)
     }
 
-    fn prepare_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk) -> Result<PreparedTransfer, RailError> {
+    fn prepare_stake(&self, method: &Method, currency: &Currency, ask: &StakeRequest) -> Result<UnsignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
         Ok(prepared(&stake::prepare(self.app.did(), chain_id, ask)?, &currency.contract))
     }
 
-    fn check_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError> {
+    fn check_stake(
+        &self,
+        method: &Method,
+        currency: &Currency,
+        ask: &StakeRequest,
+        signed_tx: &str,
+    ) -> Result<SignedTransaction, CheckError> {
         let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
         let expected = stake::prepare(self.app.did(), chain_id, ask).map_err(|_| CheckError::Differs("payer"))?;
         stake::check(&expected, currency, ask, signed_tx)
@@ -150,19 +156,19 @@ impl WalletRail for ArcblockRail {
         states::read_stake(&self.ask(&address, &states::stake_query(&stake)).await?, currency)
     }
 
-    fn sign(&self, method: &Method, currency: &Currency, ask: &ErrandAsk) -> Result<SignedTransfer, RailError> {
+    fn sign(&self, method: &Method, currency: &Currency, ask: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
         errand::sign(&self.app, chain_id, currency, ask)
     }
 
-    async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransfer) -> Outcome {
+    async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransaction) -> Outcome {
         let (_, address) = match self.chain(method) {
             Ok(chain) => chain,
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
         let hash = transaction_hash(&signed.bytes);
         let query = format!("mutation{{sendTx(tx: {}){{code hash}}}}", quoted(&URL_SAFE_NO_PAD.encode(&signed.bytes)));
-        let refusal = match self.graphql.call(&address, &query, &self.gas_headers(&hash)).await {
+        let decline = match self.graphql.call(&address, &query, &self.gas_headers(&hash)).await {
             Ok(answer) if answer["sendTx"]["code"] == OK => None,
             Ok(_) => return Outcome::Unknown("the network answered without a result".to_owned()),
             Err(CallError::Refused { code, .. }) if code == DUPLICATE => None,
@@ -170,10 +176,10 @@ impl WalletRail for ArcblockRail {
             Err(error) if error.is_final() => Some(error),
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
-        match (self.look_up(&address, currency, &hash).await, refusal) {
-            (Outcome::Absent, Some(CallError::Refused { code, message })) => Outcome::Refused(Refusal { code, message }),
+        match (self.look_up(&address, currency, &hash).await, decline) {
+            (Outcome::NotFound, Some(CallError::Refused { code, message })) => Outcome::Declined(Decline { code, message }),
             // Accepted, not visible yet.
-            (Outcome::Absent, _) => Outcome::Pending { requires_payer: false, last_error: None },
+            (Outcome::NotFound, _) => Outcome::Pending { requires_payer: false, last_error: None },
             (outcome, _) => outcome,
         }
     }
@@ -192,6 +198,6 @@ impl WalletRail for ArcblockRail {
 }
 
 /// Wallets are sent protobuf: not all of them read CBOR.
-fn prepared(transaction: &Transaction, token: &str) -> PreparedTransfer {
-    PreparedTransfer { partial_tx: encode_base58(&transaction.encode(Format::Protobuf)), token: token.to_owned() }
+fn prepared(transaction: &Transaction, token: &str) -> UnsignedTransaction {
+    UnsignedTransaction { partial_tx: encode_base58(&transaction.encode(Format::Protobuf)), token: token.to_owned() }
 }

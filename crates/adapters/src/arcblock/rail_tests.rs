@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
-use souk_domain::payment::{CheckError, Currency, Method, MethodKind, MethodSettings, RailError, TransferAsk, WalletRail};
+use souk_domain::payment::{CheckError, Currency, Method, MethodKind, MethodSettings, RailError, TransferRequest, WalletRail};
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
 use std::sync::Arc;
 
@@ -66,8 +66,8 @@ pub fn currency() -> Currency {
     }
 }
 
-fn ask() -> TransferAsk {
-    TransferAsk {
+fn ask() -> TransferRequest {
+    TransferRequest {
         payer: wallet().did().clone(),
         payer_key: wallet().public_key_base58(),
         to: None,
@@ -158,7 +158,7 @@ fn what_is_no_transaction_is_malformed() {
 
 #[test]
 fn a_transfer_is_not_asked_of_a_key_that_is_not_the_payers() {
-    let foreign = TransferAsk { payer_key: app().public_key_base58(), ..ask() };
+    let foreign = TransferRequest { payer_key: app().public_key_base58(), ..ask() };
     assert!(matches!(rail().prepare(&method("/api/"), &currency(), &foreign), Err(RailError::Rejected(_))));
 }
 

@@ -6,13 +6,13 @@ use super::messages::{StakeTx, Transaction};
 use crate::identity::stake_address;
 use serde_json::json;
 use souk_domain::access::Did;
-use souk_domain::payment::{CheckError, Currency, RailError, SignedTransfer, StakeAsk};
+use souk_domain::payment::{CheckError, Currency, RailError, SignedTransaction, StakeRequest};
 
 /// Chains want a message, and take no longer subject.
 pub const MESSAGE: &str = "deposit";
 const MAX_SUBJECT: usize = 256;
 
-pub fn prepare(app: &Did, chain_id: &str, ask: &StakeAsk) -> Result<Transaction, RailError> {
+pub fn prepare(app: &Did, chain_id: &str, ask: &StakeRequest) -> Result<Transaction, RailError> {
     if ask.amount.is_zero() {
         return Err(RailError::Rejected("a deposit of nothing is not asked for".to_owned()));
     }
@@ -34,7 +34,7 @@ pub fn prepare(app: &Did, chain_id: &str, ask: &StakeAsk) -> Result<Transaction,
     Parties { app, chain_id, payer: &ask.payer, payer_key: &ask.payer_key }.frame(ask.nonce, stake.into())
 }
 
-pub fn check(expected: &Transaction, currency: &Currency, ask: &StakeAsk, signed: &str) -> Result<SignedTransfer, CheckError> {
+pub fn check(expected: &Transaction, currency: &Currency, ask: &StakeRequest, signed: &str) -> Result<SignedTransaction, CheckError> {
     let given = Given::read(signed)?;
     let (Some(Itx::StakeTx(asked)), Some(Itx::StakeTx(stake))) = (&expected.itx, &given.transaction.itx) else {
         return Err(CheckError::Differs("type"));

@@ -3,12 +3,12 @@
 use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
-use souk_domain::payment::{CheckError, RailError, StakeAsk, WalletRail};
+use souk_domain::payment::{CheckError, RailError, StakeRequest, WalletRail};
 use souk_domain::shared::Amount;
 use std::time::Duration;
 
-fn ask() -> StakeAsk {
-    StakeAsk {
+fn ask() -> StakeRequest {
+    StakeRequest {
         payer: wallet().did().clone(),
         payer_key: wallet().public_key_base58(),
         amount: Amount::new(5_000_000_000_000_000_000),
@@ -95,12 +95,12 @@ fn a_wrong_signature_inside_or_outside_is_stopped() {
 #[test]
 fn a_deposit_that_chains_would_not_take_is_not_asked_for() {
     for ask in [
-        StakeAsk { amount: Amount::ZERO, ..ask() },
-        StakeAsk { subject: String::new(), ..ask() },
-        StakeAsk { subject: " sub_1".to_owned(), ..ask() },
-        StakeAsk { subject: "s".repeat(257), ..ask() },
-        StakeAsk { waiting: Duration::from_secs(u64::from(u32::MAX) + 1), ..ask() },
-        StakeAsk { payer_key: app().public_key_base58(), ..ask() },
+        StakeRequest { amount: Amount::ZERO, ..ask() },
+        StakeRequest { subject: String::new(), ..ask() },
+        StakeRequest { subject: " sub_1".to_owned(), ..ask() },
+        StakeRequest { subject: "s".repeat(257), ..ask() },
+        StakeRequest { waiting: Duration::from_secs(u64::from(u32::MAX) + 1), ..ask() },
+        StakeRequest { payer_key: app().public_key_base58(), ..ask() },
     ] {
         let prepared = rail().prepare_stake(&method("/api/"), &currency(), &ask);
         assert!(matches!(prepared, Err(RailError::Rejected(_))), "{prepared:?}");

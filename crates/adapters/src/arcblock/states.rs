@@ -69,7 +69,7 @@ pub fn read_stake(answer: &Value, currency: &Currency) -> Result<StakeState, Rai
 }
 
 /// Whether a pattern of a delegation covers a type: the type itself, all below a prefix, or all that begins with it.
-pub fn matches(type_url: &str, pattern: &str) -> bool {
+fn matches(type_url: &str, pattern: &str) -> bool {
     let below = match pattern.strip_suffix('*') {
         Some(prefix) if prefix.ends_with(':') => type_url.starts_with(prefix),
         _ => type_url.strip_prefix(pattern).is_some_and(|rest| rest.starts_with(':')),

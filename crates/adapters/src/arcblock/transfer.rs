@@ -5,9 +5,9 @@ use super::ask::{Given, Parties, is_signed_by_payer_alone, share};
 use super::messages::{Transaction, TransferV3Tx};
 use serde_json::json;
 use souk_domain::access::Did;
-use souk_domain::payment::{CheckError, Currency, RailError, SignedTransfer, TransferAsk};
+use souk_domain::payment::{CheckError, Currency, RailError, SignedTransaction, TransferRequest};
 
-pub fn prepare(app: &Did, chain_id: &str, currency: &Currency, ask: &TransferAsk) -> Result<Transaction, RailError> {
+pub fn prepare(app: &Did, chain_id: &str, currency: &Currency, ask: &TransferRequest) -> Result<Transaction, RailError> {
     let transfer = TransferV3Tx {
         inputs: Vec::new(),
         outputs: vec![share(ask.to.as_ref().unwrap_or(app), currency, ask.amount)],
@@ -16,7 +16,7 @@ pub fn prepare(app: &Did, chain_id: &str, currency: &Currency, ask: &TransferAsk
     Parties { app, chain_id, payer: &ask.payer, payer_key: &ask.payer_key }.frame(ask.nonce, transfer.into())
 }
 
-pub fn check(expected: &Transaction, currency: &Currency, ask: &TransferAsk, signed: &str) -> Result<SignedTransfer, CheckError> {
+pub fn check(expected: &Transaction, currency: &Currency, ask: &TransferRequest, signed: &str) -> Result<SignedTransaction, CheckError> {
     let given = Given::read(signed)?;
     let (Some(Itx::TransferV3Tx(asked)), Some(Itx::TransferV3Tx(transfer))) = (&expected.itx, &given.transaction.itx) else {
         return Err(CheckError::Differs("type"));

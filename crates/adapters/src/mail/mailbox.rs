@@ -1,4 +1,4 @@
-//! Where mail is handed over: to an SMTP server, or to a folder.
+//! Delivers emails to an SMTP server, or to a folder.
 
 use super::{MailError, Outgoing};
 use crate::files::write_whole;
@@ -9,47 +9,47 @@ use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// A server that has not answered by then is asked again later.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// 9999-12-31: mail dates have four digits for the year.
+/// A server that does not answer in this time is tried again later.
+const SMTP_TIMEOUT: Duration = Duration::from_secs(30);
+/// The end of 9999: an email's date has four digits for the year.
 const LAST_SECOND: i64 = 253_402_300_799;
 
-/// The way out, and who writes.
+/// The transport of emails, and their sender.
 #[derive(Clone)]
 pub struct Mailbox {
     sender: Person,
-    exit: Exit,
+    delivery: Delivery,
 }
 
 #[derive(Clone)]
-enum Exit {
+enum Delivery {
     Smtp(AsyncSmtpTransport<Tokio1Executor>),
     Folder(PathBuf),
 }
 
 impl Mailbox {
     /// `url`: `smtp://user:password@host:587?tls=required`, or `smtps://...`. `sender`: `Name <name@host>`.
-    /// To be called inside a tokio runtime, where the pool of connections lives.
+    /// Requires a tokio runtime, which runs the pool of connections.
     pub fn smtp(url: &str, sender: &str) -> Result<Self, MailError> {
         let expected = "expected a mail server like smtps://user:password@mail.example:465 or smtp://mail.example:587?tls=required";
         let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|_| MailError::Settings(expected.to_owned()))?;
-        Ok(Self { sender: parse_sender(sender)?, exit: Exit::Smtp(builder.timeout(Some(PATIENCE)).build()) })
+        Ok(Self { sender: parse_sender(sender)?, delivery: Delivery::Smtp(builder.timeout(Some(SMTP_TIMEOUT)).build()) })
     }
 
-    /// Mails become `.eml` files in `folder`, named by their message id: the same mail twice is one file.
+    /// Writes each email as an `.eml` file into `folder`, named by its message id: sending it twice leaves one file.
     pub fn folder(folder: impl Into<PathBuf>, sender: &str) -> Result<Self, MailError> {
-        Ok(Self { sender: parse_sender(sender)?, exit: Exit::Folder(folder.into()) })
+        Ok(Self { sender: parse_sender(sender)?, delivery: Delivery::Folder(folder.into()) })
     }
 
     pub async fn deliver(&self, mail: &Outgoing) -> Result<(), MailError> {
         let message = self.message(mail)?;
-        match &self.exit {
-            Exit::Smtp(transport) => match transport.send(message).await {
+        match &self.delivery {
+            Delivery::Smtp(transport) => match transport.send(message).await {
                 Ok(_) => Ok(()),
-                Err(error) if error.is_permanent() => Err(MailError::Refused(error.to_string())),
+                Err(error) if error.is_permanent() => Err(MailError::Rejected(error.to_string())),
                 Err(error) => Err(MailError::Unavailable(error.to_string())),
             },
-            Exit::Folder(folder) => {
+            Delivery::Folder(folder) => {
                 let name = format!("{}.eml", file_stem(&mail.message_id));
                 write_whole(folder, &name, &message.formatted()).await.map_err(|error| MailError::Unavailable(error.to_string()))
             }
@@ -57,8 +57,8 @@ impl Mailbox {
     }
 
     fn message(&self, mail: &Outgoing) -> Result<Message, MailError> {
-        let refused = |error: &dyn std::fmt::Display| MailError::Refused(error.to_string());
-        let address: Address = mail.address.parse().map_err(|error| refused(&error))?;
+        let rejected = |error: &dyn std::fmt::Display| MailError::Rejected(error.to_string());
+        let address: Address = mail.address.parse().map_err(|error| rejected(&error))?;
         let name = one_line(&mail.name);
         let seconds = u64::try_from(mail.date.seconds().clamp(0, LAST_SECOND)).unwrap_or_default();
         let builder = Message::builder()
@@ -67,7 +67,7 @@ impl Mailbox {
             .subject(one_line(&mail.subject))
             .date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
             .message_id(Some(format!("<{}@{}>", file_stem(&mail.message_id), self.sender.email.domain())));
-        // Boundaries from the message id instead of chance: an attempt repeated is the same bytes.
+        // The boundaries derive from the message id, so that each attempt sends the same bytes.
         let boundary = |part: &str| format!("{part}-{}", &hex::encode(Sha256::digest(&mail.message_id))[..32]);
         let body = MultiPart::alternative()
             .boundary(boundary("words"))
@@ -75,10 +75,10 @@ impl Mailbox {
             .singlepart(SinglePart::html(mail.html.clone()));
         let mut mixed = MultiPart::mixed().boundary(boundary("parts")).multipart(body);
         for attached in &mail.attachments {
-            let media_type = ContentType::parse(&attached.media_type).map_err(|error| refused(&error))?;
+            let media_type = ContentType::parse(&attached.media_type).map_err(|error| rejected(&error))?;
             mixed = mixed.singlepart(Attachment::new(one_line(&attached.file_name)).body(attached.bytes.clone(), media_type));
         }
-        builder.multipart(mixed).map_err(|error| refused(&error))
+        builder.multipart(mixed).map_err(|error| rejected(&error))
     }
 }
 
@@ -86,12 +86,12 @@ fn parse_sender(sender: &str) -> Result<Person, MailError> {
     sender.parse().map_err(|_| MailError::Settings("expected a sender like \"Our Store <store@example.com>\"".to_owned()))
 }
 
-/// Without line breaks and other control characters, which have no place in a header.
+/// The text without line breaks and other control characters, which a header must not contain.
 pub(super) fn one_line(text: &str) -> String {
     text.split(|c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Safe as a file name and in a message id, and the same for the same id.
+/// A name that is safe in a file system and in a message id; equal ids give equal names.
 fn file_stem(message_id: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !message_id.is_empty() && message_id.len() <= 100 && !message_id.starts_with('.') && message_id.chars().all(plain) {

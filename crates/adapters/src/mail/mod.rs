@@ -1,11 +1,14 @@
-//! Mail that leaves the store.
+//! The emails that the store sends.
 
-mod letter;
+mod email_layout;
+mod email_service;
 mod mailbox;
-mod news;
+mod payment_templates;
 mod receipt;
 mod store_mails;
-mod wording;
+mod strings;
+mod subscription_templates;
+mod template_writer;
 
 pub use mailbox::Mailbox;
 pub use receipt::{Download, PaidBy, Receipt, ReceiptItem, ReceiptSubscription, receipt_mail};
@@ -13,12 +16,12 @@ pub use store_mails::StoreMails;
 
 use souk_domain::shared::Timestamp;
 
-/// One mail to one person.
+/// One email to one person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// The same for every attempt to send this mail, and for no other mail: letters, digits, `_`, `-` and `.`.
+    /// The same for every attempt to send this email, and for no other email: letters, digits, `_`, `-` and `.`.
     pub message_id: String,
-    /// The moment the mail speaks of; its Date header.
+    /// The time of the event; the Date header.
     pub date: Timestamp,
     /// May be empty.
     pub name: String,
@@ -37,17 +40,17 @@ pub struct Attached {
     pub bytes: Vec<u8>,
 }
 
-/// Why a mail did not leave.
+/// Why an email was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    /// The operator's settings are wrong.
+    /// The operator's settings are invalid.
     #[error("{0}")]
     Settings(String),
-    /// This mail will never be accepted as it is.
-    #[error("the mail was refused: {0}")]
-    Refused(String),
-    /// The server could not be reached, or asks to come back later.
-    #[error("the mail could not be handed over: {0}")]
+    /// The server will never accept this email.
+    #[error("the email was rejected: {0}")]
+    Rejected(String),
+    /// The server could not be reached, or asked for a later attempt.
+    #[error("the email could not be sent: {0}")]
     Unavailable(String),
 }
 
@@ -60,6 +63,6 @@ impl MailError {
 }
 
 #[cfg(test)]
-mod news_tests;
+mod billing_email_tests;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,14 @@
-//! The mail after a payment.
+//! The receipt that a customer gets after a payment.
 
-use super::letter::{Block, as_html, as_text};
+use super::email_layout::{Block, as_html, as_text};
 use super::mailbox::one_line;
-use super::wording::{marked, say, test_notice, written_period};
+use super::strings::{footer, format_period, greeting, mark_test, test_banner, translate};
 use super::{Attached, Outgoing};
-use crate::pdf::written_time;
+use crate::pdf::format_time;
 use souk_domain::billing::{BillingReason, Period};
 use souk_domain::shared::{Language, Timestamp};
 
-/// What was bought and paid, every amount as it shall be read, with its currency.
+/// A payment and what was bought; each amount is formatted with its currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// The invoice's id (`in_...`): one receipt per invoice.
@@ -21,7 +21,7 @@ pub struct Receipt {
     pub store_url: String,
     /// May be empty.
     pub customer_name: String,
-    pub customer_mail: String,
+    pub customer_email: String,
     pub items: Vec<ReceiptItem>,
     pub total: String,
     pub paid_by: PaidBy,
@@ -32,12 +32,12 @@ pub struct Receipt {
     pub live: bool,
 }
 
-/// Where the money came from.
+/// The source of the payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaidBy {
     /// The name of a payment method.
     Method(String),
-    /// The customer's credit with the store has paid this much, and with it everything.
+    /// The customer's credit paid the whole amount, which is this one.
     Credit(String),
     /// Nothing was due.
     Nothing,
@@ -47,7 +47,7 @@ pub enum PaidBy {
 pub struct ReceiptSubscription {
     pub title: String,
     pub reason: BillingReason,
-    /// The time that was paid for.
+    /// The period that was paid for.
     pub period: Option<Period>,
     pub url: String,
 }
@@ -59,7 +59,7 @@ pub struct ReceiptItem {
     pub amount: String,
 }
 
-/// Where something bought can be had.
+/// A purchase that can be downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Download {
     pub title: String,
@@ -70,13 +70,13 @@ pub struct Download {
 pub fn receipt_mail(receipt: &Receipt, language: Language) -> Outgoing {
     let receipt = &on_single_lines(receipt);
     let subject = subject(receipt, language);
-    let blocks = letter(receipt, language);
+    let blocks = blocks(receipt, language);
     Outgoing {
         message_id: format!("receipt-{}", receipt.invoice_id),
         date: receipt.paid_at,
         name: receipt.customer_name.clone(),
-        address: receipt.customer_mail.clone(),
-        text: as_text(&blocks),
+        address: receipt.customer_email.clone(),
+        text: as_text(&blocks, language),
         html: as_html(&blocks, language, &subject),
         subject,
         attachments: vec![Attached {
@@ -87,7 +87,7 @@ pub fn receipt_mail(receipt: &Receipt, language: Language) -> Outgoing {
     }
 }
 
-/// A name with line breaks could otherwise write lines of its own into the text part.
+/// Removes line breaks from names, which could add lines to the text part.
 fn on_single_lines(receipt: &Receipt) -> Receipt {
     Receipt {
         invoice_number: one_line(&receipt.invoice_number),
@@ -107,116 +107,125 @@ fn on_single_lines(receipt: &Receipt) -> Receipt {
 fn subject(receipt: &Receipt, language: Language) -> String {
     let Receipt { store_name, invoice_number, live, .. } = receipt;
     let subject = match &receipt.subscription {
-        Some(ReceiptSubscription { title, reason: BillingReason::SubscriptionCycle, .. }) => say(
+        Some(ReceiptSubscription { title, reason: BillingReason::SubscriptionCycle, .. }) => translate(
             language,
-            format!("{title} was renewed: your receipt from {store_name} ({invoice_number})"),
+            format!("{title} renewed: your receipt from {store_name} ({invoice_number})"),
             format!("{title} 已续订：{store_name} 付款收据（{invoice_number}）"),
         ),
-        _ => say(
+        _ => translate(
             language,
             format!("Your receipt from {store_name} ({invoice_number})"),
             format!("{store_name} 付款收据（{invoice_number}）"),
         ),
     };
-    marked(&subject, *live, language)
+    mark_test(&subject, *live, language)
 }
 
-/// What the payment means for the subscription.
-fn story(subscription: &ReceiptSubscription, language: Language) -> String {
+/// What the payment was for.
+fn purpose(subscription: &ReceiptSubscription, language: Language) -> String {
     let title = &subscription.title;
     let (english, chinese) = match subscription.reason {
-        BillingReason::SubscriptionCycle => (format!("With it, {title} was renewed."), format!("{title} 已续订。")),
+        BillingReason::SubscriptionCycle => (format!("This payment renews {title}."), format!("本次付款用于续订 {title}。")),
         BillingReason::SubscriptionUpdate => (
-            format!("It is for the change of your plan of {title}: what is left of the old one was taken off."),
-            format!("这是 {title} 更换方案的费用，原方案未使用的部分已抵扣。"),
+            format!("This payment is for your plan change of {title}. We deducted the unused part of your previous plan."),
+            format!("本次付款用于更换 {title} 的方案，原方案未使用的部分已抵扣。"),
         ),
-        BillingReason::SubscriptionRecover => (format!("With it, {title} goes on."), format!("{title} 已恢复。")),
-        BillingReason::SubscriptionThreshold => {
-            (format!("It is for what you used of {title} until now."), format!("这是 {title} 截至目前的用量费用。"))
+        BillingReason::SubscriptionRecover => {
+            (format!("This payment resumes your {title} subscription."), format!("本次付款用于恢复 {title} 订阅。"))
         }
-        BillingReason::SubscriptionCancel => (format!("It is for your last use of {title}."), format!("这是 {title} 最后的用量费用。")),
-        _ => (format!("It is for your subscription of {title}."), format!("这是 {title} 的订阅费用。")),
+        BillingReason::SubscriptionThreshold => {
+            (format!("This payment is for your usage of {title} so far."), format!("本次付款为 {title} 截至目前的用量费用。"))
+        }
+        BillingReason::SubscriptionCancel => {
+            (format!("This payment is for your final usage of {title}."), format!("本次付款为 {title} 的最后一笔用量费用。"))
+        }
+        _ => (format!("This payment is for your {title} subscription."), format!("本次付款为 {title} 的订阅费用。")),
     };
-    say(language, english, chinese)
+    translate(language, english, chinese)
 }
 
-fn letter(receipt: &Receipt, language: Language) -> Vec<Block> {
+/// The heading, and the sentence that says what was paid and when.
+fn opening(receipt: &Receipt, paid_on: &str, language: Language) -> [String; 2] {
+    let Receipt { store_name, total, .. } = receipt;
+    match &receipt.paid_by {
+        PaidBy::Method(_) => [
+            translate(language, format!("Payment successful: {total}"), format!("付款成功：{total}")),
+            translate(
+                language,
+                format!("{store_name} received your payment of {total} on {paid_on}."),
+                format!("{store_name} 已于 {paid_on} 收到你支付的 {total}。"),
+            ),
+        ],
+        PaidBy::Credit(amount) => [
+            translate(language, "Paid with your credit", "已用余额支付"),
+            translate(
+                language,
+                format!("{store_name} applied {amount} of your credit on {paid_on}. You weren't charged anything else."),
+                format!("{store_name} 已于 {paid_on} 从你的余额中扣除 {amount}，没有另外扣款。"),
+            ),
+        ],
+        PaidBy::Nothing => [
+            translate(language, "Order complete", "订单已完成"),
+            translate(
+                language,
+                format!("Your order at {store_name} was completed on {paid_on}. There was nothing to pay."),
+                format!("你在 {store_name} 的订单已于 {paid_on} 完成，无需付款。"),
+            ),
+        ],
+    }
+}
+
+fn blocks(receipt: &Receipt, language: Language) -> Vec<Block> {
     let Receipt { store_name, store_url, customer_name, total, paid_by, invoice_number, .. } = receipt;
-    let paid_on = written_time(receipt.paid_at, language);
-    let english = language == Language::English;
-    let say = |en: &str, zh: &str| say(language, en, zh);
+    let paid_on = format_time(receipt.paid_at, language);
+    let translate = |english: &str, chinese: &str| translate(language, english, chinese);
     let mut blocks = Vec::new();
     if !receipt.live {
-        blocks.push(Block::Notice(test_notice(language)));
+        blocks.push(Block::Banner(test_banner(language)));
     }
-    let (heading, thanks) = match paid_by {
-        PaidBy::Method(_) if english => {
-            (format!("Thank you: {total} paid"), format!("{store_name} received your payment of {total} on {paid_on}."))
-        }
-        PaidBy::Method(_) => (format!("感谢惠顾：已支付 {total}"), format!("{store_name} 已于 {paid_on} 收到您支付的 {total}。")),
-        PaidBy::Credit(amount) => (
-            say("Thank you: paid with your credit", "感谢惠顾：已用余额支付"),
-            if english {
-                format!("{store_name} took {amount} of your credit with it on {paid_on}. Nothing else was charged.")
-            } else {
-                format!("{store_name} 已于 {paid_on} 从您的店内余额中扣除 {amount}，没有另行扣款。")
-            },
-        ),
-        PaidBy::Nothing => (
-            say("Thank you for your order", "感谢您的订购"),
-            if english {
-                format!("Your order at {store_name} was completed on {paid_on}. It cost nothing.")
-            } else {
-                format!("您在 {store_name} 的订单已于 {paid_on} 完成，无需付款。")
-            },
-        ),
-    };
+    let [heading, paid] = opening(receipt, &paid_on, language);
     blocks.push(Block::Heading(heading));
     if !customer_name.is_empty() {
-        blocks.push(Block::Paragraph(if english { format!("Hello {customer_name},") } else { format!("{customer_name}，您好：") }));
+        blocks.push(Block::Paragraph(greeting(customer_name, language)));
     }
-    blocks.push(Block::Paragraph(thanks));
+    blocks.push(Block::Paragraph(paid));
     if let Some(subscription) = &receipt.subscription {
-        blocks.push(Block::Paragraph(story(subscription, language)));
+        blocks.push(Block::Paragraph(purpose(subscription, language)));
     }
 
     let item = |item: &ReceiptItem| {
         let label = if item.quantity > 1 { format!("{} × {}", item.title, item.quantity) } else { item.title.clone() };
         (label, item.amount.clone())
     };
-    let mut bought: Vec<_> = receipt.items.iter().map(item).collect();
-    bought.push((say("Total", "合计"), total.clone()));
-    blocks.push(Block::Rows { rows: bought, sum: true });
+    let mut items: Vec<_> = receipt.items.iter().map(item).collect();
+    items.push((translate("Total", "合计"), total.clone()));
+    blocks.push(Block::Rows { rows: items, sum: true });
 
     for download in receipt.downloads.iter().filter(|one| is_web_address(&one.url)) {
-        let label = if english { format!("Download {}", download.title) } else { format!("下载 {}", download.title) };
+        let label = translate(&format!("Download {}", download.title), &format!("下载 {}", download.title));
         blocks.push(Block::Action { label, url: download.url.clone() });
     }
-    let mut facts = vec![(say("Invoice number", "账单编号"), invoice_number.clone())];
+    let mut facts = vec![(translate("Invoice number", "账单编号"), invoice_number.clone())];
     match paid_by {
-        PaidBy::Method(name) => facts.push((say("Payment method", "付款方式"), name.clone())),
-        PaidBy::Credit(_) => facts.push((say("Payment method", "付款方式"), say("Your credit with the store", "店内余额"))),
+        PaidBy::Method(name) => facts.push((translate("Payment method", "支付方式"), name.clone())),
+        PaidBy::Credit(_) => facts.push((translate("Payment method", "支付方式"), translate("Credit", "余额"))),
         PaidBy::Nothing => {}
     }
     if *paid_by != PaidBy::Nothing {
-        facts.push((say("Paid on", "支付时间"), paid_on));
+        facts.push((translate("Paid on", "支付时间"), paid_on));
     }
     if let Some(period) = receipt.subscription.as_ref().and_then(|one| one.period) {
-        facts.push((say("Period", "账期"), written_period(&period, language)));
+        facts.push((translate("Billing period", "计费周期"), format_period(&period, language)));
     }
     blocks.push(Block::Rows { rows: facts, sum: false });
-    blocks.push(Block::Paragraph(say("The invoice is attached to this mail as PDF.", "账单已作为 PDF 附在本邮件中。")));
+    blocks.push(Block::Paragraph(translate("Your invoice is attached as a PDF.", "账单 PDF 见附件。")));
     if is_web_address(&receipt.invoice_url) {
-        blocks.push(Block::Link { label: say("View the invoice online", "在线查看账单"), url: receipt.invoice_url.clone() });
+        blocks.push(Block::Link { label: translate("View invoice online", "在线查看账单"), url: receipt.invoice_url.clone() });
     }
     if let Some(subscription) = receipt.subscription.as_ref().filter(|one| is_web_address(&one.url)) {
-        blocks.push(Block::Link { label: say("View your subscription", "查看订阅"), url: subscription.url.clone() });
+        blocks.push(Block::Link { label: translate("View subscription", "查看订阅"), url: subscription.url.clone() });
     }
-    blocks.push(Block::Foot(if english {
-        format!("You receive this mail because of your purchase at {store_name}, {store_url}")
-    } else {
-        format!("您收到这封邮件，是因为您在 {store_name}（{store_url}）购买了商品。")
-    }));
+    blocks.push(Block::Foot(footer(store_name, store_url, language)));
     blocks
 }
 

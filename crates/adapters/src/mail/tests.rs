@@ -12,7 +12,7 @@ pub(super) fn receipt() -> Receipt {
         store_name: "Souk Demo Store".to_owned(),
         store_url: "https://souk.example".to_owned(),
         customer_name: "王小明".to_owned(),
-        customer_mail: "xiaoming@example.com".to_owned(),
+        customer_email: "xiaoming@example.com".to_owned(),
         items: vec![
             ReceiptItem { title: "Larder".to_owned(), quantity: 2, amount: "5 SKT".to_owned() },
             ReceiptItem { title: "Ledgerleaf".to_owned(), quantity: 1, amount: "4 SKT".to_owned() },
@@ -31,41 +31,46 @@ pub(super) fn snapshot(mail: &Outgoing) -> String {
 }
 
 #[test]
-fn the_receipt_reads_well_in_english() {
+fn a_receipt_in_english() {
     insta::assert_snapshot!(snapshot(&receipt_mail(&receipt(), Language::English)));
 }
 
 #[test]
-fn the_receipt_reads_well_in_chinese() {
+fn a_receipt_in_chinese() {
     insta::assert_snapshot!(snapshot(&receipt_mail(&Receipt { live: true, ..receipt() }, Language::Chinese)));
 }
 
 #[test]
-fn a_receipt_of_what_credit_paid_or_nothing_says_so() {
-    let mut told = Vec::new();
+fn a_receipt_says_that_credit_paid_or_that_nothing_was_due() {
+    let mut texts = Vec::new();
     for paid_by in [PaidBy::Credit("9 SKT".to_owned()), PaidBy::Nothing] {
         for language in [Language::English, Language::Chinese] {
-            told.push(receipt_mail(&Receipt { paid_by: paid_by.clone(), total: "0 SKT".to_owned(), ..receipt() }, language).text);
+            texts.push(receipt_mail(&Receipt { paid_by: paid_by.clone(), total: "0 SKT".to_owned(), ..receipt() }, language).text);
         }
     }
-    insta::assert_snapshot!(told.join("\n=====\n"));
+    insta::assert_snapshot!(texts.join("\n=====\n"));
+}
+
+/// Everything that the text says is in the HTML, too.
+pub(super) fn assert_same_content(mail: &Outgoing) {
+    let html = mail.html.replace("&amp;", "&").replace("&#39;", "'");
+    for line in mail.text.lines().map(|line| line.trim_matches([' ', '*', '-', ':', '：'])).filter(|line| !line.is_empty()) {
+        for part in line.split(": ").flat_map(|part| part.split('：')).filter(|_| !line.starts_with("http")) {
+            assert!(html.contains(part.trim()), "{part:?} is missing from {html}");
+        }
+    }
 }
 
 #[test]
-fn text_and_html_carry_the_same_words() {
+fn text_and_html_have_the_same_content() {
     for language in [Language::English, Language::Chinese] {
         let mail = receipt_mail(&receipt(), language);
-        let html = mail.html.replace("&amp;", "&").replace("&#39;", "'");
-        for line in mail.text.lines().map(|line| line.trim_matches([' ', '*', '-', ':'])).filter(|line| !line.is_empty()) {
-            for part in line.split(": ").filter(|_| !line.starts_with("http")) {
-                assert!(html.contains(part.trim()), "{part:?} is missing from {html}");
-            }
-        }
+        assert_same_content(&mail);
     }
 }
 
 #[test]
-fn outside_text_stays_text() {
+fn text_of_strangers_cannot_add_markup_or_lines() {
     let mut evil = receipt();
     evil.customer_name = "<script>alert(1)</script>\r\n\r\nYou owe us money".to_owned();
     evil.items[0].title = "\"><img src=x onerror=alert(1)>".to_owned();
@@ -87,7 +92,7 @@ async fn delivered(mail: &Outgoing) -> (tempfile::TempDir, String) {
 }
 
 #[tokio::test]
-async fn the_same_mail_twice_is_one_file_with_both_parts_and_the_pdf() {
+async fn sending_an_email_twice_leaves_one_file_with_both_parts_and_the_pdf() {
     let (folder, eml) = delivered(&receipt_mail(&receipt(), Language::Chinese)).await;
     assert!(folder.path().join("receipt-in_01jd.eml").exists());
     for part in ["Message-ID: <receipt-in_01jd@souk.example>", "text/plain", "text/html", "filename=\"TEST-000042.pdf\"", "21 Nov 2026"] {
@@ -107,7 +112,7 @@ async fn a_name_with_line_breaks_adds_no_header() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_refused_for_good() {
+async fn an_invalid_address_is_rejected_for_good() {
     let folder = tempfile::tempdir().expect("has a folder");
     let mailbox = Mailbox::folder(folder.path(), "store@souk.example").expect("is set up");
     for address in ["", "nobody", "a@b\r\nBcc: c@d.example", "a@b.example, c@d.example"] {
@@ -117,7 +122,7 @@ async fn an_address_that_is_none_is_refused_for_good() {
     }
 }
 
-/// A mail server that answers the recipient with `verdict`; its address, and what it was sent.
+/// A mail server that answers the recipient with `verdict`: its address, and what it receives.
 async fn mail_server(verdict: &'static str) -> (String, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("listens");
     let url = format!("smtp://{}", listener.local_addr().expect("has an address"));
@@ -156,7 +161,7 @@ async fn mail_server(verdict: &'static str) -> (String, tokio::task::JoinHandle<
 }
 
 #[tokio::test]
-async fn a_server_takes_the_mail() {
+async fn a_server_accepts_the_email() {
     let (url, server) = mail_server("250 fine").await;
     let mailbox = Mailbox::smtp(&url, "Souk <store@souk.example>").expect("is set up");
     mailbox.deliver(&receipt_mail(&receipt(), Language::English)).await.expect("leaves");
@@ -165,7 +170,7 @@ async fn a_server_takes_the_mail() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_final_and_a_delay_is_not() {
+async fn a_rejection_is_final_and_a_delay_is_not() {
     for (verdict, retry) in [("550 no such person", false), ("451 come back later", true)] {
         let (url, _server) = mail_server(verdict).await;
         let mailbox = Mailbox::smtp(&url, "store@souk.example").expect("is set up");
@@ -175,7 +180,7 @@ async fn a_refusal_is_final_and_a_delay_is_not() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_worth_a_retry() {
+async fn an_unreachable_server_is_worth_a_retry() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("listens");
     let url = format!("smtp://{}", listener.local_addr().expect("has an address"));
     drop(listener);
@@ -185,7 +190,7 @@ async fn a_server_that_is_away_is_worth_a_retry() {
 }
 
 #[tokio::test]
-async fn wrong_settings_are_answered_with_what_is_expected() {
+async fn the_error_about_invalid_settings_says_what_is_expected() {
     for (url, sender, word) in [("http://mail.example", "a@b.example", "smtps://"), ("smtp://mail.example", "nobody", "Our Store <")] {
         let Err(error) = Mailbox::smtp(url, sender) else { panic!("{url} {sender} was accepted") };
         assert!(error.to_string().contains(word), "{error}");

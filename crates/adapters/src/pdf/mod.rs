@@ -1,44 +1,44 @@
-//! Invoices on paper.
+//! Invoices as PDF documents.
 
 mod fonts;
 mod invoice;
 mod printer;
 mod sheet;
-mod wording;
+mod strings;
 mod wrap;
 
 pub use fonts::InvoiceFonts;
 pub use printer::{PdfPrinter, money};
-pub use wording::written_time;
+pub use strings::format_time;
 
 use souk_domain::shared::Language;
 
-/// What an invoice says, every text as it shall be read: amounts with their currency, dates with their zone ([`written_time`]).
+/// The content of an invoice; amounts are formatted with their currency, times with their zone ([`format_time`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvoicePaper {
+pub struct InvoiceDocument {
     pub seller: Party,
     pub customer: Party,
     pub number: String,
     pub issued: String,
-    pub status: PaperStatus,
-    /// When it was paid; `None` while it is not.
+    pub status: DocumentStatus,
+    /// `None`: it is not paid.
     pub paid_on: Option<String>,
-    pub lines: Vec<PaperLine>,
+    pub lines: Vec<DocumentLine>,
     /// Before the customer's credit.
     pub subtotal: String,
-    /// With its minus; `None`: none was taken off.
+    /// With its minus sign; `None`: no credit was applied.
     pub applied_credit: Option<String>,
     pub total: String,
     pub paid: String,
-    /// What is still to pay; `None` when nothing is.
+    /// The amount that remains to be paid; `None`: nothing remains.
     pub due: Option<String>,
-    /// `None` where no payment has been made.
-    pub payment: Option<PaperPayment>,
-    /// False prints the test-mode mark on every page.
+    /// `None`: no payment was made.
+    pub payment: Option<DocumentPayment>,
+    /// False prints the test-mode banner on every page.
     pub live: bool,
 }
 
-/// A name, and below it what reaches the one named: address, URL, e-mail, phone, a line each.
+/// A name, and below it the contact details: address, URL, email, phone, one per line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Party {
     pub name: String,
@@ -46,7 +46,7 @@ pub struct Party {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaperLine {
+pub struct DocumentLine {
     pub description: String,
     /// A second, smaller line: a version, a period.
     pub detail: Option<String>,
@@ -56,17 +56,17 @@ pub struct PaperLine {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaperPayment {
+pub struct DocumentPayment {
     pub method: String,
-    /// The network's own key of the payment: a transaction hash, a payment intent.
+    /// The payment's id at its network: a transaction hash, a payment intent.
     pub reference: Option<String>,
-    /// Where the reference can be looked up; http and https only, all else is not linked.
+    /// Where the reference can be looked up. Only http and https addresses become links.
     pub reference_url: Option<String>,
 }
 
 /// The states of an invoice in SPEC.md 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PaperStatus {
+pub enum DocumentStatus {
     Draft,
     Open,
     Paid,
@@ -84,9 +84,9 @@ pub enum PdfError {
 }
 
 /// The invoice as A4 pages. The same invoice gives the same bytes.
-pub fn invoice_pdf(invoice: &InvoicePaper, language: Language, fonts: &InvoiceFonts) -> Result<Vec<u8>, PdfError> {
+pub fn invoice_pdf(invoice: &InvoiceDocument, language: Language, fonts: &InvoiceFonts) -> Result<Vec<u8>, PdfError> {
     let pages = invoice::lay_out(invoice, language, fonts);
-    let title = format!("{} {}", wording::wording(language).invoice, invoice.number);
+    let title = format!("{} {}", strings::strings(language).invoice, invoice.number);
     sheet::write(&pages, fonts, sheet::Title { title, author: invoice.seller.name.clone(), language })
 }
 

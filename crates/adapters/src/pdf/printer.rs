@@ -1,66 +1,66 @@
-//! Invoices of the domain, drawn and mailed.
+//! Turns invoices of the domain into documents.
 
-use super::{InvoiceFonts, InvoicePaper, PaperLine, PaperPayment, PaperStatus, Party, invoice_pdf, written_time};
+use super::{DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party, format_time, invoice_pdf};
 use souk_domain::billing::{Calculation, ExpandedInvoice, InvoiceItem, InvoicePrinter, InvoiceStatus, PrintError};
 use souk_domain::customer::Address;
 use souk_domain::payment::{Currency, MethodSettings};
 use souk_domain::shared::{Amount, Language};
 
-/// Draws invoices in the name of this store.
+/// Draws the invoices of this store.
 #[derive(Clone)]
 pub struct PdfPrinter {
     pub seller: Party,
-    /// The store's address, for hosts that are its own sandbox.
+    /// The store's address, which completes the explorer addresses of its own sandbox.
     pub public_url: String,
     pub fonts: InvoiceFonts,
 }
 
 impl InvoicePrinter for PdfPrinter {
     fn print(&self, invoice: &ExpandedInvoice, language: Language) -> Result<Vec<u8>, PrintError> {
-        invoice_pdf(&self.paper(invoice, language), language, &self.fonts).map_err(|error| PrintError(error.to_string()))
+        invoice_pdf(&self.document(invoice, language), language, &self.fonts).map_err(|error| PrintError(error.to_string()))
     }
 }
 
-/// An amount with its currency, as a person reads it.
+/// An amount in decimal notation, with its currency.
 #[must_use]
 pub fn money(amount: Amount, currency: &Currency) -> String {
     format!("{} {}", amount.to_decimal(currency.decimals), currency.symbol)
 }
 
-/// Stands before what is taken off. The bundled font knows the dash, and not the minus of mathematics.
+/// Precedes deductions. The bundled font has this dash, but not the mathematical minus sign.
 const MINUS: char = '–';
 
 impl PdfPrinter {
-    fn paper(&self, expanded: &ExpandedInvoice, language: Language) -> InvoicePaper {
+    fn document(&self, expanded: &ExpandedInvoice, language: Language) -> InvoiceDocument {
         let ExpandedInvoice { invoice, items, currency, .. } = expanded;
         let less = |amount: Amount| format!("{MINUS}{}", money(amount, currency));
-        let line = |item: &InvoiceItem| PaperLine {
+        let line = |item: &InvoiceItem| DocumentLine {
             description: item.title(language),
             detail: None,
             quantity: item.quantity.to_string(),
             unit_price: money(item.unit_amount, currency),
             amount: if item.calculation.is_credit() { less(item.amount) } else { money(item.amount, currency) },
         };
-        // The customer's own credit is told below the subtotal, not among what was billed.
+        // Applied credit is printed below the subtotal, not among the billed items.
         let (applied, billed): (Vec<_>, Vec<_>) = items.iter().partition(|item| matches!(item.calculation, Calculation::Applied { .. }));
         let credit = expanded.applied_credit().filter(|_| !applied.is_empty());
         let due = invoice.total.minus(invoice.amount_paid).unwrap_or_default();
         let mut details = vec![invoice.bill_to.email.clone(), invoice.bill_to.phone.clone()];
         details.extend(invoice.bill_to.address.as_ref().map(address_lines).unwrap_or_default());
         details.retain(|line| !line.is_empty());
-        InvoicePaper {
+        InvoiceDocument {
             seller: self.seller.clone(),
             customer: Party { name: invoice.bill_to.name.clone(), details },
             number: invoice.number_text().unwrap_or_else(|| invoice.id.to_string()),
-            issued: written_time(invoice.finalized_at.unwrap_or(invoice.created_at), language),
+            issued: format_time(invoice.finalized_at.unwrap_or(invoice.created_at), language),
             status: match invoice.status {
-                InvoiceStatus::Draft => PaperStatus::Draft,
-                InvoiceStatus::Open => PaperStatus::Open,
-                InvoiceStatus::Paid => PaperStatus::Paid,
-                InvoiceStatus::Uncollectible => PaperStatus::Uncollectible,
-                InvoiceStatus::Void => PaperStatus::Void,
+                InvoiceStatus::Draft => DocumentStatus::Draft,
+                InvoiceStatus::Open => DocumentStatus::Open,
+                InvoiceStatus::Paid => DocumentStatus::Paid,
+                InvoiceStatus::Uncollectible => DocumentStatus::Uncollectible,
+                InvoiceStatus::Void => DocumentStatus::Void,
             },
-            paid_on: invoice.paid_at.map(|at| written_time(at, language)),
+            paid_on: invoice.paid_at.map(|at| format_time(at, language)),
             lines: billed.into_iter().map(line).collect(),
             subtotal: money(expanded.subtotal().unwrap_or(invoice.total), currency),
             applied_credit: credit.map(less),
@@ -72,7 +72,7 @@ impl PdfPrinter {
         }
     }
 
-    fn payment(&self, expanded: &ExpandedInvoice) -> Option<PaperPayment> {
+    fn payment(&self, expanded: &ExpandedInvoice) -> Option<DocumentPayment> {
         let reference = expanded.intent.as_ref().map(|intent| intent.reference.clone()).filter(|reference| !reference.is_empty())?;
         let host = |host: &str| match host.strip_prefix('/') {
             Some(path) => format!("{}/{path}", self.public_url.trim_end_matches('/')),
@@ -83,10 +83,10 @@ impl PdfPrinter {
             MethodSettings::Bitcoin { explorer_host } | MethodSettings::Evm { explorer_host, .. } => {
                 Some(format!("{}/tx/{reference}", host(explorer_host)))
             }
-            // The processor's dashboard is the seller's, not the customer's.
+            // Only the seller can open the processor's dashboard.
             MethodSettings::Stripe { .. } => None,
         };
-        Some(PaperPayment { method: expanded.method.name.clone(), reference: Some(reference), reference_url: url })
+        Some(DocumentPayment { method: expanded.method.name.clone(), reference: Some(reference), reference_url: url })
     }
 }
 

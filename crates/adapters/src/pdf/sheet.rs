@@ -1,4 +1,4 @@
-//! Sheets of paper with marks on them, and their way into a PDF file. Points from the top left corner.
+//! The pages of a document, the elements on them, and the PDF file they become. Points from the top left corner.
 
 use super::PdfError;
 use super::fonts::{Family, InvoiceFonts};
@@ -19,22 +19,22 @@ pub(super) const WIDTH: f32 = 595.28;
 pub(super) const HEIGHT: f32 = 841.89;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ink(pub u8, pub u8, pub u8);
+pub(super) struct Color(pub u8, pub u8, pub u8);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Style {
+pub(super) struct TextStyle {
     pub family: Family,
     pub size: f32,
     pub bold: bool,
-    pub ink: Ink,
+    pub color: Color,
 }
 
-pub(super) enum Mark {
-    /// `y` is the base line.
+pub(super) enum PageElement {
+    /// `y` is the baseline.
     Text {
         x: f32,
         y: f32,
-        style: Style,
+        style: TextStyle,
         text: String,
     },
     Area {
@@ -42,7 +42,7 @@ pub(super) enum Mark {
         y: f32,
         width: f32,
         height: f32,
-        ink: Ink,
+        color: Color,
     },
     Link {
         x: f32,
@@ -59,26 +59,28 @@ pub(super) struct Title {
     pub language: Language,
 }
 
-/// Writes one page per list of marks.
-pub(super) fn write(pages: &[Vec<Mark>], fonts: &InvoiceFonts, title: Title) -> Result<Vec<u8>, PdfError> {
+/// Writes one page per list of elements.
+pub(super) fn write(pages: &[Vec<PageElement>], fonts: &InvoiceFonts, title: Title) -> Result<Vec<u8>, PdfError> {
     let mut document = Document::new();
     document.set_metadata(
         Metadata::new().title(title.title).authors(vec![title.author]).creator("Souk".to_owned()).language(title.language.tag().to_owned()),
     );
     let settings = PageSettings::from_wh(WIDTH, HEIGHT).ok_or_else(|| PdfError::Write("page size".to_owned()))?;
-    for marks in pages {
+    for elements in pages {
         let mut page = document.start_page_with(settings.clone());
         let mut surface = page.surface();
-        for mark in marks {
-            match mark {
-                Mark::Text { x, y, style, text } => draw_text(&mut surface, fonts, (*x, *y), *style, text)?,
-                Mark::Area { x, y, width, height, ink } => draw_area(&mut surface, Rect::from_xywh(*x, *y, *width, *height), *ink),
-                Mark::Link { .. } => {}
+        for element in elements {
+            match element {
+                PageElement::Text { x, y, style, text } => draw_text(&mut surface, fonts, (*x, *y), *style, text)?,
+                PageElement::Area { x, y, width, height, color } => {
+                    draw_area(&mut surface, Rect::from_xywh(*x, *y, *width, *height), *color)
+                }
+                PageElement::Link { .. } => {}
             }
         }
         surface.finish();
-        for mark in marks {
-            if let Mark::Link { x, y, width, height, url } = mark
+        for element in elements {
+            if let PageElement::Link { x, y, width, height, url } = element
                 && let Some(area) = Rect::from_xywh(*x, *y, *width, *height)
             {
                 let target = Target::Action(Action::Link(LinkAction::new(url.clone())));
@@ -90,27 +92,30 @@ pub(super) fn write(pages: &[Vec<Mark>], fonts: &InvoiceFonts, title: Title) -> 
     document.finish().map_err(|error| PdfError::Write(format!("{error:?}")))
 }
 
-fn fill(ink: Ink) -> Fill {
-    Fill { paint: rgb::Color::new(ink.0, ink.1, ink.2).into(), ..Fill::default() }
+fn fill(color: Color) -> Fill {
+    Fill { paint: rgb::Color::new(color.0, color.1, color.2).into(), ..Fill::default() }
 }
 
-fn draw_area(surface: &mut Surface<'_>, area: Option<Rect>, ink: Ink) {
+fn draw_area(surface: &mut Surface<'_>, area: Option<Rect>, color: Color) {
     let Some(area) = area else { return };
     let mut path = PathBuilder::new();
     path.push_rect(area);
     if let Some(path) = path.finish() {
         surface.set_stroke(None);
-        surface.set_fill(Some(fill(ink)));
+        surface.set_fill(Some(fill(color)));
         surface.draw_path(&path);
     }
 }
 
 /// Draws in runs of one font each.
-fn draw_text(surface: &mut Surface<'_>, fonts: &InvoiceFonts, at: (f32, f32), style: Style, text: &str) -> Result<(), PdfError> {
-    surface.set_fill(Some(fill(style.ink)));
-    // There is no bold font in the program: 3 MB for a few words. An outline in the same ink serves.
-    let outline =
-        Stroke { paint: rgb::Color::new(style.ink.0, style.ink.1, style.ink.2).into(), width: style.size / 34.0, ..Stroke::default() };
+fn draw_text(surface: &mut Surface<'_>, fonts: &InvoiceFonts, at: (f32, f32), style: TextStyle, text: &str) -> Result<(), PdfError> {
+    surface.set_fill(Some(fill(style.color)));
+    // There is no bold font in the program: 3 MB for a few words. An outline in the same color serves.
+    let outline = Stroke {
+        paint: rgb::Color::new(style.color.0, style.color.1, style.color.2).into(),
+        width: style.size / 34.0,
+        ..Stroke::default()
+    };
     surface.set_stroke(style.bold.then_some(outline));
     let (mut x, y) = at;
     let mut rest = text;

@@ -3,8 +3,8 @@ use souk_domain::shared::Timestamp;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-fn paper() -> InvoicePaper {
-    InvoicePaper {
+fn document() -> InvoiceDocument {
+    InvoiceDocument {
         seller: Party {
             name: "Souk Demo Store".to_owned(),
             details: vec!["https://souk.example".to_owned(), "12 Harbour Street, 20457 Hamburg, Germany".to_owned()],
@@ -14,10 +14,10 @@ fn paper() -> InvoicePaper {
             details: vec!["xiaoming@example.com".to_owned(), "+86 138 0013 8000".to_owned(), "北京市朝阳区建国路 88 号，100022".to_owned()],
         },
         number: "TEST-000042".to_owned(),
-        issued: written_time(Timestamp::from_seconds(1_795_226_700), Language::English),
-        status: PaperStatus::Paid,
-        paid_on: Some(written_time(Timestamp::from_seconds(1_795_226_760), Language::English)),
-        lines: vec![PaperLine {
+        issued: format_time(Timestamp::from_seconds(1_795_226_700), Language::English),
+        status: DocumentStatus::Paid,
+        paid_on: Some(format_time(Timestamp::from_seconds(1_795_226_760), Language::English)),
+        lines: vec![DocumentLine {
             description: "Larder: a pantry of passwords for the whole family".to_owned(),
             detail: Some("Version 2.1.0".to_owned()),
             quantity: "2".to_owned(),
@@ -29,7 +29,7 @@ fn paper() -> InvoicePaper {
         total: "5 SKT".to_owned(),
         paid: "5 SKT".to_owned(),
         due: None,
-        payment: Some(PaperPayment {
+        payment: Some(DocumentPayment {
             method: "DID Wallet (ArcBlock)".to_owned(),
             reference: Some("8F3A0C51D9E24B7766AA10F0C2D4E6F8091A2B3C4D5E6F708192A3B4C5D6E7F8".to_owned()),
             reference_url: Some("https://souk.example/explorer/txs/8F3A".to_owned()),
@@ -50,22 +50,22 @@ fn text_of(pdf: &[u8]) -> String {
     String::from_utf8(child.wait_with_output().expect("ends").stdout).expect("is UTF-8")
 }
 
-fn pdf(paper: &InvoicePaper, language: Language) -> Vec<u8> {
-    invoice_pdf(paper, language, &InvoiceFonts::default()).expect("is written")
+fn pdf(document: &InvoiceDocument, language: Language) -> Vec<u8> {
+    invoice_pdf(document, language, &InvoiceFonts::default()).expect("is written")
 }
 
-/// Lines are cut where the paper ends; a reader joins them again.
+/// Joins lines that were broken at the edge of the page.
 fn without_space(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 #[test]
-fn an_invoice_says_all_it_should_in_both_languages() {
+fn an_invoice_shows_its_content_in_both_languages() {
     for (language, words) in [
-        (Language::English, ["Invoice number", "Bill to", "Test mode", "Page 1 of 1", "Paid"]),
-        (Language::Chinese, ["账单编号", "客户", "测试模式", "第 1 页，共 1 页", "已支付"]),
+        (Language::English, ["Invoice number", "Bill to", "Test mode", "Page 1 of 1", "Paid", "Payment method"]),
+        (Language::Chinese, ["账单编号", "客户", "测试模式", "第 1 页，共 1 页", "已支付", "支付方式"]),
     ] {
-        let text = text_of(&pdf(&paper(), language));
+        let text = text_of(&pdf(&document(), language));
         for word in words {
             assert!(text.contains(word), "{word} is missing from {text}");
         }
@@ -80,28 +80,34 @@ fn an_invoice_says_all_it_should_in_both_languages() {
 
 #[test]
 fn the_same_invoice_gives_the_same_bytes() {
-    assert_eq!(pdf(&paper(), Language::Chinese), pdf(&paper(), Language::Chinese));
+    assert_eq!(pdf(&document(), Language::Chinese), pdf(&document(), Language::Chinese));
 }
 
 #[test]
-fn a_live_invoice_bears_no_test_mark_and_an_unpaid_one_says_what_is_due() {
-    let open =
-        InvoicePaper { live: true, status: PaperStatus::Open, paid_on: None, payment: None, due: Some("5 SKT".to_owned()), ..paper() };
+fn a_live_invoice_has_no_test_banner_and_an_unpaid_one_shows_the_amount_due() {
+    let open = InvoiceDocument {
+        live: true,
+        status: DocumentStatus::Open,
+        paid_on: None,
+        payment: None,
+        due: Some("5 SKT".to_owned()),
+        ..document()
+    };
     let text = text_of(&pdf(&open, Language::English));
     assert!(!text.contains("Test mode"), "{text}");
     assert!(text.contains("Amount due") && text.contains("Unpaid"), "{text}");
 }
 
 #[test]
-fn many_lines_take_more_pages_and_each_has_a_head_and_a_number() {
-    let line = |n: usize| PaperLine {
+fn many_lines_take_several_pages_and_each_has_a_header_and_a_page_number() {
+    let line = |n: usize| DocumentLine {
         description: format!("Item {n:03}: 一个名字特别长的应用程序，用来检查中文在单元格里能否逐字换行"),
         detail: None,
         quantity: "1".to_owned(),
         unit_price: "123456789012345678901234567890.000000000000000001 SKT".to_owned(),
         amount: "1 SKT".to_owned(),
     };
-    let long = InvoicePaper { lines: (0..60).map(line).collect(), ..paper() };
+    let long = InvoiceDocument { lines: (0..60).map(line).collect(), ..document() };
     let text = text_of(&pdf(&long, Language::English));
     let pages: Vec<&str> = text.split('\u{c}').filter(|page| !page.trim().is_empty()).collect();
     assert!(pages.len() >= 4, "{} pages", pages.len());
@@ -116,18 +122,18 @@ fn many_lines_take_more_pages_and_each_has_a_head_and_a_number() {
 }
 
 #[test]
-fn control_characters_and_missing_letters_do_no_harm() {
-    let mut odd = paper();
+fn control_characters_and_missing_glyphs_do_no_harm() {
+    let mut odd = document();
     odd.customer.name = format!("A\u{0}\u{1b}[31m\r\nB 𪚥 {}", "x".repeat(400));
     assert!(without_space(&text_of(&pdf(&odd, Language::English))).contains("[31m"));
 }
 
 #[test]
-fn a_configured_font_draws_what_the_subset_lacks() {
+fn a_configured_font_draws_characters_that_the_bundled_font_lacks() {
     let whole = std::fs::read("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
         .expect("the font collection is there (Debian: apt-get install fonts-noto-cjk)");
     let fonts = InvoiceFonts::with_extra(whole).expect("is a font");
-    let mut rare = paper();
+    let mut rare = document();
     rare.customer.name = "陶喆 镕 犇 龘".to_owned();
     let text = text_of(&invoice_pdf(&rare, Language::Chinese, &fonts).expect("is written"));
     assert!(without_space(&text).contains("陶喆镕犇龘"), "{text}");
@@ -136,11 +142,11 @@ fn a_configured_font_draws_what_the_subset_lacks() {
 
 #[test]
 fn only_web_addresses_become_links() {
-    let mut evil = paper();
-    evil.payment = evil.payment.map(|payment| PaperPayment { reference_url: Some("javascript:alert(1)".to_owned()), ..payment });
+    let mut evil = document();
+    evil.payment = evil.payment.map(|payment| DocumentPayment { reference_url: Some("javascript:alert(1)".to_owned()), ..payment });
     let contains = |pdf: Vec<u8>, word: &[u8]| pdf.windows(word.len()).any(|window| window == word);
     assert!(!contains(pdf(&evil, Language::English), b"javascript"));
-    assert!(contains(pdf(&paper(), Language::English), b"souk.example/explorer"));
+    assert!(contains(pdf(&document(), Language::English), b"souk.example/explorer"));
 }
 
 #[test]
@@ -149,10 +155,10 @@ fn fonts_are_shared_between_threads() {
     let writers: Vec<_> = (0..4)
         .map(|_| {
             let fonts = std::sync::Arc::clone(&fonts);
-            std::thread::spawn(move || invoice_pdf(&paper(), Language::English, &fonts).expect("is written"))
+            std::thread::spawn(move || invoice_pdf(&document(), Language::English, &fonts).expect("is written"))
         })
         .collect();
-    let expected = pdf(&paper(), Language::English);
+    let expected = pdf(&document(), Language::English);
     for writer in writers {
         assert_eq!(writer.join().expect("ends"), expected);
     }

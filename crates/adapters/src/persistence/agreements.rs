@@ -9,12 +9,12 @@ use souk_domain::billing::{
     BilledUsage, Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Happening, Prorated, Stake, StakeStatus, TrialTerms,
 };
 use souk_domain::checkout::{Deposit, SubscriptionTerms};
-use souk_domain::payment::{CardHolder, Grant, SavedCard};
+use souk_domain::payment::{CardHolder, MandateDetails, SavedCard};
 use souk_domain::pricing::{Anchoring, Cycle, Tier, TiersMode};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, MethodId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
-stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, SubscriptionTerms, Deposit, CardHolder, Grant, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation, BilledUsage }
+stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, SubscriptionTerms, Deposit, CardHolder, MandateDetails, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation, BilledUsage }
 
 impl Formed for Vec<InvoiceId> {
     type Form = Vec<String>;
@@ -143,7 +143,7 @@ pub(super) enum GrantForm {
     Card(SavedCardForm),
 }
 
-impl Formed for Grant {
+impl Formed for MandateDetails {
     type Form = GrantForm;
     fn form(self) -> GrantForm {
         match self {

@@ -7,7 +7,7 @@ use super::{Row, Session, Sql, Values, json};
 use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Purpose, Refusal};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Decline, Purpose};
 use souk_domain::shared::{AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId, Timestamp};
 
 const TABLE: &str = "attempts";
@@ -94,12 +94,12 @@ impl Attempts for SqlAttempts<'_> {
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
-    async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError> {
+    async fn has_open_for_method(&mut self, method: &MethodId) -> Result<bool, StorageError> {
         let select = "SELECT id FROM attempts WHERE method_id = $1 AND status IN ('open', 'unknown') LIMIT 1";
         Ok(self.session.query(select).bind(method).optional().await?.is_some())
     }
 
-    async fn is_open_in(&mut self, clock: &ClockId) -> Result<bool, StorageError> {
+    async fn has_open_for_clock(&mut self, clock: &ClockId) -> Result<bool, StorageError> {
         Ok(self.session.query_each(OPEN_IN).bind(clock).optional().await?.is_some())
     }
 
@@ -113,12 +113,12 @@ impl Attempts for SqlAttempts<'_> {
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
-    async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
+    async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
         let rows = self.session.query_each(OPEN_AMONG).bind(keys(ids)).all().await?;
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
-    async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError> {
+    async fn invoices_of(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError> {
         let select = "SELECT invoice_id FROM attempt_invoices WHERE attempt_id = $1 ORDER BY invoice_id";
         let rows = self.session.query(select).bind(id).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
@@ -129,12 +129,12 @@ impl Attempts for SqlAttempts<'_> {
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
-    async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
+    async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
         let rows = self.session.query_each(COVERED).bind(keys(invoices)).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
-    async fn keep_uncovered(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
+    async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
         // Who inserts a cover waits for whoever has inserted one, here even though it is gone again at once.
         let insert = "INSERT INTO attempt_invoices (attempt_id, invoice_id, open) VALUES ('', $1, $2) ON CONFLICT DO NOTHING";
         if self.session.query(insert).bind(invoice).bind(true).execute().await? == 0 {
@@ -145,12 +145,18 @@ impl Attempts for SqlAttempts<'_> {
         Ok(true)
     }
 
-    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
+    async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
         let rows = self.session.query_each(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 
-    async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError> {
+    async fn set_provider_ids(
+        &mut self,
+        id: &AttemptId,
+        provider_id: &str,
+        client_secret: &str,
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
         let secret = seal(self.secrets, id, client_secret)?;
         let update = "UPDATE attempts SET provider_id = $2, client_secret = $3, updated_at = $4
                       WHERE id = $1 AND provider_id IS NULL AND hash IS NULL";
@@ -158,7 +164,7 @@ impl Attempts for SqlAttempts<'_> {
         Ok(())
     }
 
-    async fn refuse(&mut self, attempt: &Attempt, error: &Refusal, now: Timestamp) -> Result<bool, StorageError> {
+    async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = 'refused', last_error = $2, updated_at = $3
                       WHERE id = $1 AND status IN ('open', 'unknown') AND check_at = $4";
         let query = self.session.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
@@ -173,7 +179,7 @@ impl Attempts for SqlAttempts<'_> {
         &mut self,
         id: &AttemptId,
         status: AttemptStatus,
-        error: Option<&Refusal>,
+        error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4 WHERE id = $1 AND status IN ('open', 'unknown')";
@@ -184,11 +190,11 @@ impl Attempts for SqlAttempts<'_> {
         Ok(ended)
     }
 
-    async fn postpone(
+    async fn reschedule(
         &mut self,
         id: &AttemptId,
         status: AttemptStatus,
-        error: Option<&Refusal>,
+        error: Option<&Decline>,
         check_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
@@ -197,7 +203,7 @@ impl Attempts for SqlAttempts<'_> {
         Ok(self.session.query(update).bind(id).bind(status).bind(error).bind(check_at).bind(now).execute().await? == 1)
     }
 
-    async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {
+    async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET updated_at = $3 WHERE id = $1 AND status IN ('open', 'unknown') AND updated_at <= $2";
         Ok(self.session.query(update).bind(id).bind(since).bind(now).execute().await? == 1)
     }

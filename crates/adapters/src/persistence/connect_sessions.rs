@@ -11,8 +11,8 @@ pub struct SqlConnectSessions<'s>(pub &'s mut Session);
 impl ConnectSessions for SqlConnectSessions<'_> {
     async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError> {
         let insert = "INSERT INTO connect_sessions (token, action, status, step, challenge, params, wallet_did, wallet_key, nonce,
-                          error, expires_at, browser, login, created_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+                          error, error_code, error_params, expires_at, browser, login, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
         bind(self.0.query(insert), session).bind(session.browser).bind(session.login).bind(session.created_at).execute().await?;
         Ok(())
     }
@@ -25,8 +25,8 @@ impl ConnectSessions for SqlConnectSessions<'_> {
 
     async fn advance(&mut self, step: &ConnectMove<'_>) -> Result<bool, StorageError> {
         let update = "UPDATE connect_sessions SET action = $2, status = $3, step = $4, challenge = $5, params = $6, wallet_did = $7,
-                          wallet_key = $8, nonce = $9, error = $10, expires_at = $11
-                      WHERE token = $1 AND status = $12 AND challenge = $13";
+                          wallet_key = $8, nonce = $9, error = $10, error_code = $11, error_params = $12, expires_at = $13
+                      WHERE token = $1 AND status = $14 AND challenge = $15";
         let next = ConnectSession { token: step.token.to_owned(), ..step.next.clone() };
         Ok(bind(self.0.query(update), &next).bind(step.from).bind(step.challenge).execute().await? == 1)
     }
@@ -49,12 +49,12 @@ impl ConnectSessions for SqlConnectSessions<'_> {
     }
 }
 
-/// `$1` to `$11`: the token, and what a step may change.
+/// `$1` to `$13`: the token, and what a step may change.
 fn bind<'q>(query: Query<'q>, session: &ConnectSession) -> Query<'q> {
     let (did, key) = session.wallet.as_ref().map(|wallet| (&wallet.did, &wallet.public_key)).unzip();
     let query = query.bind(&session.token).bind(session.action).bind(session.status).bind(session.step).bind(&session.challenge);
     let query = query.bind(&session.params).bind(did).bind(key).bind(session.nonce.cast_signed());
-    query.bind(&session.error).bind(session.expires_at)
+    query.bind(&session.error).bind(&session.error_code).bind(&session.error_params).bind(session.expires_at)
 }
 
 fn connect_session(row: &Row) -> Result<ConnectSession, StorageError> {
@@ -70,6 +70,8 @@ fn connect_session(row: &Row) -> Result<ConnectSession, StorageError> {
         wallet: wallet.map(|(did, public_key)| Wallet { did, public_key }),
         nonce: row.get::<i64>("nonce")?.cast_unsigned(),
         error: row.get("error")?,
+        error_code: row.get("error_code")?,
+        error_params: row.get("error_params")?,
         login: row.get("login")?,
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,

@@ -1,6 +1,6 @@
 //! The database of this process: one of two kinds, chosen by its address.
 
-use super::whole::Queue;
+use super::group_commit::GroupCommit;
 use super::{Session, session};
 use souk_domain::shared::StorageError;
 use sqlx::pool::CloseEvent;
@@ -49,8 +49,8 @@ pub(super) enum Engine {
     Sqlite {
         writer: SqlitePool,
         reader: SqlitePool,
-        /// What waits for the writer.
-        queue: Arc<Queue>,
+        /// Units of work that share a commit.
+        group_commit: Arc<GroupCommit>,
     },
     Postgres(PgPool),
 }
@@ -127,7 +127,7 @@ impl Database {
         let writer = writer.connect_with(writing.clone()).await?;
         let reader = pool().max_connections(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await?;
         tokio::spawn(checkpoint(writing.connect().await?, writer.close_event()));
-        Ok(Self::new(Engine::Sqlite { writer, reader, queue: Arc::default() }))
+        Ok(Self::new(Engine::Sqlite { writer, reader, group_commit: Arc::default() }))
     }
 
     fn new(engine: Engine) -> Self {
@@ -190,7 +190,7 @@ impl Database {
 
 /// Begins, whether its caller waits for it or not: sqlx gives a connection back in the transaction that somebody had stopped waiting for,
 /// and the next one, who may mean to write for good, would go on in it.
-pub(crate) async fn begin_whole(pool: &PgPool, statement: &'static str) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+async fn begin_whole(pool: &PgPool, statement: &'static str) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
     let pool = pool.clone();
     tokio::spawn(async move { pool.begin_with(statement).await }).await.map_err(|_| sqlx::Error::WorkerCrashed)?
 }

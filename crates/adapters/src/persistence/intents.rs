@@ -4,9 +4,9 @@ use super::columns::{containing, keys};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::payment::{Intent, IntentStatus, Intents, Refusal};
+use souk_domain::payment::{Decline, Intent, IntentStatus, Intents};
 use souk_domain::pricing::Metadata;
-use souk_domain::shared::{Amount, CustomerId, Listed, Mode, Page, PaymentIntentId, StorageError, Timestamp};
+use souk_domain::shared::{Amount, CustomerId, Listed, Mode, Page, PaymentIntentId, SessionId, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
@@ -57,6 +57,12 @@ impl Intents for SqlIntents<'_> {
         rows.iter().map(intent).collect()
     }
 
+    async fn find_by_session(&mut self, session: &SessionId) -> Result<Option<Intent>, StorageError> {
+        let select = "SELECT * FROM payment_intents WHERE id = (SELECT intent_id FROM checkout_sessions WHERE id = $1)";
+        let row = self.0.query(select).bind(session).optional().await?;
+        row.as_ref().map(intent).transpose()
+    }
+
     async fn succeed(
         &mut self,
         id: &PaymentIntentId,
@@ -71,11 +77,11 @@ impl Intents for SqlIntents<'_> {
         Ok(self.0.query(update).bind(id).bind(amount).bind(reference).bind(payer).bind(now).execute().await? == 1)
     }
 
-    async fn mark(
+    async fn set_status(
         &mut self,
         id: &PaymentIntentId,
         status: IntentStatus,
-        error: Option<&Refusal>,
+        error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let update = "UPDATE payment_intents SET status = $2, last_error = $3, updated_at = $4

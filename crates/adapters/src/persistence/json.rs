@@ -7,7 +7,7 @@ use souk_domain::access::Scope;
 use souk_domain::billing::BillTo;
 use souk_domain::checkout::{FormOptions, LineItem, QuantityRange};
 use souk_domain::customer::{Address, Contact, Field, FieldPattern, PageInfo};
-use souk_domain::payment::{CardExpiry, Refusal, SavedCard};
+use souk_domain::payment::{CardExpiry, Decline, SavedCard};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, PriceId, Text};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ macro_rules! stored_forms {
     ($($type:ty),* $(,)?) => { stored! { $($type, Json, value => crate::persistence::json::to_json(value), json => crate::persistence::json::of_json::<$type>(json);)* } };
 }
 pub(super) use stored_forms;
-stored_forms! { Metadata, Text, Address, Contact, BillTo, Refusal, FormOptions, Vec<LineItem>, Vec<Scope>, SavedCard }
+stored_forms! { Metadata, Text, Address, Contact, BillTo, Decline, FormOptions, Vec<LineItem>, Vec<Scope>, SavedCard }
 
 impl Formed for Metadata {
     type Form = Self;
@@ -60,7 +60,7 @@ macro_rules! texts {
 texts! {
     Text as TextForm { en, zh }
     Address as AddressForm { country, state, city, line1, line2, postal_code }
-    Refusal as RefusalForm { code, message }
+    Decline as RefusalForm { code, message }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use super::columns::keys;
 use super::listing::sql_each;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::payment::{Grant, Mandate, Mandates};
+use souk_domain::payment::{Mandate, MandateDetails, Mandates};
 use souk_domain::shared::{CustomerId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId, Timestamp};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
@@ -21,30 +21,30 @@ impl Mandates for SqlMandates<'_> {
         query.bind(mandate.status).bind(&mandate.grant).bind(mandate.created_at).bind(mandate.updated_at).execute().await.map(drop)
     }
 
-    async fn amend(&mut self, id: &MandateId, grant: &Grant, now: Timestamp) -> Result<(), StorageError> {
+    async fn amend(&mut self, id: &MandateId, grant: &MandateDetails, now: Timestamp) -> Result<(), StorageError> {
         let update = "UPDATE mandates SET given = $2, updated_at = $3 WHERE id = $1";
         self.0.query(update).bind(id).bind(grant).bind(now).execute().await.map(drop)
     }
 
-    async fn promise(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError> {
+    async fn link_subscription(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError> {
         let insert = "INSERT INTO mandate_promises (mandate_id, subscription_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         self.0.query(insert).bind(id).bind(subscription).execute().await.map(drop)
     }
 
-    async fn promised(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError> {
+    async fn linked_subscriptions(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError> {
         let select = "SELECT subscription_id FROM mandate_promises WHERE mandate_id = $1 ORDER BY subscription_id";
         let rows = self.0.query(select).bind(id).all().await?;
         rows.iter().map(|row| row.get("subscription_id")).collect()
     }
 
-    async fn awaited(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError> {
+    async fn pending_for_subscription(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError> {
         let select = "SELECT mandates.id FROM mandates JOIN mandate_promises ON mandate_id = mandates.id
                       WHERE subscription_id = $1 AND status = 'pending' ORDER BY mandates.id";
         let rows = self.0.query(select).bind(subscription).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 
-    async fn owe(&mut self, id: &MandateId, invoices: &[InvoiceId]) -> Result<(), StorageError> {
+    async fn link_invoices(&mut self, id: &MandateId, invoices: &[InvoiceId]) -> Result<(), StorageError> {
         for invoice in invoices {
             let insert = "INSERT INTO mandate_debts (mandate_id, invoice_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             self.0.query(insert).bind(id).bind(invoice).execute().await?;
@@ -52,13 +52,13 @@ impl Mandates for SqlMandates<'_> {
         Ok(())
     }
 
-    async fn owed(&mut self, id: &MandateId) -> Result<Vec<InvoiceId>, StorageError> {
+    async fn linked_invoices(&mut self, id: &MandateId) -> Result<Vec<InvoiceId>, StorageError> {
         let select = "SELECT invoice_id FROM mandate_debts WHERE mandate_id = $1 ORDER BY invoice_id";
         let rows = self.0.query(select).bind(id).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
-    async fn awaited_by(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError> {
+    async fn pending_for_invoice(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError> {
         let select = "SELECT mandates.id FROM mandates JOIN mandate_debts ON mandate_id = mandates.id
                       WHERE invoice_id = $1 AND status = 'pending' ORDER BY mandates.id";
         let rows = self.0.query(select).bind(invoice).all().await?;

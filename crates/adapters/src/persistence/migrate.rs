@@ -22,12 +22,12 @@ pub async fn migrate(database: &Database) -> Result<(), StorageError> {
     }
 }
 
-/// Differs between any two PostgreSQL schemas: names the template that test databases are copied from.
+/// Differs between any two schemas: names the templates that test databases are copied from.
 #[cfg(feature = "testing")]
 pub(crate) fn schema_mark() -> String {
     use sha2::{Digest, Sha256};
     let mut digest = Sha256::new();
-    for migration in POSTGRES.iter() {
+    for migration in SQLITE.iter().chain(POSTGRES.iter()) {
         digest.update(&migration.checksum);
     }
     hex::encode(&digest.finalize()[..8])

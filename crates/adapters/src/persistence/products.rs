@@ -9,12 +9,12 @@ use souk_domain::shared::{Listed, Mode, Page, ProductId, StorageError};
 pub struct SqlProducts<'a>(pub &'a mut Session);
 
 const INSERT: &str = "INSERT INTO products (id, livemode, active, name, description, images, features, unit_label, statement_descriptor,
-    default_price_id, app, cross_sells_to, metadata, search_text, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+    default_price_id, app, cross_sells_to, metadata, search_text, created_at, updated_at, name_zh, description_zh, unit_label_zh)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
 
 const UPDATE: &str = "UPDATE products SET active = $2, name = $3, description = $4, images = $5, features = $6, unit_label = $7,
     statement_descriptor = $8, default_price_id = $9, app = $10, cross_sells_to = $11, metadata = $12,
-    search_text = $13, updated_at = $14 WHERE id = $1";
+    search_text = $13, updated_at = $14, name_zh = $15, description_zh = $16, unit_label_zh = $17 WHERE id = $1";
 
 const FIND_ALL: Sql = Sql {
     sqlite: "SELECT * FROM products WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id",
@@ -49,7 +49,8 @@ const DELETE: &str = "DELETE FROM products WHERE id = $1 AND NOT EXISTS (SELECT 
     AND NOT EXISTS (SELECT 1 FROM products AS other WHERE other.cross_sells_to = $1 AND other.id <> $1)";
 
 fn search_text(product: &Product) -> String {
-    searchable(&[&product.name, &product.description])
+    let texts = [Some(&product.name), product.name_zh.as_ref(), Some(&product.description), product.description_zh.as_ref()];
+    searchable(&texts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>())
 }
 
 pub(super) fn read(row: &Row) -> Result<Product, StorageError> {
@@ -58,10 +59,13 @@ pub(super) fn read(row: &Row) -> Result<Product, StorageError> {
         mode: Mode::from_livemode(row.get("livemode")?),
         active: row.get("active")?,
         name: row.get("name")?,
+        name_zh: row.get("name_zh")?,
         description: row.get("description")?,
+        description_zh: row.get("description_zh")?,
         images: read_json(row, "products", "images")?,
         features: read_json(row, "products", "features")?,
         unit_label: row.get("unit_label")?,
+        unit_label_zh: row.get("unit_label_zh")?,
         statement_descriptor: row.get("statement_descriptor")?,
         default_price_id: row.get("default_price_id")?,
         app: row.get("app")?,
@@ -80,7 +84,14 @@ impl Products for SqlProducts<'_> {
         let query = query.bind(product.unit_label.as_ref()).bind(product.statement_descriptor.as_ref());
         let query = query.bind(product.default_price_id.as_ref()).bind(product.app.as_ref());
         let query = query.bind(product.cross_sells_to.as_ref()).bind(to_json(&product.metadata)?);
-        query.bind(search_text(product)).bind(product.created_at).bind(product.updated_at).execute().await.map(drop)
+        let query = query.bind(search_text(product)).bind(product.created_at).bind(product.updated_at);
+        query
+            .bind(product.name_zh.as_ref())
+            .bind(product.description_zh.as_ref())
+            .bind(product.unit_label_zh.as_ref())
+            .execute()
+            .await
+            .map(drop)
     }
 
     async fn update(&mut self, product: &Product) -> Result<(), StorageError> {
@@ -89,7 +100,14 @@ impl Products for SqlProducts<'_> {
         let query = query.bind(product.unit_label.as_ref()).bind(product.statement_descriptor.as_ref());
         let query = query.bind(product.default_price_id.as_ref()).bind(product.app.as_ref());
         let query = query.bind(product.cross_sells_to.as_ref()).bind(to_json(&product.metadata)?);
-        query.bind(search_text(product)).bind(product.updated_at).execute().await.map(drop)
+        let query = query.bind(search_text(product)).bind(product.updated_at);
+        query
+            .bind(product.name_zh.as_ref())
+            .bind(product.description_zh.as_ref())
+            .bind(product.unit_label_zh.as_ref())
+            .execute()
+            .await
+            .map(drop)
     }
 
     async fn find(&mut self, id: &ProductId) -> Result<Option<Product>, StorageError> {

@@ -1,10 +1,9 @@
 //! One SQL text on two drivers.
 
+use super::batch::{Statement, placeholders, postgres_arguments, sqlite_arguments};
 use super::database::{Engine, storage};
 use super::row::{Answer, Row};
-use super::statement::{Waiting, placeholders, postgres_arguments, run_all_postgres, run_all_sqlite, sqlite_arguments, written_by};
-use super::value::{Bound, Value, Values};
-use super::whole;
+use super::value::{Bound, Values};
 use souk_domain::shared::StorageError;
 use sqlx::Transaction;
 use sqlx::pool::PoolConnection;
@@ -15,25 +14,22 @@ use tokio::sync::Notify;
 
 /// Rows that one statement inserts at most: with the widest table, far below the 32,766 values that SQLite binds.
 const ROWS_MAX: usize = 64;
-/// Values of a statement that waits for the next one, at most.
-const VALUES_PUT_OFF: usize = 64;
-/// Statements that wait for the next one, at most: each sequence of them is prepared and kept as one.
-const WAITING: usize = 8;
 
 /// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
 ///
-/// A transaction begins with the first statement that must be run at once. Where none must, all of them are run with the commit
-/// ([`Query::later`], `whole.rs`), and nobody else waits for what goes to and fro.
+/// A transaction begins with the first statement that must run at once. On SQLite, a unit of work that has only deferred statements
+/// ([`Query::later`]) never begins one of its own: it shares a commit with others (`group_commit.rs`).
 ///
-/// A statement that PostgreSQL refuses, also for a duplicate key, spoils its transaction: where a duplicate is expected,
+/// A statement that PostgreSQL refuses, also for a duplicate key, aborts its transaction: where a duplicate is expected,
 /// write `ON CONFLICT DO NOTHING` and look at the number of rows.
 pub struct Session {
     connection: Connection,
     published: Arc<Notify>,
     publishes: bool,
-    waiting: Vec<Waiting>,
-    /// What waited was not run as it should have been, so nothing that follows may be kept.
-    broken: bool,
+    /// Deferred statements, in order. Empty on PostgreSQL, and once the transaction has begun.
+    deferred: Vec<Statement>,
+    /// A deferred statement failed or was interrupted, so nothing may be committed.
+    failed: bool,
 }
 
 pub(super) enum Connection {
@@ -93,7 +89,7 @@ pub struct Sql {
 
 impl Session {
     pub(super) fn new(connection: Connection, published: Arc<Notify>) -> Self {
-        Self { connection, published, publishes: false, waiting: Vec::new(), broken: false }
+        Self { connection, published, publishes: false, deferred: Vec::new(), failed: false }
     }
 
     /// A statement with `$1`, `$2`, ... for the values bound to it, in order.
@@ -110,13 +106,19 @@ impl Session {
         matches!(self.connection, Connection::Sqlite(_) | Connection::Due(Engine::Sqlite { .. }))
     }
 
-    /// Begins the transaction, if it is due.
-    async fn begin(&mut self) -> Result<(), StorageError> {
-        if let (Connection::Due(engine), false) = (&self.connection, self.broken) {
-            // Whoever gives up here has not run what it was to run.
-            self.broken = true;
+    /// Begins the transaction if it is due, and runs the deferred statements: before any statement that runs at once.
+    async fn begin_and_flush(&mut self) -> Result<(), StorageError> {
+        if self.failed {
+            return Err(StorageError::Conflict);
+        }
+        if let Connection::Due(engine) = &self.connection {
+            // If the caller stops waiting here, the deferred statements are lost.
+            self.failed = true;
             self.connection = engine.begin().await?;
-            self.broken = false;
+            for statement in std::mem::take(&mut self.deferred) {
+                self.run_expecting(statement).await?;
+            }
+            self.failed = false;
         }
         Ok(())
     }
@@ -125,27 +127,23 @@ impl Session {
     /// each of them, and `conflict` is what follows the values. Answers how many rows were written.
     pub async fn insert(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<u64, StorageError> {
         let mut written = 0;
-        for (sql, values, _) in self.inserts(into, rows, conflict)? {
-            written += self.run(sql, values).await?;
+        for statement in self.inserts(into, rows, conflict)? {
+            self.begin_and_flush().await?;
+            written += self.run_now(statement).await?;
         }
         Ok(written)
     }
 
     /// As [`Session::insert`], but as [`Query::later`]: a row that is not written is [`StorageError::Conflict`].
     pub async fn insert_later(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<(), StorageError> {
-        for (sql, values, rows) in self.inserts(into, rows, conflict)? {
-            self.put_off(Waiting { sql: sql.into(), values, rows: Some(rows) }).await?;
+        for statement in self.inserts(into, rows, conflict)? {
+            self.defer(statement).await?;
         }
         Ok(())
     }
 
-    /// The statements that insert rows, with their values and how many rows each has.
-    fn inserts(
-        &self,
-        into: &'static str,
-        rows: Vec<Values>,
-        conflict: &'static str,
-    ) -> Result<Vec<(String, Vec<Value>, u64)>, StorageError> {
+    /// The statements that insert rows; each must write all of its rows if it is deferred.
+    fn inserts(&self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<Vec<Statement>, StorageError> {
         // SQLite's numbered parameters have names, and each is bound by a walk over all of them.
         let are_numbered = !self.is_sqlite();
         let (mut rows, mut statements) = (rows.into_iter(), Vec::new());
@@ -153,96 +151,48 @@ impl Session {
             // Powers of two only, so that a connection keeps few statements prepared.
             let chunk: Vec<_> = rows.by_ref().take(1 << size).map(|row| row.0).collect::<Result<_, _>>()?;
             let sql = format!("{into} VALUES {} {conflict}", placeholders(&chunk, are_numbered));
-            statements.push((sql, chunk.into_iter().flatten().collect(), 1 << size));
+            let values = chunk.into_iter().flatten().collect();
+            statements.push(Statement { sql: sql.into(), values, expected_rows: Some(1 << size) });
         }
         Ok(statements)
     }
 
-    /// Runs a statement that was put together; answers how many rows it changed.
-    async fn run(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StorageError> {
-        self.catch_up().await?;
-        self.run_now(sql, values).await
-    }
-
-    async fn run_now(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StorageError> {
+    /// Runs a statement in the transaction that has begun; returns how many rows it changed.
+    async fn run_now(&mut self, statement: Statement) -> Result<u64, StorageError> {
         tally();
-        let sql = sqlx::AssertSqlSafe(sql);
+        let sql = sqlx::AssertSqlSafe(statement.sql.into_owned());
         match &mut self.connection {
             Connection::Due(_) => return Err(not_begun()),
             Connection::Sqlite(handle) => {
-                let done = sqlx::query_with(sql, sqlite_arguments(values)?).execute(handle.get()).await;
+                let done = sqlx::query_with(sql, sqlite_arguments(statement.values)?).execute(handle.get()).await;
                 done.map(|done| done.rows_affected())
             }
             Connection::Postgres(handle) => {
-                let done = sqlx::query_with(sql, postgres_arguments(values)?).execute(handle.get()).await;
+                let done = sqlx::query_with(sql, postgres_arguments(statement.values)?).execute(handle.get()).await;
                 done.map(|done| done.rows_affected())
             }
         }
         .map_err(storage)
     }
 
-    /// Leaves a statement for the next call where that spares one, and runs it at once elsewhere.
-    async fn put_off(&mut self, statement: Waiting) -> Result<(), StorageError> {
-        // Long ones would be prepared again for whatever they are run with.
-        let is_short = statement.values.len() <= VALUES_PUT_OFF;
-        if !is_short || self.waiting.len() == WAITING || !self.may_wait(&statement.sql) {
-            self.catch_up().await?;
-        }
-        if is_short && !self.broken && self.may_wait(&statement.sql) {
-            self.waiting.push(statement);
+    /// Runs a statement that must change its expected number of rows.
+    async fn run_expecting(&mut self, statement: Statement) -> Result<(), StorageError> {
+        let expected = statement.expected_rows;
+        let changed = self.run_now(statement).await?;
+        if expected.is_none_or(|expected| expected == changed) { Ok(()) } else { Err(StorageError::Conflict) }
+    }
+
+    /// Keeps a statement for the commit where the unit of work may share one, and runs it now elsewhere.
+    async fn defer(&mut self, statement: Statement) -> Result<(), StorageError> {
+        if let (Connection::Due(Engine::Sqlite { .. }), false) = (&self.connection, self.failed) {
+            self.deferred.push(statement);
             return Ok(());
         }
-        self.catch_up().await?;
-        self.broken = true;
-        let changed = self.run_now(statement.sql.into_owned(), statement.values).await?;
-        expect(statement.rows, changed)?;
-        self.broken = false;
+        self.begin_and_flush().await?;
+        self.failed = true;
+        self.run_expecting(statement).await?;
+        self.failed = false;
         Ok(())
-    }
-
-    /// Whether a statement can be run by one call with those that wait, as if it came after them.
-    fn may_wait(&self, sql: &str) -> bool {
-        match self.connection {
-            Connection::Sqlite(Handle::Transaction(_)) | Connection::Due(Engine::Sqlite { .. }) => true,
-            Connection::Postgres(Handle::Transaction(_)) | Connection::Due(Engine::Postgres(_)) => {
-                // Parts of one statement do not see what the others write, so none may name a table that one before it writes.
-                let names_one = |waiting: &Waiting| written_by(&waiting.sql).is_none_or(|table| sql.contains(table));
-                written_by(sql).is_some() && !self.waiting.iter().any(names_one)
-            }
-            Connection::Sqlite(Handle::Plain(_)) | Connection::Postgres(Handle::Plain(_)) => false,
-        }
-    }
-
-    /// Runs what waits, and begins before.
-    async fn catch_up(&mut self) -> Result<(), StorageError> {
-        self.begin().await?;
-        match self.waiting.is_empty() {
-            _ if self.broken => Err(StorageError::Conflict),
-            true => Ok(()),
-            false => self.catch_up_with(None).await.map(drop),
-        }
-    }
-
-    /// Runs what waits and a last statement by one call, in their order; answers how many rows the last one changed.
-    async fn catch_up_with(&mut self, last: Option<Waiting>) -> Result<u64, StorageError> {
-        self.begin().await?;
-        self.broken = true;
-        let mut statements = std::mem::take(&mut self.waiting);
-        let wanted: Vec<_> = statements.iter().map(|statement| statement.rows).collect();
-        statements.extend(last);
-        statements.iter().for_each(|_| tally());
-        let mut changes = match &mut self.connection {
-            Connection::Due(_) => return Err(not_begun()),
-            Connection::Sqlite(handle) => run_all_sqlite(handle.get(), statements).await?,
-            Connection::Postgres(handle) => run_all_postgres(handle.get(), statements).await?,
-        };
-        if changes.len() < wanted.len() {
-            return Err(StorageError::Driver("fewer statements were run than were asked for".into()));
-        }
-        let rest = changes.split_off(wanted.len());
-        wanted.into_iter().zip(changes).try_for_each(|(wanted, changed)| expect(wanted, changed))?;
-        self.broken = false;
-        Ok(rest.iter().sum())
     }
 
     /// Makes the commit wake the relay of this process.
@@ -259,19 +209,19 @@ impl Session {
         .map_err(storage)
     }
 
-    pub async fn commit(mut self) -> Result<(), StorageError> {
-        match self.connection {
-            Connection::Due(_) if self.broken => return Err(StorageError::Conflict),
-            Connection::Due(_) => {}
-            _ => self.catch_up().await?,
+    pub async fn commit(self) -> Result<(), StorageError> {
+        if self.failed {
+            return Err(StorageError::Conflict);
         }
         #[cfg(feature = "testing")]
         super::tally::commit();
         match self.connection {
-            Connection::Due(engine) => {
-                self.waiting.iter().for_each(|_| tally());
-                whole::run(engine, self.waiting).await?;
+            Connection::Due(Engine::Sqlite { writer, group_commit, .. }) => {
+                self.deferred.iter().for_each(|_| tally());
+                group_commit.commit(writer, self.deferred).await?;
             }
+            // Nothing was run, and PostgreSQL defers nothing.
+            Connection::Due(Engine::Postgres(_)) => {}
             Connection::Sqlite(handle) => handle.commit().await.map_err(storage)?,
             Connection::Postgres(handle) => handle.commit().await.map_err(storage)?,
         }
@@ -292,7 +242,7 @@ pub struct Query<'s> {
 
 macro_rules! run {
     ($query:ident, $run:ident) => {{
-        $query.session.catch_up().await?;
+        $query.session.begin_and_flush().await?;
         tally();
         let (sql, values) = ($query.sql, $query.values.0?);
         match &mut $query.session.connection {
@@ -332,33 +282,24 @@ impl Query<'_> {
 
     /// How many rows were inserted, changed or deleted.
     pub async fn execute(self) -> Result<u64, StorageError> {
-        if self.session.waiting.is_empty() || !self.session.may_wait(self.sql) {
-            return Ok(run!(self, execute));
-        }
-        let last = Waiting { sql: self.sql.into(), values: self.values.0?, rows: None };
-        self.session.catch_up_with(Some(last)).await
+        Ok(run!(self, execute))
     }
 
-    /// Runs it with the next statement of the unit of work, or with its commit: SQLite is asked by a walk to another thread and back,
-    /// PostgreSQL by one to another process, so several statements by one call cost little more than one. It is one statement, and
-    /// answers no rows.
+    /// Runs one statement whose answer nobody needs before the commit: on SQLite with the commit, if nothing before it had to run at
+    /// once; else now. On SQLite a unit of work of deferred statements alone shares its commit with others and does not hold the write
+    /// lock while its caller computes.
     ///
-    /// What it is refused for is told by that later call; [`StorageError::Conflict`] where it changes another number of rows. From then on
-    /// the unit of work can only be rolled back.
+    /// `rows` is how many rows it must change; another number is [`StorageError::Conflict`]. That and other errors are returned by this
+    /// call or by a later one of the unit of work, at the latest by its commit; from then on it can only be rolled back.
     pub async fn later(self, rows: Option<u64>) -> Result<(), StorageError> {
-        debug_assert!(!self.sql.contains(';'), "one statement: {}", self.sql);
-        let statement = Waiting { sql: self.sql.into(), values: self.values.0?, rows };
-        self.session.put_off(statement).await
+        let statement = Statement { sql: self.sql.into(), values: self.values.0?, expected_rows: rows };
+        self.session.defer(statement).await
     }
 }
 
-/// Whoever runs a statement has begun before.
+/// Every statement begins its transaction before it runs.
 fn not_begun() -> StorageError {
     StorageError::Driver("a transaction has not begun".into())
-}
-
-fn expect(wanted: Option<u64>, changed: u64) -> Result<(), StorageError> {
-    if wanted.is_none_or(|wanted| wanted == changed) { Ok(()) } else { Err(StorageError::Conflict) }
 }
 
 /// Counts a statement, where tests and benches do.

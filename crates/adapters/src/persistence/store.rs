@@ -3,11 +3,11 @@
 use super::{
     Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlCheckoutSessions, SqlConnectSessions, SqlCredits, SqlCustomers,
     SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoices, SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox,
-    SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlSubscriptions, SqlTestClocks, SqlUsageRecords, SqlUsers,
+    SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, ConnectSessions, Logins, Users};
-use souk_domain::billing::{Credits, Invoices, Subscriptions, TestClocks, UsageRecords};
+use souk_domain::billing::{Credits, Invoices, Subscriptions, TestClocks, Trials, UsageRecords};
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
@@ -77,6 +77,7 @@ impl UnitOfWork for SqlUnitOfWork {
         links: PaymentLinks as SqlPaymentLinks;
         invoices: Invoices as SqlInvoices;
         subscriptions: Subscriptions as SqlSubscriptions;
+        trials: Trials as SqlTrials;
         mandates: Mandates as SqlMandates;
         credits: Credits as SqlCredits;
         refunds: Refunds as SqlRefunds;

@@ -150,7 +150,7 @@ impl Subscriptions for SqlSubscriptions<'_> {
         self.with_items(rows).await
     }
 
-    async fn postpone(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError> {
+    async fn reschedule(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError> {
         self.0.query("UPDATE subscriptions SET due_at = $2 WHERE id = $1").bind(id).bind(until).execute().await?;
         Ok(())
     }

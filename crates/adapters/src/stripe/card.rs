@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use souk_domain::payment::{CardExpiry, Refusal, SavedCard};
+use souk_domain::payment::{CardExpiry, Decline, SavedCard};
 
 /// `last_payment_error` and `last_setup_error`.
 #[derive(Debug, Deserialize)]
@@ -12,7 +12,7 @@ pub(super) struct PaymentError {
     message: Option<String>,
 }
 
-impl From<PaymentError> for Refusal {
+impl From<PaymentError> for Decline {
     fn from(error: PaymentError) -> Self {
         Self {
             code: error.decline_code.or(error.code).unwrap_or_else(|| "card_error".to_owned()),

@@ -2,9 +2,9 @@
 
 use super::client::{CallError, Problem};
 use super::intent;
-use super::rail::{ATTEMPT, EXPAND, INTENTS, StripeRail, description, rail_error, reason, refusal};
+use super::rail::{ATTEMPT, EXPAND, INTENTS, StripeRail, decline, description, rail_error, reason};
 use reqwest::Method as Verb;
-use souk_domain::payment::{CardIntent, CardRail, ChargeAsk, Currency, Method, Outcome, RailError};
+use souk_domain::payment::{CardIntent, CardRail, ChargeRequest, Currency, Method, Outcome, RailError};
 
 /// The most pages of 100 that are looked through.
 const PAGES: u32 = 50;
@@ -16,7 +16,7 @@ pub(super) fn word(name: &str) -> Option<&str> {
 }
 
 impl StripeRail {
-    pub(super) async fn charged(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError> {
+    pub(super) async fn charged(&self, method: &Method, currency: &Currency, ask: &ChargeRequest) -> Result<CardIntent, RailError> {
         let attempt = ask.attempt.as_str();
         if ask.is_late {
             match self.made_before(method, ask).await {
@@ -67,7 +67,7 @@ impl StripeRail {
     }
 
     /// The intent of an attempt whose key the provider has forgotten, among all of the customer's, newest first.
-    async fn made_before(&self, method: &Method, ask: &ChargeAsk) -> Result<Option<String>, String> {
+    async fn made_before(&self, method: &Method, ask: &ChargeRequest) -> Result<Option<String>, String> {
         let customer = word(&ask.card.customer).ok_or("the customer's name is not one of the provider's")?;
         let mut after = String::new();
         for _ in 0..PAGES {
@@ -91,9 +91,11 @@ impl StripeRail {
     async fn without_second_chance(&self, method: &Method, currency: &Currency, intent: CardIntent) -> CardIntent {
         let Outcome::Pending { requires_payer: true, last_error } = &intent.outcome else { return intent };
         let outcome = match (self.cancel(method, currency, &intent.provider_id).await, last_error) {
-            (Outcome::Refused(_), Some(decline)) => Outcome::Refused(decline.clone()),
-            (Outcome::Refused(_), None) => Outcome::Refused(refusal("authentication_required", "The card's bank wants to hear its owner.")),
-            (Outcome::Pending { requires_payer: true, .. } | Outcome::Absent, _) => {
+            (Outcome::Declined(_), Some(decline)) => Outcome::Declined(decline.clone()),
+            (Outcome::Declined(_), None) => {
+                Outcome::Declined(decline("authentication_required", "The card's bank wants to hear its owner."))
+            }
+            (Outcome::Pending { requires_payer: true, .. } | Outcome::NotFound, _) => {
                 Outcome::Unknown("the declined charge could not be ended".to_owned())
             }
             (other, _) => other,
@@ -102,10 +104,10 @@ impl StripeRail {
     }
 }
 
-/// A decline carries its intent; a refusal without one opened none.
+/// A decline carries its intent; a decline without one opened none.
 fn refused(method: &Method, currency: &Currency, problem: Problem) -> Result<CardIntent, String> {
     if let Some(value) = &problem.payment_intent {
         return intent::charged(method, currency, value);
     }
-    Ok(CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Refused(problem.into()) })
+    Ok(CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Declined(problem.into()) })
 }

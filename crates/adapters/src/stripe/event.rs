@@ -4,7 +4,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::Sha256;
-use souk_domain::payment::{CardEvent, EventError, Secret};
+use souk_domain::payment::{CardEvent, CardHint, EventError, Secret};
 use souk_domain::shared::Timestamp;
 
 const TOLERANCE_SECONDS: u64 = 300;
@@ -27,13 +27,20 @@ struct Data {
 pub(super) fn read(secret: &Secret, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError> {
     verify(secret, body, signature, now)?;
     let event: Event = serde_json::from_slice(body).map_err(|_| EventError::Malformed)?;
-    let object = &event.data.object;
-    let provider_id = match object["object"].as_str() {
-        Some("payment_intent" | "setup_intent") => object["id"].as_str(),
-        // Charges, refunds and disputes name the intent that they belong to.
-        _ => object["payment_intent"].as_str(),
-    };
-    Ok(CardEvent { provider_id: provider_id.map(str::to_owned), id: event.id, kind: event.kind })
+    Ok(CardEvent { hint: hint(&event.data.object), id: event.id, kind: event.kind })
+}
+
+/// What to ask the provider about. The object decides, not the kind of the event: kinds are added to and renamed over the versions.
+fn hint(object: &Value) -> Option<CardHint> {
+    let text = |name: &str| object[name].as_str().map(str::to_owned);
+    let payment = text("payment_intent");
+    Some(match object["object"].as_str()? {
+        "payment_intent" | "setup_intent" => CardHint::Intent { provider_id: text("id")? },
+        "dispute" => CardHint::Dispute { provider_id: text("id")?, payment },
+        "refund" => CardHint::Refund { provider_id: text("id")?, payment },
+        // Charges, and objects that are not known here, may name the payment that they belong to.
+        _ => CardHint::Charge { payment: payment? },
+    })
 }
 
 fn verify(secret: &Secret, body: &[u8], signature: &str, now: Timestamp) -> Result<(), EventError> {
@@ -87,8 +94,8 @@ mod tests {
     #[test]
     fn a_signed_event_is_read() {
         let header = format!("t={NOW},v1={}", sign("whsec_1", NOW, BODY));
-        let expected =
-            CardEvent { id: "evt_1".to_owned(), kind: "payment_intent.succeeded".to_owned(), provider_id: Some("pi_1".to_owned()) };
+        let hint = Some(CardHint::Intent { provider_id: "pi_1".to_owned() });
+        let expected = CardEvent { id: "evt_1".to_owned(), kind: "payment_intent.succeeded".to_owned(), hint };
         assert_eq!(read_at(&header, BODY), Ok(expected));
     }
 
@@ -106,10 +113,34 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_speaks_of_another_object_names_its_intent() {
-        let body = br#"{"id":"evt_2","type":"charge.refunded","data":{"object":{"object":"charge","id":"ch_1","payment_intent":"pi_9"}}}"#;
+    fn an_event_of_another_object_names_that_object_and_its_intent() {
+        let (id, payment) = (|text: &str| text.to_owned(), Some("pi_9".to_owned()));
+        for (kind, object, hint) in [
+            ("charge.refunded", r#""object":"charge","id":"ch_1""#, CardHint::Charge { payment: id("pi_9") }),
+            (
+                "charge.dispute.created",
+                r#""object":"dispute","id":"du_1""#,
+                CardHint::Dispute { provider_id: id("du_1"), payment: payment.clone() },
+            ),
+            ("refund.failed", r#""object":"refund","id":"re_1""#, CardHint::Refund { provider_id: id("re_1"), payment: payment.clone() }),
+            (
+                "charge.refund.updated",
+                r#""object":"refund","id":"re_1""#,
+                CardHint::Refund { provider_id: id("re_1"), payment: payment.clone() },
+            ),
+        ] {
+            let body = format!(r#"{{"id":"evt_2","type":"{kind}","data":{{"object":{{{object},"payment_intent":"pi_9"}}}}}}"#);
+            let event = read_at(&format!("t={NOW},v1={}", sign("whsec_1", NOW, body.as_bytes())), body.as_bytes()).expect("reads");
+            assert_eq!(event.intent(), Some("pi_9"));
+            assert_eq!(event.hint, Some(hint));
+        }
+    }
+
+    #[test]
+    fn an_event_of_an_object_without_a_payment_is_no_hint() {
+        let body = br#"{"id":"evt_3","type":"payout.paid","data":{"object":{"object":"payout","id":"po_1"}}}"#;
         let event = read_at(&format!("t={NOW},v1={}", sign("whsec_1", NOW, body)), body).expect("reads");
-        assert_eq!(event.provider_id.as_deref(), Some("pi_9"));
+        assert_eq!((event.intent(), event.hint.clone()), (None, None));
     }
 
     #[test]

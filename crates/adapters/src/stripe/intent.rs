@@ -3,7 +3,7 @@
 use super::card::{self, PaymentError};
 use serde::Deserialize;
 use serde_json::Value;
-use souk_domain::payment::{CardIntent, Currency, Method, Outcome, Refusal, Settlement};
+use souk_domain::payment::{CardIntent, Currency, Decline, Method, Outcome, Settlement};
 use souk_domain::shared::Amount;
 
 /// The part of a payment intent that decides anything. Fields that are missing make the answer one that we do not understand.
@@ -61,7 +61,7 @@ fn parse(method: &Method, currency: &Currency, value: &Value) -> Result<Intent, 
 }
 
 fn judge(intent: Intent) -> Outcome {
-    let last_error = intent.last_payment_error.map(Refusal::from);
+    let last_error = intent.last_payment_error.map(Decline::from);
     match intent.status.as_str() {
         "succeeded" => Outcome::Settled(Settlement {
             reference: intent.id,
@@ -71,7 +71,7 @@ fn judge(intent: Intent) -> Outcome {
         }),
         "processing" => Outcome::Pending { requires_payer: false, last_error },
         "requires_payment_method" | "requires_confirmation" | "requires_action" => Outcome::Pending { requires_payer: true, last_error },
-        "canceled" => Outcome::Refused(last_error.unwrap_or_else(|| Refusal {
+        "canceled" => Outcome::Declined(last_error.unwrap_or_else(|| Decline {
             code: intent.cancellation_reason.unwrap_or_else(|| "canceled".to_owned()),
             message: "The payment was cancelled.".to_owned(),
         })),

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use reqwest::Method as Verb;
 use serde_json::Value;
 use souk_domain::payment::{
-    CardAsk, CardEvent, CardIntent, CardRail, CardRefundAsk, CardSetup, ChargeAsk, Currency, EventError, Method, MethodSettings, Outcome,
-    RailError, Refusal, Secret, SetupAsk, SetupOutcome,
+    CardEvent, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError, Method,
+    MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Mode, Timestamp};
 
@@ -82,7 +82,7 @@ impl CardRail for StripeRail {
         }
     }
 
-    async fn open(&self, method: &Method, currency: &Currency, ask: &CardAsk) -> Result<CardIntent, RailError> {
+    async fn open(&self, method: &Method, currency: &Currency, ask: &CardRequest) -> Result<CardIntent, RailError> {
         let attempt = ask.attempt.as_str();
         let mut form = vec![
             ("amount", ask.amount.to_string()),
@@ -107,21 +107,21 @@ impl CardRail for StripeRail {
     }
 
     async fn find(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
-        let Some(path) = intent_path(provider_id, EXPANDED) else { return Outcome::Absent };
+        let Some(path) = intent_path(provider_id, EXPANDED) else { return Outcome::NotFound };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
             Ok(answer) => intent::outcome(method, currency, provider_id, &answer),
-            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Outcome::Absent,
+            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Outcome::NotFound,
             Err(error) => Outcome::Unknown(reason(error)),
         }
     }
 
     async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
-        let Some(path) = intent_path(provider_id, "/cancel") else { return Outcome::Absent };
+        let Some(path) = intent_path(provider_id, "/cancel") else { return Outcome::NotFound };
         let refused = match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
             Ok(answer) => return intent::outcome(method, currency, provider_id, &answer),
             Err(error) => error,
         };
-        // Too late to cancel, or cancelled before: the refusal carries the intent as it is.
+        // Too late to cancel, or cancelled before: the decline carries the intent as it is.
         if let CallError::Refused { problem, .. } = &refused
             && let Some(intent) = problem.payment_intent.as_ref().filter(|intent| !intent::hides_its_card(intent))
         {
@@ -130,7 +130,7 @@ impl CardRail for StripeRail {
         self.find(method, currency, provider_id).await
     }
 
-    async fn open_setup(&self, method: &Method, ask: &SetupAsk) -> Result<CardSetup, RailError> {
+    async fn open_setup(&self, method: &Method, ask: &SetupRequest) -> Result<CardSetup, RailError> {
         self.setup_opened(method, ask).await
     }
 
@@ -142,7 +142,7 @@ impl CardRail for StripeRail {
         self.setup_canceled(method, provider_id).await
     }
 
-    async fn charge(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError> {
+    async fn charge(&self, method: &Method, currency: &Currency, ask: &ChargeRequest) -> Result<CardIntent, RailError> {
         self.charged(method, currency, ask).await
     }
 
@@ -150,8 +150,24 @@ impl CardRail for StripeRail {
         self.charge_found(method, currency, provider_id.to_owned()).await.outcome
     }
 
-    async fn refund(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome {
+    async fn refund(&self, method: &Method, currency: &Currency, ask: &CardRefundRequest) -> Outcome {
         self.refunded(method, currency, ask).await
+    }
+
+    async fn find_dispute(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderDispute>, RailError> {
+        self.dispute_found(method, provider_id).await
+    }
+
+    async fn disputes_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderDispute>, RailError> {
+        self.disputes_found(method, payment).await
+    }
+
+    async fn find_refund(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderRefund>, RailError> {
+        self.refund_found(method, provider_id).await
+    }
+
+    async fn refunds_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderRefund>, RailError> {
+        self.refunds_found(method, payment).await
     }
 
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError> {
@@ -195,11 +211,11 @@ pub(super) fn description(text: &str) -> Option<(&'static str, String)> {
     (!cut.is_empty()).then_some(("description", cut))
 }
 
-pub(super) fn refusal(code: &str, message: &str) -> Refusal {
-    Refusal { code: code.to_owned(), message: message.to_owned() }
+pub(super) fn decline(code: &str, message: &str) -> Decline {
+    Decline { code: code.to_owned(), message: message.to_owned() }
 }
 
-impl From<Problem> for Refusal {
+impl From<Problem> for Decline {
     fn from(problem: Problem) -> Self {
         Self { code: problem.decline_code.or(problem.code).unwrap_or(problem.kind), message: problem.message }
     }

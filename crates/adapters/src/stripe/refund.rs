@@ -2,12 +2,13 @@
 
 use super::charge::word;
 use super::client::CallError;
-use super::rail::{StripeRail, clean_path, reason, refusal};
+use super::list::unreadable;
+use super::rail::{StripeRail, clean_path, decline, reason};
 use reqwest::Method as Verb;
 use serde::Deserialize;
 use serde_json::Value;
-use souk_domain::payment::{CardRefundAsk, Currency, Method, Outcome, Settlement};
-use souk_domain::shared::Amount;
+use souk_domain::payment::{CardRefundRequest, Currency, Method, Outcome, ProviderRefund, ProviderRefundStatus, RailError, Settlement};
+use souk_domain::shared::{Amount, RefundId, Timestamp};
 
 const REFUNDS: &str = "/v1/refunds";
 
@@ -19,10 +20,23 @@ struct Refund {
     payment_intent: Option<String>,
     status: Option<String>,
     failure_reason: Option<String>,
+    reason: Option<String>,
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    created: i64,
 }
 
+#[derive(Debug, Default, Deserialize)]
+struct Metadata {
+    /// Our own id of a refund that we ordered.
+    refund: Option<String>,
+}
+
+const NOT_TAKEN: &str = "The card's bank did not take the money back.";
+
 impl StripeRail {
-    pub(super) async fn refunded(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome {
+    pub(super) async fn refunded(&self, method: &Method, currency: &Currency, ask: &CardRefundRequest) -> Outcome {
         let key = ask.refund.as_str();
         if ask.is_late {
             match self.refunded_before(method, ask).await {
@@ -36,7 +50,7 @@ impl StripeRail {
         let made = match self.call(method, Verb::POST, REFUNDS.to_owned(), form, Some(key)).await {
             Ok(answer) => answer,
             Err(CallError::Refused { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
-                return Outcome::Refused((*problem).into());
+                return Outcome::Declined((*problem).into());
             }
             Err(error) => return Outcome::Unknown(reason(error)),
         };
@@ -48,7 +62,7 @@ impl StripeRail {
     }
 
     /// The refund that the provider made of a payment for this order, when its key is forgotten.
-    async fn refunded_before(&self, method: &Method, ask: &CardRefundAsk) -> Result<Option<Value>, String> {
+    async fn refunded_before(&self, method: &Method, ask: &CardRefundRequest) -> Result<Option<Value>, String> {
         let payment = word(&ask.provider_id).ok_or("the payment's name is not one of the provider's")?;
         let path = format!("{REFUNDS}?payment_intent={payment}&limit=100");
         let page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(reason)?;
@@ -60,7 +74,7 @@ impl StripeRail {
         }
     }
 
-    async fn refund_by_now(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk, made: &Value) -> Outcome {
+    async fn refund_by_now(&self, method: &Method, currency: &Currency, ask: &CardRefundRequest, made: &Value) -> Outcome {
         let Some(path) = clean_path(REFUNDS, "re_", made["id"].as_str().unwrap_or_default(), "") else {
             return Outcome::Unknown("the refund is not of the expected shape".to_owned());
         };
@@ -71,7 +85,41 @@ impl StripeRail {
     }
 }
 
-fn outcome(currency: &Currency, ask: &CardRefundAsk, value: &Value) -> Outcome {
+impl StripeRail {
+    pub(super) async fn refund_found(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderRefund>, RailError> {
+        // `pyr_` is what some older payments have.
+        let Some(path) = ["re_", "pyr_"].iter().find_map(|prefix| clean_path(REFUNDS, prefix, provider_id, "")) else { return Ok(None) };
+        self.object(method, path).await?.map(provider_refund).transpose()
+    }
+
+    pub(super) async fn refunds_found(&self, method: &Method, payment: &str) -> Result<Vec<ProviderRefund>, RailError> {
+        self.objects_of(method, REFUNDS, payment).await?.into_iter().map(provider_refund).collect()
+    }
+}
+
+fn provider_refund(refund: Refund) -> Result<ProviderRefund, RailError> {
+    let status = match refund.status.as_deref() {
+        Some("succeeded") => ProviderRefundStatus::Succeeded,
+        Some("pending" | "requires_action") => ProviderRefundStatus::Pending,
+        Some(ended @ ("failed" | "canceled")) => {
+            let code = refund.failure_reason.unwrap_or_else(|| ended.to_owned());
+            ProviderRefundStatus::Failed(decline(&code, NOT_TAKEN))
+        }
+        other => return Err(unreadable(&format!("the refund has the status {}", other.unwrap_or("none")))),
+    };
+    Ok(ProviderRefund {
+        payment: refund.payment_intent.ok_or_else(|| unreadable("the refund names no payment"))?,
+        provider_id: refund.id,
+        amount: Amount::new(u128::from(refund.amount)),
+        currency: refund.currency,
+        status,
+        ours: refund.metadata.refund.and_then(|id| RefundId::parse(&id).ok()),
+        reason: refund.reason.unwrap_or_default(),
+        created: Timestamp::from_seconds(refund.created),
+    })
+}
+
+fn outcome(currency: &Currency, ask: &CardRefundRequest, value: &Value) -> Outcome {
     let refund = match Refund::deserialize(value) {
         Ok(refund) => refund,
         Err(error) => return Outcome::Unknown(format!("the refund is not of the expected shape: {error}")),
@@ -90,7 +138,7 @@ fn outcome(currency: &Currency, ask: &CardRefundAsk, value: &Value) -> Outcome {
         Some("requires_action") => Outcome::Pending { requires_payer: true, last_error: None },
         Some(ended @ ("failed" | "canceled")) => {
             let code = refund.failure_reason.unwrap_or_else(|| ended.to_owned());
-            Outcome::Refused(refusal(&code, "The card's bank did not take the money back."))
+            Outcome::Declined(decline(&code, NOT_TAKEN))
         }
         other => Outcome::Unknown(format!("the refund has the status {}", other.unwrap_or("none"))),
     }

@@ -6,7 +6,7 @@ use super::rail::{ATTEMPT, EXPANDED, StripeRail, clean_path, rail_error, reason}
 use reqwest::Method as Verb;
 use serde::Deserialize;
 use serde_json::Value;
-use souk_domain::payment::{CardHolder, CardSetup, Method, RailError, Refusal, SetupAsk, SetupOutcome};
+use souk_domain::payment::{CardHolder, CardSetup, Decline, Method, RailError, SetupOutcome, SetupRequest};
 use souk_domain::shared::AttemptId;
 
 const SETUPS: &str = "/v1/setup_intents";
@@ -46,7 +46,7 @@ impl StripeRail {
         Ok(id.to_owned())
     }
 
-    pub(super) async fn setup_opened(&self, method: &Method, ask: &SetupAsk) -> Result<CardSetup, RailError> {
+    pub(super) async fn setup_opened(&self, method: &Method, ask: &SetupRequest) -> Result<CardSetup, RailError> {
         let customer = self.keep_customer(method, &ask.attempt, &ask.holder).await?;
         let form = vec![
             ("customer", customer),
@@ -62,16 +62,18 @@ impl StripeRail {
     }
 
     pub(super) async fn setup_found(&self, method: &Method, provider_id: &str) -> SetupOutcome {
-        let Some(path) = clean_path(SETUPS, "seti_", provider_id, EXPANDED) else { return SetupOutcome::Absent };
+        let Some(path) = clean_path(SETUPS, "seti_", provider_id, EXPANDED) else { return SetupOutcome::NotFound };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
             Ok(answer) => outcome(method, provider_id, &answer),
-            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => SetupOutcome::Absent,
+            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => {
+                SetupOutcome::NotFound
+            }
             Err(error) => SetupOutcome::Unknown(reason(error)),
         }
     }
 
     pub(super) async fn setup_canceled(&self, method: &Method, provider_id: &str) -> SetupOutcome {
-        let Some(path) = clean_path(SETUPS, "seti_", provider_id, "/cancel") else { return SetupOutcome::Absent };
+        let Some(path) = clean_path(SETUPS, "seti_", provider_id, "/cancel") else { return SetupOutcome::NotFound };
         match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
             Ok(answer) => outcome(method, provider_id, &answer),
             // Too late to cancel, cancelled before, or not seen.
@@ -103,7 +105,7 @@ fn parse(method: &Method, value: &Value) -> Result<SetupIntent, String> {
 }
 
 fn judge(setup: SetupIntent) -> SetupOutcome {
-    let last_error = setup.last_setup_error.map(Refusal::from);
+    let last_error = setup.last_setup_error.map(Decline::from);
     match setup.status.as_str() {
         "succeeded" => match card::saved(setup.customer.as_deref(), &setup.payment_method) {
             Some(card) => SetupOutcome::Saved(card),
@@ -113,7 +115,7 @@ fn judge(setup: SetupIntent) -> SetupOutcome {
         "requires_payment_method" | "requires_confirmation" | "requires_action" => {
             SetupOutcome::Pending { requires_payer: true, last_error }
         }
-        "canceled" => SetupOutcome::Refused(last_error.unwrap_or_else(|| Refusal {
+        "canceled" => SetupOutcome::Declined(last_error.unwrap_or_else(|| Decline {
             code: setup.cancellation_reason.unwrap_or_else(|| "canceled".to_owned()),
             message: "Saving the card was cancelled.".to_owned(),
         })),

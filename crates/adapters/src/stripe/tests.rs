@@ -6,7 +6,7 @@ use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::{Endpoint, Request, Response, Server};
 use serde_json::{Value, json};
 use souk_domain::payment::{
-    CardAsk, CardRail, Currency, Method, MethodKind, MethodSettings, Outcome, RailError, Refusal, Secret, Settlement,
+    CardRail, CardRequest, Currency, Decline, Method, MethodKind, MethodSettings, Outcome, RailError, Secret, Settlement,
 };
 use souk_domain::shared::{Amount, AttemptId, CurrencyId, MethodId, Mode, Timestamp};
 use std::collections::VecDeque;
@@ -130,8 +130,8 @@ fn currency(code: &str, decimals: u32) -> Currency {
     }
 }
 
-fn ask() -> CardAsk {
-    CardAsk {
+fn ask() -> CardRequest {
+    CardRequest {
         attempt: AttemptId::parse("att_1").expect("an id"),
         amount: Amount::new(1_050),
         description: "A & B".to_owned(),
@@ -192,7 +192,7 @@ async fn a_currency_without_cents_is_sent_in_whole_units() {
     let mut bench = Bench::open(Mode::Test).await;
     bench.currency = currency("jpy", 0);
     bench.will_answer(200, with(intent("requires_payment_method"), "currency", "jpy".into()));
-    bench.rail.open(&bench.method, &bench.currency, &CardAsk { amount: Amount::new(500), ..ask() }).await.expect("opens");
+    bench.rail.open(&bench.method, &bench.currency, &CardRequest { amount: Amount::new(500), ..ask() }).await.expect("opens");
     assert!(bench.asked()[0].form.starts_with(&fields(&[("amount", "500"), ("currency", "jpy")])));
 }
 
@@ -200,10 +200,10 @@ async fn a_currency_without_cents_is_sent_in_whole_units() {
 async fn every_status_has_its_outcome() {
     let bench = Bench::open(Mode::Test).await;
     let declined = json!({ "code": "card_declined", "decline_code": "insufficient_funds", "message": "Your card has insufficient funds." });
-    let refusal = Refusal { code: "insufficient_funds".to_owned(), message: "Your card has insufficient funds.".to_owned() };
+    let decline = Decline { code: "insufficient_funds".to_owned(), message: "Your card has insufficient funds.".to_owned() };
     let pending = |requires_payer| Outcome::Pending { requires_payer, last_error: None };
     let settlement = Settlement { reference: "pi_1".to_owned(), payer: String::new(), amount: Amount::new(1_049), card: None };
-    let abandoned = Refusal { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
+    let abandoned = Decline { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
     for (answer, expected) in [
         (with(intent("succeeded"), "amount_received", 1_049.into()), Outcome::Settled(settlement)),
         (intent("processing"), pending(false)),
@@ -211,9 +211,9 @@ async fn every_status_has_its_outcome() {
         (intent("requires_confirmation"), pending(true)),
         (
             with(intent("requires_payment_method"), "last_payment_error", declined),
-            Outcome::Pending { requires_payer: true, last_error: Some(refusal) },
+            Outcome::Pending { requires_payer: true, last_error: Some(decline) },
         ),
-        (with(intent("canceled"), "cancellation_reason", "abandoned".into()), Outcome::Refused(abandoned)),
+        (with(intent("canceled"), "cancellation_reason", "abandoned".into()), Outcome::Declined(abandoned)),
     ] {
         bench.will_answer(200, &answer);
         assert_eq!(bench.find().await, expected, "{answer}");
@@ -259,8 +259,8 @@ async fn only_the_providers_own_word_makes_an_intent_absent() {
         404,
         json!({ "error": { "type": "invalid_request_error", "code": "resource_missing", "message": "No such payment_intent" } }),
     );
-    assert_eq!(bench.find().await, Outcome::Absent);
-    assert_eq!(bench.rail.find(&bench.method, &bench.currency, "pi_1/../balance").await, Outcome::Absent, "and nothing is asked");
+    assert_eq!(bench.find().await, Outcome::NotFound);
+    assert_eq!(bench.rail.find(&bench.method, &bench.currency, "pi_1/../balance").await, Outcome::NotFound, "and nothing is asked");
     assert_eq!(bench.asked().len(), 1);
 }
 
@@ -288,7 +288,7 @@ async fn the_secret_key_does_not_travel_in_the_clear() {
 async fn cancelling_answers_what_the_intent_has_become() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(200, intent("canceled"));
-    assert!(matches!(bench.rail.cancel(&bench.method, &bench.currency, "pi_1").await, Outcome::Refused(_)));
+    assert!(matches!(bench.rail.cancel(&bench.method, &bench.currency, "pi_1").await, Outcome::Declined(_)));
     assert_eq!(bench.asked()[0].line, "POST /v1/payment_intents/pi_1/cancel");
     assert_eq!(bench.asked()[0].form, fields(&[("cancellation_reason", "abandoned")]));
 
@@ -296,7 +296,7 @@ async fn cancelling_answers_what_the_intent_has_become() {
     let too_late =
         json!({ "error": { "type": "invalid_request_error", "code": "payment_intent_unexpected_state", "payment_intent": settled } });
     bench.will_answer(400, too_late);
-    assert!(matches!(bench.rail.cancel(&bench.method, &bench.currency, "pi_1").await, Outcome::Settled(_)), "from the refusal");
+    assert!(matches!(bench.rail.cancel(&bench.method, &bench.currency, "pi_1").await, Outcome::Settled(_)), "from the decline");
 
     bench.will_answer(500, "");
     bench.will_answer(200, settled);

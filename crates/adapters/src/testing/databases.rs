@@ -1,13 +1,16 @@
-//! A migrated database per test, on either engine.
+//! A migrated database per test, on either engine, copied from a template that is migrated once per schema.
 
-use crate::persistence::{Database, migrate};
-use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use crate::persistence::{Database, migrate, schema_mark};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, SqliteConnection};
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use url::Url;
 
 /// Holders of this PostgreSQL advisory lock make or copy the template.
 const TEMPLATE_LOCK: i64 = 0x736f_756b;
+/// Set to `all`, it runs each use case on both databases ([`TestDatabase::chosen_by`]).
+const DATABASES: &str = "DATABASES";
 
 /// A database that only this test sees; it is gone when the test ends.
 pub struct TestDatabase {
@@ -35,19 +38,35 @@ impl TestDatabase {
     /// A migrated SQLite file in a folder of its own.
     pub async fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a scratch folder");
-        let address = format!("sqlite://{}", folder.path().join("souk.db").display());
+        let file = folder.path().join("souk.db");
+        std::fs::copy(sqlite_template().await, &file).expect("copies the template");
+        let address = format!("sqlite://{}", file.display());
         let database = Database::open(&address).await.expect("opens");
-        migrate(&database).await.expect("migrates");
         Self { database, address, cleanup: Cleanup::Folder { _folder: folder } }
     }
 
-    /// A migrated database in the PostgreSQL server at `TEST_PG`, copied from a template that is made once per schema.
+    /// The databases that a use case runs on: one of the two, chosen by the case's name, so that each serves half of the cases;
+    /// both where `DATABASES=all` is set.
+    pub async fn chosen_by(name: &str) -> Vec<Self> {
+        let runs_on_all = std::env::var(DATABASES).is_ok_and(|value| value == "all");
+        let prefers_postgres = name.bytes().fold(0_u8, u8::wrapping_add) % 2 == 1;
+        let mut databases = Vec::new();
+        if runs_on_all || !prefers_postgres {
+            databases.push(Self::sqlite().await);
+        }
+        if runs_on_all || prefers_postgres {
+            databases.push(Self::postgres().await);
+        }
+        databases
+    }
+
+    /// A migrated database in the PostgreSQL server at `TEST_PG`.
     pub async fn postgres() -> Self {
         let server = required("TEST_PG", "a PostgreSQL server");
         let server = Url::parse(&server).expect("TEST_PG is an address like postgres://user@127.0.0.1:5432/postgres");
         let mut connection = PgConnection::connect(server.as_str()).await.expect("connects to the server at TEST_PG");
         sqlx::query("SELECT pg_advisory_lock($1)").bind(TEMPLATE_LOCK).execute(&mut connection).await.expect("locks");
-        let template = template(&server, &mut connection).await;
+        let template = postgres_template(&server, &mut connection).await;
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("souk_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         run(&mut connection, format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
@@ -91,9 +110,31 @@ impl Drop for TestDatabase {
     }
 }
 
-/// The name of a migrated database that others are copied from; made by whoever comes first with these migrations.
-async fn template(server: &Url, connection: &mut PgConnection) -> String {
-    let name = format!("souk_template_{}", crate::persistence::schema_mark());
+/// The migrated SQLite file that others are copied from, in the folder for temporary files; made by the first test with these migrations.
+async fn sqlite_template() -> PathBuf {
+    let folder = std::env::temp_dir();
+    let template = folder.join(format!("souk_template_{}.db", schema_mark()));
+    if !template.exists() {
+        // Several tests may make it at once: each makes its own, and the last one that is renamed stays.
+        let draft = tempfile::tempdir_in(&folder).expect("a scratch folder");
+        let file = draft.path().join("souk.db");
+        let database = Database::open_file(&file).await.expect("opens the template");
+        migrate(&database).await.expect("migrates the template");
+        database.close().await;
+        // One file without a write-ahead log.
+        let copy = draft.path().join("copy.db");
+        let mut connection = SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.expect("opens the template again");
+        let copying = sqlx::query("VACUUM INTO $1").bind(copy.display().to_string()).execute(&mut connection).await;
+        copying.expect("copies the template");
+        connection.close().await.expect("closes");
+        std::fs::rename(&copy, &template).expect("names the template");
+    }
+    template
+}
+
+/// The name of a migrated database that others are copied from; made by the first test with these migrations.
+async fn postgres_template(server: &Url, connection: &mut PgConnection) -> String {
+    let name = format!("souk_template_{}", schema_mark());
     let found = sqlx::query("SELECT count(*) AS n FROM pg_database WHERE datname = $1").bind(&name).fetch_one(&mut *connection).await;
     if found.expect("asks").get::<i64, _>("n") == 1 {
         return name;
@@ -116,6 +157,29 @@ fn address_of(server: &Url, name: &str) -> String {
 
 async fn run(connection: &mut PgConnection, statement: String) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(connection).await.expect("the server obeys");
+}
+
+/// Runs each use case on one database ([`TestDatabase::chosen_by`]): what its statements do on the other one is proven by contract
+/// tests of the repositories and by tests of races, which run on both.
+///
+/// ```ignore
+/// on_one! {
+///     async fn a_renewal_is_charged_once(db: &TestDatabase) { ... }
+/// }
+/// ```
+#[macro_export]
+macro_rules! on_one {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: &TestDatabase) $body:block)*) => {$(
+        $(#[$meta])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            async fn case($db: &$crate::testing::TestDatabase) $body
+
+            for db in $crate::testing::TestDatabase::chosen_by(stringify!($name)).await {
+                case(&db).await;
+            }
+        }
+    )*};
 }
 
 /// Runs one contract case on both databases, as `name::sqlite` and `name::postgres`.

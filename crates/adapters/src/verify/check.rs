@@ -2,9 +2,12 @@
 
 use crate::persistence::{Row, Session};
 use souk_domain::shared::StorageError;
+use std::fmt;
 
 /// Rows, or parents with all their rows, that are held at once.
 const PAGE: u32 = 1_000;
+/// Breaches, and notes, that are printed of a check; the figures count all of them.
+const SHOWN: usize = 1_000;
 
 /// One thing that must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +26,23 @@ impl Check {
     #[must_use]
     pub const fn of(title: &'static str) -> Self {
         Self { title, of: 0, breaches: Vec::new(), notes: Vec::new() }
+    }
+}
+
+impl fmt::Display for Check {
+    /// One line, and one for each breach and each note of it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { title, of, breaches, notes } = self;
+        match breaches.len() {
+            0 => write!(f, "holds     {title} ({of})")?,
+            broken => write!(f, "BROKEN {broken}  {title} ({of})")?,
+        }
+        breaches.iter().take(SHOWN).try_for_each(|breach| write!(f, "\n    {breach}"))?;
+        notes.iter().take(SHOWN).try_for_each(|note| write!(f, "\n    note: {note}"))?;
+        match breaches.len().saturating_sub(SHOWN) + notes.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n    and {more} more"),
+        }
     }
 }
 

@@ -2,17 +2,17 @@
 
 use crate::till::{all_at_once, at, begin, card_attempt, id, open_till, read, wallet_attempt};
 use souk_adapters::on_both;
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Refusal};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline};
 use souk_domain::shared::{AttemptId, StorageError};
 
-fn refusal() -> Refusal {
-    Refusal { code: "declined".to_owned(), message: "No".to_owned() }
+fn decline() -> Decline {
+    Decline { code: "declined".to_owned(), message: "No".to_owned() }
 }
 
 on_both! {
     async fn attempts_of_both_kinds_come_back_as_they_went_in(db: &TestDatabase) {
         open_till(db, &["pi_1", "pi_2"]).await;
-        let wallet = Attempt { last_error: Some(refusal()), checks: 3, ..wallet_attempt("att_1", "pi_1", "0xab") };
+        let wallet = Attempt { last_error: Some(decline()), checks: 3, ..wallet_attempt("att_1", "pi_1", "0xab") };
         let card = card_attempt("att_2", "pi_2");
         let mut unit = begin(db).await;
         for attempt in [&wallet, &card] {
@@ -43,11 +43,11 @@ on_both! {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
-        unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("postpones");
+        unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("postpones");
         let second = unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await;
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
         // A duplicate does not spoil the unit of work.
-        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Refused, Some(&refusal()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
         unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
         let open = read(db).await.attempts().open_of_intent(&id("pi_1")).await.expect("reads").expect("is there");
@@ -76,7 +76,7 @@ on_both! {
         });
         assert_eq!(finished.await.into_iter().filter(|won| *won).count(), 1);
         let mut unit = begin(db).await;
-        unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(8)).await.expect("postpones");
+        unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(8)).await.expect("postpones");
         assert_eq!(unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there").status, AttemptStatus::Settled);
     }
 
@@ -84,8 +84,8 @@ on_both! {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
-        unit.attempts().name_card(&id("att_1"), "pi_provider", "pi_provider_secret_x", at(6)).await.expect("names");
-        unit.attempts().name_card(&id("att_1"), "pi_other", "pi_other_secret_y", at(7)).await.expect("names");
+        unit.attempts().set_provider_ids(&id("att_1"), "pi_provider", "pi_provider_secret_x", at(6)).await.expect("names");
+        unit.attempts().set_provider_ids(&id("att_1"), "pi_other", "pi_other_secret_y", at(7)).await.expect("names");
         unit.commit().await.expect("commits");
         let named = read(db).await.attempts().find_by_provider(&id("pm_card"), "pi_provider").await.expect("reads").expect("is there");
         let kind = AttemptKind::Card { provider_id: "pi_provider".to_owned(), client_secret: "pi_provider_secret_x".to_owned(), keep_for: None };
@@ -101,8 +101,8 @@ on_both! {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
-        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Refused, Some(&refusal()), at(7)).await.expect("finishes"));
-        assert!(!unit.attempts().postpone(&id("att_1"), AttemptStatus::Open, None, Some(at(20)), at(8)).await.expect("answers"));
+        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(!unit.attempts().reschedule(&id("att_1"), AttemptStatus::Open, None, Some(at(20)), at(8)).await.expect("answers"));
     }
 
     async fn a_postponed_attempt_counts_its_checks(db: &TestDatabase) {
@@ -110,13 +110,13 @@ on_both! {
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         for now in [6, 7] {
-            let postponed = unit.attempts().postpone(&id("att_1"), AttemptStatus::Unknown, Some(&refusal()), Some(at(20)), at(now)).await;
+            let postponed = unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, Some(&decline()), Some(at(20)), at(now)).await;
             assert!(postponed.expect("postpones"));
         }
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         let wanted = Attempt {
             status: AttemptStatus::Unknown,
-            last_error: Some(refusal()),
+            last_error: Some(decline()),
             checks: 2,
             check_at: at(20),
             updated_at: at(7),
@@ -125,12 +125,12 @@ on_both! {
         assert_eq!(found, wanted);
     }
 
-    async fn what_the_janitor_took_in_hand_is_nobodys_first_sending(db: &TestDatabase) {
+    async fn what_the_reconciler_took_in_hand_is_nobodys_first_sending(db: &TestDatabase) {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         assert_eq!(unit.attempts().claim_due(at(5), at(65), 1).await.expect("claims"), [id("att_1")]);
-        assert!(unit.attempts().claim_first(&[id("att_1")], at(6), at(300)).await.expect("asks").is_empty());
+        assert!(unit.attempts().claim_unsent(&[id("att_1")], at(6), at(300)).await.expect("asks").is_empty());
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         assert_eq!((found.sent_at, found.check_at), (Some(at(5)), at(65)));
         assert_eq!(unit.attempts().claim_due(at(65), at(125), 1).await.expect("claims"), [id("att_1")]);
@@ -138,11 +138,11 @@ on_both! {
         assert_eq!(found.sent_at, Some(at(5)), "the first time is kept");
     }
 
-    async fn what_is_sent_first_is_left_alone_by_the_janitor_for_its_time(db: &TestDatabase) {
+    async fn what_is_sent_first_is_left_alone_by_the_reconciler_for_its_time(db: &TestDatabase) {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
-        assert_eq!(unit.attempts().claim_first(&[id("att_1")], at(5), at(300)).await.expect("claims"), [id("att_1")]);
+        assert_eq!(unit.attempts().claim_unsent(&[id("att_1")], at(5), at(300)).await.expect("claims"), [id("att_1")]);
         assert!(unit.attempts().claim_due(at(299), at(400), 1).await.expect("claims").is_empty());
         assert_eq!(unit.attempts().claim_due(at(300), at(400), 1).await.expect("claims"), [id("att_1")]);
     }
@@ -151,26 +151,26 @@ on_both! {
         open_till(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
-        unit.attempts().claim_first(&[id("att_1")], at(5), at(6)).await.expect("claims");
+        unit.attempts().claim_unsent(&[id("att_1")], at(5), at(6)).await.expect("claims");
         let late = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         unit.attempts().claim_due(at(6), at(66), 1).await.expect("claims");
-        assert!(!unit.attempts().refuse(&late, &refusal(), at(7)).await.expect("answers"));
+        assert!(!unit.attempts().decline(&late, &decline(), at(7)).await.expect("answers"));
         let held = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         assert_eq!((held.status, &held.last_error), (AttemptStatus::Open, &None));
-        assert!(unit.attempts().refuse(&held, &refusal(), at(8)).await.expect("refuses"));
-        assert!(!unit.attempts().refuse(&held, &refusal(), at(9)).await.expect("answers"), "it has ended");
+        assert!(unit.attempts().decline(&held, &decline(), at(8)).await.expect("refuses"));
+        assert!(!unit.attempts().decline(&held, &decline(), at(9)).await.expect("answers"), "it has ended");
         let ended = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
-        assert_eq!((ended.status, ended.last_error, ended.updated_at), (AttemptStatus::Refused, Some(refusal()), at(8)));
+        assert_eq!((ended.status, ended.last_error, ended.updated_at), (AttemptStatus::Declined, Some(decline()), at(8)));
     }
 
-    async fn a_due_attempt_is_claimed_by_one_janitor(db: &TestDatabase) {
+    async fn a_due_attempt_is_claimed_by_one_reconciler(db: &TestDatabase) {
         let intents: Vec<String> = (0..12).map(|number| format!("pi_{number}")).collect();
         open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let mut unit = begin(db).await;
         for (number, intent) in intents.iter().enumerate() {
             unit.attempts().insert(&card_attempt(&format!("att_{number}"), intent), &[]).await.expect("inserts");
         }
-        unit.attempts().finish(&id("att_11"), AttemptStatus::Refused, None, at(1)).await.expect("finishes");
+        unit.attempts().finish(&id("att_11"), AttemptStatus::Declined, None, at(1)).await.expect("finishes");
         unit.commit().await.expect("commits");
         assert!(begin(db).await.attempts().claim_due(at(4), at(60), 99).await.expect("claims").is_empty());
         let claimed = all_at_once(db, 6, |db, _| async move {

@@ -16,6 +16,8 @@ fn session() -> ConnectSession {
         wallet: None,
         nonce: u64::MAX - 1,
         error: String::new(),
+        error_code: String::new(),
+        error_params: Default::default(),
         login: None,
         created_at: at(0),
         expires_at: at(300),

@@ -225,116 +225,123 @@ on_both! {
         assert_eq!(row.get::<u32>("number").expect("number"), 80);
     }
 
-    async fn statements_that_wait_are_run_in_their_order_before_whatever_comes_next(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
+    async fn deferred_statements_run_in_their_order_before_the_next_one(db: &TestDatabase) {
+        with_specimens(db).await.commit().await.expect("commits");
+        let mut session = db.begin().await.expect("begins");
         let insert = "INSERT INTO specimens (id, number) VALUES ($1, $2), ($3, $2)";
-        session.query(insert).bind("cs_1").bind(5u32).bind("cs_2").later(Some(2)).await.expect("waits");
-        session.query("UPDATE specimens SET number = number + $2 WHERE id = $1").bind("cs_1").bind(1u32).later(Some(1)).await.expect("waits");
+        session.query(insert).bind("cs_1").bind(5u32).bind("cs_2").later(Some(2)).await.expect("defers");
+        session.query("UPDATE specimens SET number = number + $2 WHERE id = $1").bind("cs_1").bind(1u32).later(Some(1)).await.expect("defers");
         let count = "SELECT SUM(number) AS number FROM specimens WHERE number >= $1";
         assert_eq!(session.query(count).bind(5u32).one().await.expect("reads").get::<u32>("number").expect("number"), 11);
 
-        session.query("DELETE FROM specimens WHERE id = $1").bind("cs_9").later(None).await.expect("waits");
-        session.query("UPDATE specimens SET number = $2 WHERE id = $1").bind("cs_2").bind(7u32).later(Some(1)).await.expect("waits");
+        session.query("DELETE FROM specimens WHERE id = $1").bind("cs_9").later(None).await.expect("defers");
+        session.query("UPDATE specimens SET number = $2 WHERE id = $1").bind("cs_2").bind(7u32).later(Some(1)).await.expect("defers");
         let changed = session.query("UPDATE specimens SET number = number * $1").bind(10u32).execute().await.expect("changes");
-        assert_eq!(changed, 2, "what waited is not counted");
+        assert_eq!(changed, 2, "deferred statements are not counted");
 
         let row = |id: &str, number: u32| Values::default().bind(id).bind(number);
         let rows = vec![row("cs_3", 1), row("cs_4", 2), row("cs_5", 3)];
-        session.insert_later("INSERT INTO specimens (id, number)", rows, "").await.expect("waits");
+        session.insert_later("INSERT INTO specimens (id, number)", rows, "").await.expect("defers");
         session.commit().await.expect("commits");
         let mut session = db.read().await.expect("reads");
         assert_eq!(session.query(count).bind(0u32).one().await.expect("reads").get::<u32>("number").expect("number"), 136);
     }
 
-    async fn a_unit_of_work_of_nothing_but_waiting_statements_is_kept_whole_or_not_at_all(db: &TestDatabase) {
+    async fn a_unit_of_work_of_deferred_statements_is_committed_whole_or_not_at_all(db: &TestDatabase) {
         with_others(db).await;
-        let insert = ["INSERT INTO specimens (id, number) VALUES ($1, 1)", "INSERT INTO others (id, number) VALUES ($1, 2)"];
-        let mut session = db.begin().await.expect("begins");
-        for insert in insert {
-            session.query(insert).bind("cs_1").later(Some(1)).await.expect("waits");
-        }
-        session.commit().await.expect("commits");
+        // Each inserts into both tables, or changes a row of `others` that must exist.
+        let unit = async |ids: [&'static str; 2], changes: &'static str, rows: Option<u64>| {
+            let mut session = db.begin().await?;
+            session.query("INSERT INTO others (id, number) VALUES ($1, 2)").bind(ids[0]).later(Some(1)).await?;
+            session.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind(ids[1]).later(Some(1)).await?;
+            session.query("UPDATE others SET number = 3 WHERE id = $1").bind(changes).later(rows).await?;
+            session.commit().await
+        };
+        unit(["cs_1", "cs_1"], "cs_1", Some(1)).await.expect("commits");
+        assert_eq!(counts(db).await, (1, 1));
+        assert!(matches!(unit(["cs_2", "cs_2"], "cs_9", Some(1)).await, Err(StorageError::Conflict)));
+        assert!(matches!(unit(["cs_2", "cs_1"], "cs_2", Some(1)).await, Err(StorageError::Duplicate(_))));
         assert_eq!(counts(db).await, (1, 1));
 
-        let mut session = db.begin().await.expect("begins");
-        session.query(insert[0]).bind("cs_2").later(Some(1)).await.expect("waits");
-        session.query("UPDATE others SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await.expect("waits");
-        assert!(matches!(session.commit().await, Err(StorageError::Conflict)));
-
-        let mut session = db.begin().await.expect("begins");
-        session.query(insert[1]).bind("cs_2").later(Some(1)).await.expect("waits");
-        session.query(insert[0]).bind("cs_1").later(None).await.expect("waits");
-        assert!(matches!(session.commit().await, Err(StorageError::Duplicate(_))));
-        assert_eq!(counts(db).await, (1, 1));
-
-        // Whoever comes next begins anew, and nobody has to change a row who does not say so.
-        let mut session = db.begin().await.expect("begins");
-        session.query("DELETE FROM others WHERE id = $1").bind("cs_9").later(None).await.expect("waits");
-        session.query(insert[0]).bind("cs_2").later(Some(1)).await.expect("waits");
-        session.commit().await.expect("commits");
-        assert_eq!(counts(db).await, (2, 1));
+        // The next one is not affected, and may leave open how many rows a statement changes.
+        unit(["cs_2", "cs_2"], "cs_9", None).await.expect("commits");
+        assert_eq!(counts(db).await, (2, 2));
         db.begin().await.expect("begins").commit().await.expect("commits nothing");
     }
 
-    async fn a_waiting_statement_sees_what_those_before_it_wrote(db: &TestDatabase) {
+    async fn a_deferred_statement_sees_what_those_before_it_wrote(db: &TestDatabase) {
         with_others(db).await;
         let mut session = db.begin().await.expect("begins");
-        session.query("INSERT INTO specimens (id, number) VALUES ($1, 5)").bind("cs_1").later(Some(1)).await.expect("waits");
-        let copy = "INSERT INTO others (id, number) SELECT id, number FROM specimens";
-        session.query(copy).later(Some(1)).await.expect("waits, or is run");
-        session.query("UPDATE others SET number = number + $1").bind(1u32).later(Some(1)).await.expect("waits, or is run");
+        session.query("INSERT INTO specimens (id, number) VALUES ($1, 5)").bind("cs_1").later(Some(1)).await.expect("defers");
+        session.query("INSERT INTO others (id, number) SELECT id, number FROM specimens").later(Some(1)).await.expect("defers");
+        session.query("UPDATE others SET number = number + $1").bind(1u32).later(Some(1)).await.expect("defers");
         session.commit().await.expect("commits");
         let row = db.read().await.expect("reads").query("SELECT number FROM others").one().await.expect("reads");
         assert_eq!(row.get::<u32>("number").expect("number"), 6);
     }
 
-    async fn a_commit_that_nobody_waits_for_any_more_goes_on(db: &TestDatabase) {
-        with_others(db).await;
-        let mut session = db.begin().await.expect("begins");
-        session.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("waits");
-        session.query("INSERT INTO others (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("waits");
-        give_up_after(1, session.commit()).await;
-        let kept = async {
-            while counts(db).await != (1, 1) {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(30), kept).await.expect("is kept");
-    }
-
-    async fn a_statement_that_waited_and_changed_something_else_undoes_its_unit_of_work(db: &TestDatabase) {
+    async fn a_failed_deferred_statement_rolls_back_its_unit_of_work(db: &TestDatabase) {
         let mut session = with_specimens(db).await;
         session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("inserts");
         session.commit().await.expect("commits");
-        for by_commit in [true, false] {
-            let mut session = db.begin().await.expect("begins");
-            session.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
-            let waits = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
-            let told = match (waits, by_commit) {
-                (Err(error), _) => Err(error),
-                (Ok(()), true) => session.commit().await,
-                (Ok(()), false) => session.query("UPDATE specimens SET number = 4").execute().await.map(drop),
-            };
-            assert!(matches!(told, Err(StorageError::Conflict)));
+        // As the first statement, and after one that ran at once.
+        for runs_first in [false, true] {
+            // The error comes with the statement, or with the next call.
+            for next_is_commit in [true, false] {
+                let mut session = db.begin().await.expect("begins");
+                if runs_first {
+                    session.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
+                }
+                let deferred = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+                let outcome = match (deferred, next_is_commit) {
+                    (Err(error), _) => Err(error),
+                    (Ok(()), true) => session.commit().await,
+                    (Ok(()), false) => session.query("UPDATE specimens SET number = 4").execute().await.map(drop),
+                };
+                assert!(matches!(outcome, Err(StorageError::Conflict)));
+            }
         }
-        // Whoever does not listen cannot keep the rest of it either.
-        let mut session = db.begin().await.expect("begins");
-        let waits = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
-        let then = session.query("UPDATE specimens SET number = 4").execute().await;
-        assert!(matches!(waits.and(then), Err(StorageError::Conflict)));
-        assert!(matches!(session.query("UPDATE specimens SET number = 5").execute().await, Err(StorageError::Conflict)));
-        assert!(matches!(session.commit().await, Err(StorageError::Conflict)));
-
         let mut session = db.begin().await.expect("begins");
         session.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
-        let told = match session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").later(None).await {
+        let outcome = match session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").later(None).await {
             Ok(()) => session.commit().await,
-            told => told,
+            error => error,
         };
-        assert!(matches!(told, Err(StorageError::Duplicate(_))));
+        assert!(matches!(outcome, Err(StorageError::Duplicate(_))));
         let row = db.read().await.expect("reads").query("SELECT number FROM specimens").one().await.expect("reads");
         assert_eq!(row.get::<u32>("number").expect("number"), 1);
     }
+
+    async fn a_unit_of_work_that_failed_can_only_be_rolled_back(db: &TestDatabase) {
+        with_specimens(db).await.commit().await.expect("commits");
+        let mut session = db.begin().await.expect("begins");
+        session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("writes");
+        let failed = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+        assert!(matches!(failed, Err(StorageError::Conflict)));
+        assert!(matches!(session.query("UPDATE specimens SET number = 4").execute().await, Err(StorageError::Conflict)));
+        let next = session.query("INSERT INTO specimens (id, number) VALUES ('cs_2', 2)").later(Some(1)).await;
+        assert!(matches!(next, Err(StorageError::Conflict)));
+        assert!(matches!(session.commit().await, Err(StorageError::Conflict)));
+        let rows = db.read().await.expect("reads").query("SELECT id FROM specimens").all().await.expect("reads");
+        assert!(rows.is_empty());
+    }
+}
+
+/// PostgreSQL defers nothing: there, a commit that nobody waits for any more may roll back.
+#[tokio::test]
+async fn a_shared_commit_on_sqlite_goes_on_if_nobody_waits_for_it() {
+    let db = TestDatabase::sqlite().await;
+    with_others(&db).await;
+    let mut session = db.begin().await.expect("begins");
+    session.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("defers");
+    session.query("INSERT INTO others (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("defers");
+    give_up_after(1, session.commit()).await;
+    let committed = async {
+        while counts(&db).await != (1, 1) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), committed).await.expect("is committed");
 }
 
 #[tokio::test]
@@ -377,16 +384,4 @@ async fn of_two_who_wait_for_each_other_one_is_told_so() {
         through += u32::from(one.await.expect("ends").expect("commits, or is told"));
     }
     assert_eq!(through, 1);
-}
-
-on_both! {
-    async fn a_unit_of_work_that_failed_stays_failed_whatever_is_asked_of_it(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
-        session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("writes");
-        // It changes no row where one is wanted, which is found out now or with the next call.
-        let _ = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
-        assert!(session.query("UPDATE specimens SET number = 4").execute().await.is_err());
-        assert!(session.query("INSERT INTO specimens (id, number) VALUES ('cs_2', 2)").later(Some(1)).await.is_err());
-        assert!(session.commit().await.is_err());
-    }
 }

@@ -2,12 +2,12 @@
 
 use crate::till::{all_at_once, at, begin, customer, id, intent, open_till};
 use souk_adapters::on_both;
-use souk_domain::payment::{Intent, IntentStatus, Refusal};
+use souk_domain::payment::{Decline, Intent, IntentStatus};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, Mode, Page, StorageError};
 
-fn refusal() -> Refusal {
-    Refusal { code: "card_declined".to_owned(), message: "Your card was declined".to_owned() }
+fn decline() -> Decline {
+    Decline { code: "card_declined".to_owned(), message: "Your card was declined".to_owned() }
 }
 
 on_both! {
@@ -71,14 +71,14 @@ on_both! {
     async fn an_ended_intent_is_not_marked_any_more(db: &TestDatabase) {
         open_till(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
-        assert!(unit.intents().mark(&id("pi_1"), IntentStatus::RequiresAction, Some(&refusal()), at(1)).await.expect("marks"));
+        assert!(unit.intents().set_status(&id("pi_1"), IntentStatus::RequiresAction, Some(&decline()), at(1)).await.expect("marks"));
         let marked = unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there");
-        assert_eq!((marked.status, marked.last_error), (IntentStatus::RequiresAction, Some(refusal())));
+        assert_eq!((marked.status, marked.last_error), (IntentStatus::RequiresAction, Some(decline())));
         assert!(unit.intents().succeed(&id("pi_1"), Amount::new(1_000), "ref", "", at(2)).await.expect("succeeds"));
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").last_error, None);
-        assert!(!unit.intents().mark(&id("pi_1"), IntentStatus::Canceled, None, at(3)).await.expect("marks"));
-        assert!(unit.intents().mark(&id("pi_2"), IntentStatus::Canceled, None, at(3)).await.expect("marks"));
-        assert!(!unit.intents().mark(&id("pi_2"), IntentStatus::Processing, None, at(4)).await.expect("marks"));
+        assert!(!unit.intents().set_status(&id("pi_1"), IntentStatus::Canceled, None, at(3)).await.expect("marks"));
+        assert!(unit.intents().set_status(&id("pi_2"), IntentStatus::Canceled, None, at(3)).await.expect("marks"));
+        assert!(!unit.intents().set_status(&id("pi_2"), IntentStatus::Processing, None, at(4)).await.expect("marks"));
     }
 
     async fn intents_are_listed_by_mode_by_customer_and_by_id(db: &TestDatabase) {

@@ -25,5 +25,6 @@ mod queue;
 mod queue_outage;
 mod queue_processes;
 mod till;
+mod trials;
 mod users;
 mod verify;

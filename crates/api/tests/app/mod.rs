@@ -113,6 +113,7 @@ impl TestApp {
             networks: context::Networks::default()
                 .with_wallet(MethodKind::Arcblock, Arc::new(wallets))
                 .with_card(MethodKind::Stripe, Arc::new(cards)),
+            handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
         };
         let files = FileStore::open(folder.path().join("files")).await.expect("opens");
@@ -125,7 +126,7 @@ impl TestApp {
         let mailbox = Mailbox::folder(folder.path().join("mail"), "Souk <souk@souk.example>").expect("a mailbox");
         let realtime: Arc<dyn Realtime> = Arc::new(LocalRealtime::default());
         let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: page_tokens() });
-        let jobs = Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), letters: mails };
+        let jobs = Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), billing_emails: mails };
         let work = Work {
             database: database.clone(),
             handler: Arc::new(jobs),

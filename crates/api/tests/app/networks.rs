@@ -4,13 +4,12 @@ use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::web::Data;
 use poem::{EndpointExt, Route, Server, handler};
 use serde_json::{Value, json};
-use souk_adapters::sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
-use souk_adapters::sandbox::ledger::{self, Ledger};
-use souk_adapters::sandbox::store::SandboxDb;
 use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::access::Did;
-use souk_domain::payment::Secret;
-use souk_domain::shared::Random;
+use souk_domain::shared::{Clock, Random};
+use souk_sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
+use souk_sandbox::ledger::{self, Ledger};
+use souk_sandbox::store::SandboxDb;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -53,11 +52,14 @@ impl Networks {
             false => SandboxDb::open_postgres(db.address()).await,
         };
         let store = store.expect("opens");
-        let ledger = Ledger::open(store.clone(), clock.clone(), app, true).await.expect("opens");
+        let now = Arc::clone(&clock);
+        let clock = souk_sandbox::time::Clock::new(move || now.now().micros());
+        let random = souk_sandbox::time::Random::new(move |bytes| random.fill(bytes));
+        let ledger = Ledger::open(store.clone(), clock.clone(), app.as_str(), true).await.expect("opens");
         let config = CardProcessorConfig {
-            secret_key: Secret::new(SECRET_KEY),
+            secret_key: cards::Secret::new(SECRET_KEY),
             publishable_key: PUBLISHABLE_KEY.to_owned(),
-            webhook: Some(Webhook { url: format!("{address}hook"), secret: Secret::new(WEBHOOK_SECRET) }),
+            webhook: Some(Webhook { url: format!("{address}hook"), secret: cards::Secret::new(WEBHOOK_SECRET) }),
             faults: true,
         };
         let processor = CardProcessor::open(store, clock, random, config).await.expect("opens");

@@ -4,7 +4,6 @@ use super::networks::{PUBLISHABLE_KEY, SECRET_KEY, WEBHOOK_SECRET};
 use sha2::{Digest, Sha256};
 use souk_adapters::files::FileStore;
 use souk_adapters::identity::{PublicKey, Role, did_from_public_key};
-use souk_adapters::sandbox::ledger;
 use souk_domain::access::Did;
 use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, QuantityRange, SubscriptionTerms};
 use souk_domain::context::Context;
@@ -14,6 +13,7 @@ use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
 use souk_domain::shared::{Amount, CategoryId, CurrencyId, MethodId, Mode, PaymentLinkId, PriceId, ProductId, Text, VersionId};
 use souk_domain::storage::UnitOfWork;
 use souk_domain::store::{App, AppVersion, Category, Developer, Files};
+use souk_sandbox::ledger;
 
 /// Each costs 10 SKT or 4.99 USD, if it costs anything.
 pub struct Shop {
@@ -161,7 +161,7 @@ impl Till {
             created_at: ctx.now(),
             updated_at: ctx.now(),
         };
-        let token = currency(&wallet, ledger::TOKEN_SYMBOL, ledger::TOKEN_DECIMALS, ledger::token().to_string(), true);
+        let token = currency(&wallet, ledger::TOKEN_SYMBOL, ledger::TOKEN_DECIMALS, ledger::token(), true);
         let dollar = currency(&card, "USD", 2, "usd".to_owned(), false);
         Self { wallet, token, card, dollar }
     }
@@ -234,10 +234,13 @@ impl Shelf<'_> {
             mode: Mode::Test,
             active: true,
             name: title_of(name),
+            name_zh: None,
             description: String::new(),
+            description_zh: None,
             images: Vec::new(),
             features: Vec::new(),
             unit_label: None,
+            unit_label_zh: None,
             statement_descriptor: None,
             default_price_id: None,
             app: Some(app.clone()),

@@ -5,7 +5,7 @@ use souk_domain::billing::{
     DAYS_UNTIL_CANCEL, Period, Scope, Subscription, SubscriptionItem, SubscriptionStatus, Threshold, period, renew_due, retry_due,
 };
 use souk_domain::customer::Customer;
-use souk_domain::payment::{Grant, Mandate, MandateAsk, MandateStatus, Outcome};
+use souk_domain::payment::{Mandate, MandateDetails, MandateRequest, MandateStatus, Outcome};
 use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Usage};
 use souk_domain::shared::{Amount, CustomerId, Language, MandateId, Mode, PriceId, ProductId, SubscriptionId, SubscriptionItemId};
 use std::time::Duration;
@@ -106,10 +106,13 @@ impl TestApp {
             mode: Mode::Test,
             active: true,
             name: name.to_owned(),
+            name_zh: None,
             description: String::new(),
+            description_zh: None,
             images: Vec::new(),
             features: Vec::new(),
             unit_label: None,
+            unit_label_zh: None,
             statement_descriptor: None,
             default_price_id: None,
             app: None,
@@ -208,7 +211,7 @@ impl TestApp {
             customer_id: customer.clone(),
             method_id: method.id.clone(),
             status: MandateStatus::Active,
-            grant: Some(Grant::Delegation {
+            grant: Some(MandateDetails::Delegation {
                 payer: buyer.wallet.did().clone(),
                 limits: vec![(token.id.clone(), most)],
                 reference: "0xgiven".to_owned(),
@@ -218,7 +221,7 @@ impl TestApp {
         };
         unit.mandates().put(&mandate).await.expect("puts");
         unit.commit().await.expect("commits");
-        let ask = MandateAsk {
+        let ask = MandateRequest {
             payer: buyer.wallet.did().clone(),
             payer_key: buyer.wallet.public_key_base58(),
             limits: vec![(token.clone(), most)],

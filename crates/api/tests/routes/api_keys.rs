@@ -2,7 +2,7 @@
 
 use crate::app::{Answer, Terms, TestApp, WEEK};
 use poem::http::Method;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_api::auth::{NewKey, create_key};
 use souk_domain::access::{ApiKey, Scope};
 use souk_domain::shared::Mode;
@@ -105,7 +105,7 @@ async fn a_keys_secret_is_not_in_the_database() {
     app.finish().await;
 }
 
-on_both! {
+on_one! {
     async fn each_scope_opens_its_own_resource_and_no_other(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms::default()).await;

@@ -1,7 +1,7 @@
-//! The mails about subscriptions: when they leave, and when there is no reason for them any more.
+//! The emails about subscriptions: when they are sent, and when they no longer hold and are not sent.
 
 use crate::app::{TestApp, page_tokens};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::access::Did;
 use souk_domain::billing::*;
 use souk_domain::customer::Customer;
@@ -35,7 +35,7 @@ fn monthly() -> Cycle {
     Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
 }
 
-/// A subscription of a customer who permits no charge, in its first period.
+/// A subscription in its first period, whose customer has authorized no charge.
 fn running(app: &TestApp) -> Subscription {
     let now = app.ctx.now();
     Subscription {
@@ -81,7 +81,7 @@ fn on_trial(app: &TestApp, days: u32) -> Subscription {
     Subscription { status: SubscriptionStatus::Trialing, trial: Some(trial), period: trial, index: None, anchor: trial.end, ..running(app) }
 }
 
-/// Writes the customer, the price and the subscription, and announces its trial, as the checkout does.
+/// Writes the customer, the prices and the subscription, and requests the reminder of its trial, as the checkout does.
 async fn begin(app: &TestApp, subscription: &Subscription) {
     let mut unit = app.ctx.store.begin().await.expect("begins");
     unit.customers().upsert(&customer(app)).await.expect("inserts");
@@ -91,13 +91,13 @@ async fn begin(app: &TestApp, subscription: &Subscription) {
         unit.prices().insert(&Price { id: id(name), recurring, ..sold.clone() }).await.expect("inserts");
     }
     unit.subscriptions().insert(subscription).await.expect("inserts");
-    announce_trial(&app.ctx, unit.as_mut(), subscription).await.expect("announces");
+    notify_trial_end(&app.ctx, unit.as_mut(), subscription).await.expect("notifies");
     unit.commit().await.expect("commits");
 }
 
-async fn tell(app: &TestApp, notice: &Notice) {
+async fn request(app: &TestApp, notification: &Notification) {
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    announce(&app.ctx, unit.as_mut(), notice, app.ctx.now()).await.expect("announces");
+    notify(&app.ctx, unit.as_mut(), notification, app.ctx.now()).await.expect("notifies");
     unit.commit().await.expect("commits");
 }
 
@@ -114,7 +114,7 @@ async fn change(app: &TestApp, change: impl FnOnce(&mut Subscription)) {
     unit.commit().await.expect("commits");
 }
 
-/// Lets the period end: the renewal is written, and nothing permits its charge.
+/// Lets the period end: the renewal cannot be charged.
 async fn fall_behind(app: &TestApp) -> Invoice {
     app.advance(DAY * 30);
     renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("renews");
@@ -131,6 +131,18 @@ async fn pay(app: &TestApp, invoice: &Invoice) {
     change(app, |subscription| (subscription.status, subscription.past_due_since) = (SubscriptionStatus::Active, None)).await;
 }
 
+async fn cancel_at_period_end(app: &TestApp) {
+    let terms = CancelTerms {
+        at: CancelAt::PeriodEnd,
+        refund: RefundChoice::None,
+        stake: StakeChoice::None,
+        slash_reason: String::new(),
+        feedback: None,
+        comment: String::new(),
+    };
+    cancel(&app.ctx, Requester::Customer, &id("sub_1"), &terms).await.expect("cancels");
+}
+
 fn subjects(app: &TestApp) -> Vec<String> {
     let subject = |mail: &String| mail.lines().find_map(|line| line.strip_prefix("Subject: ")).expect("a subject").to_owned();
     let mut subjects: Vec<_> = app.mails().iter().map(subject).collect();
@@ -138,32 +150,37 @@ fn subjects(app: &TestApp) -> Vec<String> {
     subjects
 }
 
-/// The text of a mail, with its soft line breaks taken out.
+/// The text of an email without soft line breaks.
 fn read(mail: &str) -> String {
     mail.replace("=\r\n", "").replace("=3D", "=")
 }
 
 const FAILED: &str = "[Test] Your payment for Atlas Pro failed (SOUK-TEST-000001)";
 const OVERDUE: &str = "[Test] Reminder: your payment for Atlas Pro is overdue";
+const TRIAL: &str = "[Test] Your Atlas Pro trial ends on 29 January 2026";
+const WILL_END: &str = "[Test] Your Atlas Pro subscription will end on 14 February 2026";
+const CONTINUES: &str = "[Test] Your Atlas Pro subscription will continue";
+const RESUMED: &str = "[Test] Your Atlas Pro subscription has resumed";
+const ENDED: &str = "[Test] Your Atlas Pro subscription has ended";
 
-on_both! {
-    async fn a_refused_payment_is_told_once_and_its_link_opens_that_invoice(db: &TestDatabase) {
+on_one! {
+    async fn a_failed_payment_sends_one_email_whose_link_opens_that_invoice(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         begin(&app, &running(&app)).await;
         let invoice = fall_behind(&app).await;
         app.drain().await;
-        tell(&app, &Notice::PaymentFailed { invoice: invoice.id.clone(), refusals: 1, code: "no_mandate".to_owned() }).await;
+        request(&app, &Notification::PaymentFailed { invoice: invoice.id.clone(), refusals: 1, code: "no_mandate".to_owned() }).await;
         app.drain().await;
         assert_eq!(subjects(&app), [FAILED]);
         let text = read(&app.mails()[0]);
-        assert!(text.contains("There is no payment method on file for this subscription."), "{text}");
+        assert!(text.contains("This subscription has no payment method on file."), "{text}");
         let link = format!("https://souk.example/customer/invoice/{}?action=renew&authToken=", invoice.id);
         let token = text.split(&link).nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a link");
         assert_eq!(page_tokens().subject(token, app.ctx.now()), Some(invoice.id.as_str()));
         app.finish().await;
     }
 
-    async fn a_paid_invoice_sends_no_failure_mail_and_no_reminder(db: &TestDatabase) {
+    async fn a_paid_invoice_sends_no_email_about_a_failure_and_no_reminder(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         begin(&app, &running(&app)).await;
         let invoice = fall_behind(&app).await;
@@ -176,7 +193,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn what_is_owed_for_a_week_is_reminded_of_once(db: &TestDatabase) {
+    async fn an_invoice_that_is_overdue_for_a_week_sends_one_reminder(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         begin(&app, &running(&app)).await;
         fall_behind(&app).await;
@@ -190,7 +207,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn the_end_of_a_trial_is_announced_three_days_before(db: &TestDatabase) {
+    async fn a_trial_sends_a_reminder_three_days_before_its_end(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         begin(&app, &on_trial(&app, 14)).await;
         app.advance(DAY * 11 - Duration::from_secs(1));
@@ -198,13 +215,13 @@ on_both! {
         assert_eq!(subjects(&app), Vec::<String>::new());
         app.advance(Duration::from_secs(1));
         app.drain().await;
-        assert_eq!(subjects(&app), ["[Test] Your trial of Atlas Pro ends on 29 January 2026"]);
+        assert_eq!(subjects(&app), [TRIAL]);
         let text = read(&app.mails()[0]);
         assert!(text.contains("Your free trial of Atlas Pro ends on 29 January 2026, 12:00 UTC.") && text.contains("10 SKT monthly"), "{text}");
         app.finish().await;
     }
 
-    async fn a_test_clock_brings_the_mails_of_the_days_it_passes(db: &TestDatabase) {
+    async fn a_test_clock_sends_the_emails_of_the_days_it_passes(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let clock = TestClock {
             id: id("clock_1"),
@@ -228,13 +245,35 @@ on_both! {
         // Through the end of the trial and a week of debt, in one go.
         aim_clock(&app.ctx, &clock.id, began.plus(DAY * 22)).await.expect("aims");
         app.drain().await;
-        assert_eq!(subjects(&app), [OVERDUE, FAILED, "[Test] Your trial of Atlas Pro ends on 29 January 2026"]);
+        assert_eq!(subjects(&app), [OVERDUE, TRIAL, FAILED]);
+        app.finish().await;
+    }
+
+    async fn a_cancellation_a_resumption_and_an_end_send_three_emails(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        begin(&app, &running(&app)).await;
+        cancel_at_period_end(&app).await;
+        app.drain().await;
+        assert_eq!(subjects(&app), [WILL_END]);
+        let text = read(&app.mails()[0]);
+        assert!(text.contains("You canceled your Atlas Pro subscription. It will end on 14 February 2026, 12:00 UTC."), "{text}");
+        recover(&app.ctx, Requester::Customer, &id("sub_1")).await.expect("resumes");
+        app.drain().await;
+        assert_eq!(subjects(&app), [CONTINUES, WILL_END]);
+        app.advance(DAY);
+        cancel_at_period_end(&app).await;
+        app.advance(DAY * 29);
+        renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("ends");
+        app.drain().await;
+        assert_eq!(subjects(&app), [ENDED, CONTINUES, WILL_END]);
+        let ended = app.mails().iter().map(|mail| read(mail)).find(|text| text.contains(ENDED)).expect("the email about the end");
+        assert!(ended.contains("ended on 14 February 2026, 12:00 UTC, as you requested. You no longer have access."), "{ended}");
         app.finish().await;
     }
 }
 
 #[tokio::test]
-async fn a_trial_that_will_not_go_on_is_not_announced() {
+async fn a_trial_that_will_not_renew_sends_no_reminder() {
     let app = TestApp::open().await;
     begin(&app, &on_trial(&app, 14)).await;
     change(&app, |subscription| subscription.cancel_at_period_end = true).await;
@@ -245,7 +284,7 @@ async fn a_trial_that_will_not_go_on_is_not_announced() {
 }
 
 #[tokio::test]
-async fn a_short_trial_is_not_announced() {
+async fn a_short_trial_sends_no_reminder() {
     let app = TestApp::open().await;
     begin(&app, &on_trial(&app, 3)).await;
     assert_eq!(app.count("SELECT count(*) AS n FROM outbox").await, 0);
@@ -253,37 +292,93 @@ async fn a_short_trial_is_not_announced() {
 }
 
 #[tokio::test]
-async fn a_start_names_what_is_paid_and_what_is_used() {
+async fn the_email_about_a_start_names_the_price_and_the_usage() {
     let app = TestApp::open().await;
     let mut subscription = running(&app);
     subscription.items.push(SubscriptionItem { id: id("si_2"), price_id: id("price_metered"), quantity: 1, billed: None });
     begin(&app, &subscription).await;
-    tell(&app, &Notice::Started(subscription.id)).await;
+    request(&app, &Notification::Started(subscription.id)).await;
     app.drain().await;
-    assert_eq!(subjects(&app), ["[Test] Your subscription of Atlas Pro at Souk has begun"]);
+    assert_eq!(subjects(&app), ["[Test] Your Atlas Pro subscription at Souk has started"]);
     let text = read(&app.mails()[0]);
-    assert!(text.contains("10 SKT monthly, and what you use") && text.contains("by use"), "{text}");
+    assert!(text.contains("10 SKT monthly plus usage") && text.contains("Usage-based"), "{text}");
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_cancellation_that_was_taken_back_is_not_told() {
+async fn a_withdrawn_cancellation_sends_only_the_email_about_the_resumption() {
     let app = TestApp::open().await;
     begin(&app, &running(&app)).await;
-    change(&app, |subscription| subscription.cancel_at_period_end = true).await;
-    tell(&app, &Notice::Canceled(id("sub_1"))).await;
-    change(&app, |subscription| subscription.cancel_at_period_end = false).await;
+    cancel_at_period_end(&app).await;
+    recover(&app.ctx, Requester::Customer, &id("sub_1")).await.expect("resumes");
     app.drain().await;
-    assert_eq!(subjects(&app), Vec::<String>::new());
-    change(&app, |subscription| subscription.cancel_at_period_end = true).await;
-    tell(&app, &Notice::Canceled(id("sub_1"))).await;
-    app.drain().await;
-    assert_eq!(subjects(&app), ["[Test] Your subscription of Atlas Pro is canceled"]);
+    assert_eq!(subjects(&app), [CONTINUES]);
+    let text = read(&app.mails()[0]);
+    assert!(text.contains("It renews automatically. Next payment: 14 February 2026, 12:00 UTC."), "{text}");
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_debt_that_ends_a_subscription_is_told_with_what_is_owed() {
+async fn a_cancellation_after_a_resumption_sends_only_the_email_about_the_cancellation() {
+    let app = TestApp::open().await;
+    begin(&app, &running(&app)).await;
+    cancel_at_period_end(&app).await;
+    app.advance(DAY);
+    recover(&app.ctx, Requester::Customer, &id("sub_1")).await.expect("resumes");
+    app.advance(DAY);
+    cancel_at_period_end(&app).await;
+    app.drain().await;
+    assert_eq!(subjects(&app), [WILL_END]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_subscription_that_has_ended_sends_only_the_email_about_its_end() {
+    let app = TestApp::open().await;
+    begin(&app, &running(&app)).await;
+    cancel_at_period_end(&app).await;
+    recover(&app.ctx, Requester::Customer, &id("sub_1")).await.expect("resumes");
+    app.advance(DAY);
+    cancel_at_period_end(&app).await;
+    app.advance(DAY * 29);
+    renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("ends");
+    app.drain().await;
+    assert_eq!(subjects(&app), [ENDED]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn an_end_that_is_due_but_not_written_yet_sends_no_email_about_an_end_to_come() {
+    let app = TestApp::open().await;
+    begin(&app, &running(&app)).await;
+    cancel_at_period_end(&app).await;
+    app.advance(DAY * 30);
+    app.drain().await;
+    assert_eq!(subjects(&app), Vec::<String>::new());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_paused_subscription_that_resumes_sends_an_email_unless_it_was_paused_again() {
+    let app = TestApp::open().await;
+    begin(&app, &running(&app)).await;
+    pause(&app.ctx, &id("sub_1")).await.expect("pauses");
+    app.advance(DAY);
+    resume(&app.ctx, &id("sub_1")).await.expect("resumes");
+    pause(&app.ctx, &id("sub_1")).await.expect("pauses again");
+    app.drain().await;
+    assert_eq!(subjects(&app), Vec::<String>::new());
+    app.advance(DAY);
+    resume(&app.ctx, &id("sub_1")).await.expect("resumes");
+    app.drain().await;
+    assert_eq!(subjects(&app), [RESUMED]);
+    let text = read(&app.mails()[0]);
+    assert!(text.contains("Your Atlas Pro subscription is no longer paused.") && text.contains("It renews automatically."), "{text}");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_email_about_an_end_for_debt_says_what_is_still_owed() {
     let app = TestApp::open().await;
     begin(&app, &running(&app)).await;
     fall_behind(&app).await;
@@ -291,13 +386,13 @@ async fn a_debt_that_ends_a_subscription_is_told_with_what_is_owed() {
     app.advance(DAY * 15);
     renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("ends");
     app.drain().await;
-    assert_eq!(subjects(&app), [FAILED, "[Test] Your subscription of Atlas Pro is canceled"]);
-    assert!(app.mails().iter().any(|mail| read(mail).contains("10 SKT is still to be paid.")));
+    assert_eq!(subjects(&app), [ENDED, FAILED]);
+    assert!(app.mails().iter().any(|mail| read(mail).contains("You still owe 10 SKT.")));
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_refund_is_told_once_it_is_there_and_what_is_gone_sends_nothing() {
+async fn a_refund_sends_an_email_once_it_has_succeeded_and_unknown_objects_send_none() {
     let app = TestApp::open().await;
     begin(&app, &running(&app)).await;
     let refund = Refund {
@@ -321,16 +416,16 @@ async fn a_refund_is_told_once_it_is_there_and_what_is_gone_sends_nothing() {
     let mut unit = app.ctx.store.begin().await.expect("begins");
     assert!(unit.refunds().reserve(&refund).await.expect("writes"));
     unit.commit().await.expect("commits");
-    for notice in [Notice::Refunded(id("re_1")), Notice::Refunded(id("re_gone")), Notice::Started(id("sub_gone"))] {
-        tell(&app, &notice).await;
+    for notification in [Notification::Refunded(id("re_1")), Notification::Refunded(id("re_gone")), Notification::Started(id("sub_gone"))] {
+        request(&app, &notification).await;
     }
     app.drain().await;
     assert_eq!(subjects(&app), Vec::<String>::new());
     let mut unit = app.ctx.store.begin().await.expect("begins");
     assert!(unit.refunds().finish(&refund.id, RefundStatus::Succeeded, "0A1B", app.ctx.now()).await.expect("writes"));
     unit.commit().await.expect("commits");
-    tell(&app, &Notice::Refunded(refund.id)).await;
+    request(&app, &Notification::Refunded(refund.id)).await;
     app.drain().await;
-    assert_eq!(subjects(&app), ["[Test] Your refund from Souk"]);
+    assert_eq!(subjects(&app), ["[Test] Souk returned your refundable deposit"]);
     app.finish().await;
 }

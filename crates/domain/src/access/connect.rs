@@ -156,7 +156,10 @@ pub struct ConnectSession {
     pub wallet: Option<Wallet>,
     /// For a transfer: the nonce of the transaction that was asked for.
     pub nonce: u64,
+    /// Why it failed, its code and what differs from case to case; empty while it has not.
     pub error: String,
+    pub error_code: String,
+    pub error_params: BTreeMap<String, String>,
     /// The login that was handed out for it: a session yields one, not one for each question.
     pub login: Option<TokenHash>,
     pub created_at: Timestamp,

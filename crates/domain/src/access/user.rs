@@ -1,8 +1,7 @@
 //! People, the roles their passports give them, and the keys of scripts.
 
 use super::{Caller, Did};
-use crate::customer::Address;
-use crate::shared::{ApiKeyId, Language, Mode, PassportId, StorageError, Timestamp};
+use crate::shared::{Address, ApiKeyId, Language, Mode, PassportId, StorageError, Timestamp};
 use async_trait::async_trait;
 
 /// What a passport allows (SPEC.md 6). Ordered by power.

@@ -1,10 +1,10 @@
 //! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
 
-use super::notice::passed;
-use super::{BillingError, ClockEvent, Happening, Notice, Scope, Subscription, Tick, announce, charge, renew_due, retry_due};
+use super::notifications::passed_by_clock;
+use super::{BillingError, ClockEvent, Happening, Notification, Scope, Subscription, Tick, notify, renew_due, retry_due};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::{Attempt, AttemptStatus, Grant, Purpose};
+use crate::payment::{Attempt, AttemptStatus, MandateDetails, Purpose, charge};
 use crate::shared::{AttemptId, ClockId, EventId, StorageError, Timestamp};
 use std::time::Duration;
 
@@ -71,8 +71,8 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         let mut unit = ctx.store.read().await?;
         let Some(clock) = unit.clocks().find(id).await? else { return Ok(true) };
         let Some(target) = clock.target else { return Ok(true) };
-        // What comes next depends on what became of the charges before. The janitor finds out, at the time where the clock stands.
-        if unit.attempts().is_open_in(id).await? {
+        // What comes next depends on what became of the charges before. The reconciler finds out, at the time where the clock stands.
+        if unit.attempts().has_open_for_clock(id).await? {
             return Ok(false);
         }
         let due = unit.subscriptions().next_due(id).await?;
@@ -83,7 +83,7 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         let live = unit.subscriptions().live_of(&clock.customer_id).await?;
         let payers = payers(unit.as_mut(), &live).await?;
         drop(unit);
-        let notices: Vec<_> = live.iter().flat_map(|one| passed(one, clock.now, now)).collect();
+        let notifications: Vec<_> = live.iter().flat_map(|one| passed_by_clock(one, clock.now, now)).collect();
         for payer in &payers {
             if let Some(time) = ctx.networks.sandbox_time() {
                 time.set(payer, now).await?;
@@ -91,7 +91,7 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         }
         let arrived = next.is_none();
         // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
-        if !tick(ctx, id, &notices, Tick { now, story: &[], arrived }, &mut touched).await? || arrived {
+        if !tick(ctx, id, &notifications, Tick { now, story: &[], arrived }, &mut touched).await? || arrived {
             return Ok(true);
         }
         let renewed = renew_due(ctx, &scope, now, BATCH).await?;
@@ -113,14 +113,20 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
 
 /// The clock stands at its new time, and the mails whose moments it passed are asked for: once, because they are written with it.
 /// False: somebody else has the clock in hand, and nothing was written.
-async fn tick(ctx: &Context, id: &ClockId, passed: &[Notice], tick: Tick<'_>, touched: &mut Timestamp) -> Result<bool, BillingError> {
+async fn tick(
+    ctx: &Context,
+    id: &ClockId,
+    notifications: &[Notification],
+    tick: Tick<'_>,
+    touched: &mut Timestamp,
+) -> Result<bool, BillingError> {
     let wall = ctx.now();
     let mut unit = ctx.store.begin().await?;
     if !unit.clocks().tick(id, &tick, *touched, wall).await? {
         return Ok(false);
     }
-    for notice in passed {
-        announce(ctx, unit.as_mut(), notice, wall).await?;
+    for notification in notifications {
+        notify(ctx, unit.as_mut(), notification, wall).await?;
     }
     unit.commit().await?;
     *touched = wall;
@@ -135,7 +141,7 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
         let Some(Attempt { purpose: Purpose::Payment(intent), status, .. }) = unit.attempts().find(id).await? else { continue };
         let what = match status {
             AttemptStatus::Settled => Happening::Paid,
-            AttemptStatus::Refused => Happening::PaymentRefused,
+            AttemptStatus::Declined => Happening::PaymentRefused,
             AttemptStatus::Open | AttemptStatus::Unknown => continue,
         };
         let Some(intent) = unit.intents().find(&intent).await? else { continue };
@@ -153,7 +159,7 @@ async fn payers(unit: &mut dyn crate::storage::UnitOfWork, live: &[Subscription]
     let mandates = unit.mandates().find_all(&ids).await?;
     let mut payers = Vec::new();
     for mandate in mandates {
-        if let Some(Grant::Delegation { payer, .. }) = mandate.grant
+        if let Some(MandateDetails::Delegation { payer, .. }) = mandate.grant
             && !payers.contains(&payer)
         {
             payers.push(payer);

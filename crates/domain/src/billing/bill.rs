@@ -3,11 +3,11 @@
 use super::book::{Book, Charge};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::debt::refuse;
-use super::notice::announce_paid;
+use super::notifications::notify_paid;
 use super::{BillingError, BillingReason, InvoiceItem, Period, Subscription};
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::payment::Refusal;
+use crate::payment::Decline;
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -68,12 +68,12 @@ pub(super) async fn issue(
     }
     subscription.latest_invoice_id = Some(invoice.id.clone());
     if bill.total.is_zero() && !credit.amount.is_zero() {
-        announce_paid(ctx, unit, &invoice).await?;
+        notify_paid(ctx, unit, &invoice).await?;
     }
     let Some(Charge { intent, attempt }) = charge else {
         if !bill.total.is_zero() {
-            let refusal = Refusal { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };
-            refuse(ctx, unit, &invoice, subscription, &refusal, now).await?;
+            let decline = Decline { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };
+            refuse(ctx, unit, &invoice, subscription, &decline, now).await?;
         }
         return Ok(None);
     };

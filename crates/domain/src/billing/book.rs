@@ -4,7 +4,8 @@ use super::{BillTo, BillingError, BillingReason, Credit, Invoice, InvoiceStatus,
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Errand, ErrandAsk, Grant, Intent, IntentStatus, Mandate, MandateStatus, Method, Purpose,
+    Attempt, AttemptKind, Currency, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, Purpose, StoreTransaction,
+    StoreTransactionRequest,
 };
 use crate::pricing::{Metadata, Price, Product};
 use crate::shared::{
@@ -15,7 +16,7 @@ use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// The janitor leaves a fresh attempt alone for this long: its message sends it, and where everybody is due at once, that takes time.
+/// The reconciler leaves a fresh attempt alone for this long: its message sends it, and where everybody is due at once, that takes time.
 const FIRST_CHECK: Duration = Duration::from_secs(600);
 
 /// Everything that subscriptions of one round refer to, by id.
@@ -156,14 +157,14 @@ impl Book {
         let wall = ctx.now();
         let intent_id = invoice.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(wall, ctx.random.as_ref()));
         let kind = match &mandate.grant {
-            Some(Grant::Delegation { payer, .. }) => {
+            Some(MandateDetails::Delegation { payer, .. }) => {
                 let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
-                let errand = Errand::Pull { payer: payer.clone() };
-                let ask = ErrandAsk { errand, amount: invoice.total, reference: invoice.id.to_string(), nonce };
+                let errand = StoreTransaction::Pull { payer: payer.clone() };
+                let ask = StoreTransactionRequest { errand, amount: invoice.total, reference: invoice.id.to_string(), nonce };
                 let signed = rail.sign(method, currency, &ask)?;
                 AttemptKind::Wallet { payer: payer.clone(), bytes: signed.bytes, hash: signed.hash }
             }
-            Some(Grant::Card(card)) => AttemptKind::OffSession { card: card.clone(), provider_id: String::new() },
+            Some(MandateDetails::Card(card)) => AttemptKind::OffSession { card: card.clone(), provider_id: String::new() },
             None => return Ok(None),
         };
         let intent = Intent {

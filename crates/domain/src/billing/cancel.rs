@@ -4,8 +4,8 @@ use super::follow_stakes::at_network;
 use super::manage::{load, lock, nonce, save};
 use super::renew::publish_charges;
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Notice, Requester, Stake, StakeStatus, Subscription, SubscriptionStatus,
-    announce, end, give_back, stake_back, time_of,
+    CancelReason, Cancellation, Change, Feedback, ManageError, Notification, Requester, ResumedFrom, Stake, StakeStatus, Subscription,
+    SubscriptionStatus, end, give_back, notify, stake_back, time_of,
 };
 use crate::context::Context;
 use crate::shared::{Amount, SubscriptionId, Timestamp, check_text};
@@ -130,7 +130,8 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
             _ => (subscription.status == SubscriptionStatus::Paused).then_some(subscription.period.end),
         };
         save(unit.as_mut(), &subscription).await?;
-        announce(ctx, unit.as_mut(), &Notice::Canceled(id.clone()), ctx.now()).await?;
+        let scheduled = Notification::CancellationScheduled { subscription: id.clone(), canceled_at: now };
+        notify(ctx, unit.as_mut(), &scheduled, ctx.now()).await?;
         unit.commit().await?;
         return super::find(ctx, id).await;
     }
@@ -221,6 +222,8 @@ pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resul
         stake.status = StakeStatus::Held;
     }
     save(unit.as_mut(), &subscription).await?;
+    let resumed = Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Cancellation, at: subscription.updated_at };
+    notify(ctx, unit.as_mut(), &resumed, ctx.now()).await?;
     unit.commit().await?;
     Ok(Recovery { subscription: super::find(ctx, id).await?, needs_stake: false })
 }

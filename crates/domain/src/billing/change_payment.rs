@@ -5,23 +5,23 @@ use super::collect::send_now;
 use super::debt::collect_now;
 use super::end::unpaid_in_currency;
 use super::manage::load;
-use super::outcome::leave_behind;
 use super::pay_by_card::{CardPromise, save_card};
 use super::plan::switch_plan;
 use super::plan_permission::with_plan;
 use super::renew::publish_charges;
 use super::restake::{StakeFor, missing};
+use super::settlement::leave_behind;
 use super::{
     BillingError, Ceilings, InvoiceStatus, ManageError, PlanOrder, Requester, StakeStatus, Subscription, SubscriptionItem,
     SubscriptionStatus, ceiling,
 };
 use crate::access::Wallet;
-use crate::checkout::AskedMandate;
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, MethodKind, Purpose, SignedTransfer,
+    AskedMandate, Attempt, AttemptKind, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, Method, MethodKind, Purpose,
+    SignedTransaction,
 };
-use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId, Text};
 use crate::storage::UnitOfWork;
 
 /// What a subscription is to be charged by.
@@ -88,7 +88,7 @@ fn attempt_of(ctx: &Context, target: &Target, purpose: Purpose, amount: Amount, 
     )
 }
 
-fn mandate_of(ctx: &Context, target: &Target, grant: Option<Grant>) -> Mandate {
+fn mandate_of(ctx: &Context, target: &Target, grant: Option<MandateDetails>) -> Mandate {
     let now = ctx.now();
     Mandate {
         id: MandateId::new(now, ctx.random.as_ref()),
@@ -136,8 +136,8 @@ async fn limits(
     Ok((most.limits(unit, subscription.mode, &method.id).await?, most.by_usage))
 }
 
-fn permission_ask(target: &Target, limits: &[(Currency, Amount)], payer: &Wallet, nonce: u64) -> MandateAsk {
-    MandateAsk {
+fn permission_ask(target: &Target, limits: &[(Currency, Amount)], payer: &Wallet, nonce: u64) -> MandateRequest {
+    MandateRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
         limits: limits.to_vec(),
@@ -160,7 +160,13 @@ pub async fn ask_to_change(
     let (limits, by_usage) = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce))?;
-    Ok(AskedMandate { prepared, method: target.method, limits, by_usage, description: target.subscription.description })
+    Ok(AskedMandate {
+        prepared,
+        method: target.method,
+        limits,
+        by_usage,
+        description: Text::with_fallback(&target.subscription.description, None),
+    })
 }
 
 /// Checks and sends the signed permission. Once the network has it, the subscription is charged by it, and its plan changes where
@@ -179,10 +185,10 @@ pub async fn take_change(
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce), signed)?;
     let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
-    let grant = Grant::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() };
+    let grant = MandateDetails::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() };
     let mandate = mandate_of(ctx, &target, Some(grant));
     unit.mandates().put(&mandate).await?;
-    unit.mandates().promise(&mandate.id, id).await?;
+    unit.mandates().link_subscription(&mandate.id, id).await?;
     let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await?;
     if let Some(order) = plan
         && matches!(missing(ctx, id, payer, StakeFor::ChangedPlan(order)).await, Err(ManageError::NoStake))
@@ -202,7 +208,7 @@ pub(super) async fn send(
     purpose: Purpose,
     amount: Amount,
     payer: &Wallet,
-    signed: SignedTransfer,
+    signed: SignedTransaction,
 ) -> Result<String, ManageError> {
     let kind = AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
     let attempt = attempt_of(ctx, target, purpose, amount, kind);
@@ -223,7 +229,7 @@ pub(super) async fn switch_over(
     attempt: &Attempt,
     mandate: &MandateId,
 ) -> Result<(), BillingError> {
-    let promised = unit.mandates().promised(mandate).await?;
+    let promised = unit.mandates().linked_subscriptions(mandate).await?;
     let waiting = unit.subscriptions().find_all(&promised).await?;
     let asked_at = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?.created_at;
     for mut subscription in waiting {

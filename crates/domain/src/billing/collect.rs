@@ -1,13 +1,13 @@
 //! What is overdue, and paying it by hand: one transfer, signed by a wallet, for one invoice or for all of a currency.
 
-use super::charge::charge_at_once;
 use super::pay_by_card::is_owed;
 use super::{Invoice, ManageError};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, PreparedTransfer, Purpose, TransferAsk,
+    Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, Purpose, TransferRequest, UnsignedTransaction,
+    charge_now,
 };
 use crate::pricing::Metadata;
 use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId};
@@ -84,7 +84,7 @@ impl Debt {
 /// What is put before the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedCollection {
-    pub prepared: PreparedTransfer,
+    pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
     pub amount: Amount,
@@ -125,8 +125,8 @@ async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<Bundle, Manage
     Ok(Bundle { invoices, amount, method, currency })
 }
 
-fn ask_of(debt: &Debt, bundle: &Bundle, payer: &Wallet, nonce: u64) -> TransferAsk {
-    TransferAsk {
+fn ask_of(debt: &Debt, bundle: &Bundle, payer: &Wallet, nonce: u64) -> TransferRequest {
+    TransferRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
         to: None,
@@ -207,11 +207,11 @@ pub(super) fn intent_of(
 }
 
 /// Sends what was just written down, and tells what the network refuses. From here on it is on its way, whatever this first look at
-/// it says: the janitor looks again.
+/// it says: the reconciler looks again.
 pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), ManageError> {
-    let _ = charge_at_once(ctx, attempt).await;
+    let _ = charge_now(ctx, attempt).await;
     let found = ctx.store.read().await?.attempts().find(attempt).await?;
-    match found.filter(|attempt| attempt.status == AttemptStatus::Refused) {
+    match found.filter(|attempt| attempt.status == AttemptStatus::Declined) {
         Some(refused) => Err(ManageError::Refused(refused.last_error.map(|error| error.message).unwrap_or_default())),
         None => Ok(()),
     }

@@ -1,11 +1,11 @@
 //! Invoices that could not be collected: noted, tried again, given up, paid after all.
 
 use super::book::{Book, Charge};
-use super::notice::announce_debt;
+use super::notifications::notify_overdue;
 use super::renew::{nonces, publish_charges};
-use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceChange, Notice, Round, Scope, Subscription, announce};
+use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceChange, Notification, Round, Scope, Subscription, notify};
 use crate::context::Context;
-use crate::payment::{RailError, Refusal};
+use crate::payment::{Decline, RailError};
 use crate::shared::{AttemptId, ClockId, InvoiceId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -24,12 +24,12 @@ pub(super) async fn refuse(
     unit: &mut dyn UnitOfWork,
     invoice: &Invoice,
     subscription: &mut Subscription,
-    refusal: &Refusal,
+    decline: &Decline,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
     let has_ended = subscription.ended_at.is_some();
-    let retry_at = if refusal.is_final() || has_ended { None } else { ctx.policy.next_retry(written_at, now) };
+    let retry_at = if decline.is_hard_decline() || has_ended { None } else { ctx.policy.next_retry(written_at, now) };
     if !unit.invoices().refuse(&invoice.id, retry_at, now).await? {
         // It is paid or taken back by now.
         return Ok(());
@@ -39,12 +39,12 @@ pub(super) async fn refuse(
         subscription.updated_at = now;
         if subscription.past_due_since.is_none() {
             subscription.past_due_since = Some(now);
-            announce_debt(ctx, unit, subscription).await?;
+            notify_overdue(ctx, unit, subscription).await?;
         }
     }
-    let (refusals, code) = (invoice.refusals.saturating_add(1), refusal.code.clone());
-    let notice = Notice::PaymentFailed { invoice: invoice.id.clone(), refusals, code };
-    announce(ctx, unit, &notice, ctx.now()).await?;
+    let (refusals, code) = (invoice.refusals.saturating_add(1), decline.code.clone());
+    let notification = Notification::PaymentFailed { invoice: invoice.id.clone(), refusals, code };
+    notify(ctx, unit, &notification, ctx.now()).await?;
     Ok(())
 }
 
@@ -95,7 +95,7 @@ struct Tried {
 /// Charges invoices anew by what their subscriptions are charged by now, except those that somebody is paying.
 async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> Result<Tried, BillingError> {
     let ids: Vec<_> = due.iter().map(|invoice| invoice.id.clone()).collect();
-    let covered = unit.attempts().covered(&ids).await?;
+    let covered = unit.attempts().in_flight(&ids).await?;
     let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
     let book = Book::read(unit, &subscriptions).await?;

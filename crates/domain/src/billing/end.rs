@@ -7,11 +7,11 @@ use super::promise::{Surplus, keep_promise, part};
 use super::renew::{Lines, lines, nonces};
 use super::{
     BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
-    InvoiceStatus, Notice, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, announce, line,
+    InvoiceStatus, Notification, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, line, notify,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::payment::{Attempt, AttemptKind, Errand, ErrandAsk, Purpose};
+use crate::payment::{Attempt, AttemptKind, Purpose, StoreTransaction, StoreTransactionRequest};
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -77,7 +77,7 @@ pub(super) async fn write(
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
     }
-    announce(ctx, unit, &Notice::Canceled(subscription.id.clone()), ctx.now()).await?;
+    notify(ctx, unit, &Notification::Ended(subscription.id.clone()), ctx.now()).await?;
     Ok(Ended { attempts, event: ClockEvent { at: now, what: Happening::Canceled, subject: subscription.id.to_string() } })
 }
 
@@ -179,7 +179,7 @@ async fn owed_by(
     let mut invoices = unpaid_of(unit, whose).await?;
     invoices.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
-    let covered = unit.attempts().covered(&ids).await?;
+    let covered = unit.attempts().in_flight(&ids).await?;
     let currency = holder.stake.as_ref().map_or(&holder.currency_id, |stake| &stake.currency_id);
     invoices.retain(|invoice| {
         invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == *currency && !covered.contains(&invoice.id)
@@ -280,10 +280,10 @@ pub(super) async fn move_stake(
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
     let subject = subscription.id.to_string();
     let (errand, purpose) = match reason {
-        Reason::Slash => (Errand::Slash { payer: payer.clone(), subject }, Purpose::Slash(subscription.id.clone())),
-        _ => (Errand::ReturnStake { payer: payer.clone(), subject }, Purpose::ReturnStake(subscription.id.clone())),
+        Reason::Slash => (StoreTransaction::Slash { payer: payer.clone(), subject }, Purpose::Slash(subscription.id.clone())),
+        _ => (StoreTransaction::ReturnStake { payer: payer.clone(), subject }, Purpose::ReturnStake(subscription.id.clone())),
     };
-    let ask = ErrandAsk { errand, amount, reference: subscription.id.to_string(), nonce };
+    let ask = StoreTransactionRequest { errand, amount, reference: subscription.id.to_string(), nonce };
     let signed = rail.sign(method, currency, &ask)?;
     let wall = ctx.now();
     let attempt = Attempt::begin(
@@ -309,7 +309,7 @@ pub(super) async fn settle_by_stake(
     attempt: &Attempt,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let covers = unit.attempts().covers(&attempt.id).await?;
+    let covers = unit.attempts().invoices_of(&attempt.id).await?;
     let covered = unit.invoices().find_all(&covers).await?;
     let dues = due_of(unit, &covered).await?;
     let mut left = attempt.amount;

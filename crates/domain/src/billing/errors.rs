@@ -2,7 +2,7 @@
 
 use super::{IllegalChange, PeriodError, ProrationError};
 use crate::ledger::LedgerError;
-use crate::payment::RailError;
+use crate::payment::{RailError, SettlementError};
 use crate::shared::{AmountError, StorageError, SubscriptionId};
 
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +20,9 @@ pub enum BillingError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Rail(#[from] RailError),
+    /// Charges of a test clock could not be settled.
+    #[error(transparent)]
+    Settlement(SettlementError),
     #[error(transparent)]
     Storage(StorageError),
 }
@@ -142,7 +145,11 @@ impl From<BillingError> for Parked {
             BillingError::Rail(_) => ParkReason::PaymentMethod,
             BillingError::Storage(StorageError::Duplicate(_)) => ParkReason::AlreadyBilled,
             BillingError::Storage(StorageError::Corrupt { .. }) => ParkReason::Unreadable,
-            BillingError::Orphan | BillingError::Contended | BillingError::Ledger(_) | BillingError::Storage(_) => ParkReason::Other,
+            BillingError::Orphan
+            | BillingError::Contended
+            | BillingError::Ledger(_)
+            | BillingError::Settlement(_)
+            | BillingError::Storage(_) => ParkReason::Other,
         };
         Self { reason, detail: error.to_string() }
     }

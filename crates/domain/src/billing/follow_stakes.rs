@@ -3,10 +3,10 @@
 use super::book::Book;
 use super::end::{PATIENCE, StakeMove, move_stake, owed_beside, owed_for};
 use super::manage::nonce;
-use super::outcome::leave_behind;
 use super::renew::publish_charges;
+use super::settlement::leave_behind;
 use super::{
-    BillingError, CancelReason, Cancellation, Notice, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionStatus, announce,
+    BillingError, CancelReason, Cancellation, Notification, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionStatus, notify,
     time_of,
 };
 use crate::context::Context;
@@ -209,7 +209,8 @@ async fn end_with_period(
         // The engine looks at the periods of those that run only.
         subscription.cancel_at = Some(subscription.period.end);
     }
-    announce(ctx, unit, &Notice::Canceled(subscription.id.clone()), ctx.now()).await?;
+    let scheduled = Notification::CancellationScheduled { subscription: subscription.id.clone(), canceled_at: now };
+    notify(ctx, unit, &scheduled, ctx.now()).await?;
     Ok(())
 }
 

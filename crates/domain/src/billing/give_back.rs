@@ -9,14 +9,15 @@ use super::paid::{PaidPeriod, given_back, is_for_time};
 use super::plan::paid_lines;
 use super::renew::publish_charges;
 use super::{
-    BillingError, COMMENT_MAX, Credit, CreditFor, Invoice, InvoiceFilter, InvoiceStatus, ManageError, Notice, RefundChoice, Subscription,
-    announce, credits, take_credit,
+    BillingError, COMMENT_MAX, Credit, CreditFor, Invoice, InvoiceFilter, InvoiceStatus, ManageError, Notification, RefundChoice,
+    Subscription, credits, notify, take_credit,
 };
 use crate::access::Did;
 use crate::context::Context;
 use crate::ledger::Reason;
 use crate::payment::{
-    Attempt, AttemptKind, Errand, ErrandAsk, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType,
+    Attempt, AttemptKind, Intent, IntentStatus, MethodKind, Purpose, Refund, RefundStatus, RefundType, StoreTransaction,
+    StoreTransactionRequest,
 };
 use crate::shared::{Amount, AmountError, AttemptId, CustomerId, InvoiceId, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
@@ -271,7 +272,7 @@ async fn write_credit(
     let credit = Credit { customer_id: refund.customer_id.clone(), currency_id: refund.currency_id.clone(), amount };
     let what = CreditFor { subject: refund.id.as_str(), mode: refund.mode, method: &refund.method_id, at: now };
     give_credit(ctx, unit, &credit, what, Reason::CreditReturned).await?;
-    announce(ctx, unit, &Notice::Refunded(refund.id.clone()), now).await?;
+    notify(ctx, unit, &Notification::Refunded(refund.id.clone()), now).await?;
     Ok(refund)
 }
 
@@ -293,7 +294,12 @@ async fn write(
     } else {
         let rail = ctx.networks.wallet(method.kind).ok_or(ManageError::MethodNotSupported)?;
         let to = Did::from_verified(intent.payer.clone());
-        let ask = ErrandAsk { errand: Errand::PayOut { to: to.clone() }, amount, reference: id.to_string(), nonce: nonce(ctx) };
+        let ask = StoreTransactionRequest {
+            errand: StoreTransaction::Payout { to: to.clone() },
+            amount,
+            reference: id.to_string(),
+            nonce: nonce(ctx),
+        };
         let signed = rail.sign(&method, &currency, &ask)?;
         AttemptKind::Wallet { payer: to, bytes: signed.bytes, hash: signed.hash }
     };

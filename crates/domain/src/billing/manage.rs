@@ -127,7 +127,7 @@ impl From<BillingError> for ManageError {
         match error {
             BillingError::Orphan => Self::NotFound,
             // Only the engine's own rounds write what cannot be written.
-            BillingError::Contended | BillingError::Unwritable { .. } => Self::Contended,
+            BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => Self::Contended,
             BillingError::Amount(error) => Self::Amount(error),
             BillingError::Ledger(error) => Self::Ledger(error),
             BillingError::Rail(error) => Self::Rail(error),

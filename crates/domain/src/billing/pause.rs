@@ -5,7 +5,10 @@ use super::book::Book;
 use super::manage::{lock, nonce, save};
 use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage};
-use super::{BillingReason, Change, ManageError, Period, Subscription, SubscriptionStatus, Unbillable, period, time_of};
+use super::{
+    BillingReason, Change, ManageError, Notification, Period, ResumedFrom, Subscription, SubscriptionStatus, Unbillable, notify, period,
+    time_of,
+};
 use crate::context::Context;
 use crate::shared::{InvoiceId, SubscriptionId, Timestamp};
 use std::time::Duration;
@@ -84,6 +87,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         unit.subscriptions().put_items(&subscription).await?;
     }
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
+    notify(ctx, unit.as_mut(), &Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Pause, at: now }, ctx.now()).await?;
     unit.commit().await?;
     super::find(ctx, id).await
 }

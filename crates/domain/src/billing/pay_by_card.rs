@@ -5,7 +5,7 @@ use super::renew::publish_charges;
 use super::{BillingError, Invoice, InvoiceChange, ManageError};
 use crate::context::Context;
 use crate::customer::Customer;
-use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Grant, Mandate, MandateStatus, Method, Purpose, SetupAsk};
+use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Mandate, MandateDetails, MandateStatus, Method, Purpose, SetupRequest};
 use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
@@ -48,14 +48,14 @@ pub(super) async fn save_card(
     );
     unit.mandates().put(&mandate).await?;
     match promise {
-        CardPromise::Subscription(subscription) => unit.mandates().promise(&mandate.id, subscription).await?,
-        CardPromise::Invoices(invoices) => unit.mandates().owe(&mandate.id, invoices).await?,
+        CardPromise::Subscription(subscription) => unit.mandates().link_subscription(&mandate.id, subscription).await?,
+        CardPromise::Invoices(invoices) => unit.mandates().link_invoices(&mandate.id, invoices).await?,
     }
     unit.attempts().insert(&attempt, &[]).await?;
     unit.commit().await?;
-    let setup = rail.open_setup(method, &SetupAsk { attempt: attempt.id.clone(), holder }).await?;
+    let setup = rail.open_setup(method, &SetupRequest { attempt: attempt.id.clone(), holder }).await?;
     let mut unit = ctx.store.begin().await?;
-    unit.attempts().name_card(&attempt.id, &setup.provider_id, &setup.client_secret, ctx.now()).await?;
+    unit.attempts().set_provider_ids(&attempt.id, &setup.provider_id, &setup.client_secret, ctx.now()).await?;
     unit.commit().await?;
     Ok(setup.client_secret)
 }
@@ -79,7 +79,7 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
         return Err(ManageError::NothingOwed);
     }
     let ids: Vec<_> = owed.iter().map(|invoice| invoice.id.clone()).collect();
-    if !unit.attempts().covered(&ids).await?.is_empty() {
+    if !unit.attempts().in_flight(&ids).await?.is_empty() {
         return Err(ManageError::PaymentInFlight);
     }
     let currency = unit.methods().find_currency(currency).await?.ok_or(ManageError::NotFound)?;
@@ -104,15 +104,15 @@ pub(super) async fn pay_with_saved(
     setup: &Attempt,
     mandate: &MandateId,
 ) -> Result<(), BillingError> {
-    let ids = unit.mandates().owed(mandate).await?;
+    let ids = unit.mandates().linked_invoices(mandate).await?;
     if ids.is_empty() {
         return Ok(());
     }
-    let covered = unit.attempts().covered(&ids).await?;
+    let covered = unit.attempts().in_flight(&ids).await?;
     let mut owed = unit.invoices().find_all(&ids).await?;
     owed.retain(|invoice| is_owed(invoice) && !covered.contains(&invoice.id));
     let Some(first) = owed.first() else { return Ok(()) };
-    let Some(Grant::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.grant) else { return Ok(()) };
+    let Some(MandateDetails::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.grant) else { return Ok(()) };
     let now = ctx.now();
     let amount = Amount::sum(owed.iter().map(|invoice| invoice.total))?;
     let intent = intent_of(ctx, first, &owed, amount, (&setup.method_id, &setup.currency_id));

@@ -351,7 +351,7 @@ async fn usage_until(
     }
     // What would be given back is not paid yet, and perhaps nobody is about to.
     let unpaid: Vec<_> = promised.into_iter().map(|(invoice, _)| invoice).collect();
-    let is_moving = !unit.attempts().covered(&unpaid).await?.is_empty();
+    let is_moving = !unit.attempts().in_flight(&unpaid).await?.is_empty();
     Err(if is_moving { ManageError::PaymentInFlight } else { ManageError::OweFirst })
 }
 

@@ -3,7 +3,7 @@
 use super::plan::planned;
 use super::{Ceilings, ManageError, PlanChoice, PlanPreview, Subscription, ceiling};
 use crate::context::Context;
-use crate::payment::Grant;
+use crate::payment::MandateDetails;
 use crate::shared::{Amount, PriceId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -62,7 +62,7 @@ pub(super) async fn permits(ctx: &Context, id: &SubscriptionId, order: &PlanOrde
     let mut unit = ctx.store.read().await?;
     let subscription = super::manage::load(unit.as_mut(), id).await?;
     let Some(mandate) = subscription.mandate_id.clone() else { return Ok(true) };
-    let Some(Grant::Delegation { payer, .. }) = unit.mandates().find(&mandate).await?.and_then(|mandate| mandate.grant) else {
+    let Some(MandateDetails::Delegation { payer, .. }) = unit.mandates().find(&mandate).await?.and_then(|mandate| mandate.grant) else {
         return Ok(true);
     };
     let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;

@@ -12,7 +12,9 @@ use super::{BillingError, BillingReason, Calculation, ManageError, Subscription,
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::{Attempt, AttemptKind, Currency, Grant, Mandate, MandateStatus, Method, PreparedTransfer, Purpose, TransferAsk};
+use crate::payment::{
+    Attempt, AttemptKind, Currency, Mandate, MandateDetails, MandateStatus, Method, Purpose, TransferRequest, UnsignedTransaction,
+};
 use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
@@ -36,7 +38,7 @@ pub struct Funds {
 /// What is put before whoever adds funds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedRecharge {
-    pub prepared: PreparedTransfer,
+    pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
     pub amount: Amount,
@@ -60,7 +62,7 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
         Some(mandate) => unit.mandates().find(mandate).await?,
         None => None,
     };
-    let Some(Mandate { grant: Some(Grant::Delegation { payer, limits, .. }), status: MandateStatus::Active, .. }) = mandate else {
+    let Some(Mandate { grant: Some(MandateDetails::Delegation { payer, limits, .. }), status: MandateStatus::Active, .. }) = mandate else {
         return Err(ManageError::NoPayer);
     };
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
@@ -97,12 +99,12 @@ impl Funds {
         Ok(())
     }
 
-    fn ask(&self, id: &SubscriptionId, amount: Amount, from: &Wallet, nonce: u64) -> Result<TransferAsk, ManageError> {
+    fn ask(&self, id: &SubscriptionId, amount: Amount, from: &Wallet, nonce: u64) -> Result<TransferRequest, ManageError> {
         self.check(amount)?;
         if from.did == self.payer {
             return Err(ManageError::OwnFunds);
         }
-        Ok(TransferAsk {
+        Ok(TransferRequest {
             payer: from.did.clone(),
             payer_key: from.public_key.clone(),
             to: Some(self.payer.clone()),
@@ -189,8 +191,8 @@ pub(super) async fn recharged(
     told_by_invoice(ctx, unit, &then, told, Calculation::Flat { amount: attempt.amount }, now).await?;
     let wall = ctx.now();
     // Nobody is thanked for a payment: the store got none.
-    let news = Message::new(Topic::Realtime, wall).with("event", "subscription.recharged").with("id", id);
-    let news = news.with("customer_id", &subscription.customer_id).with("currency_id", &attempt.currency_id);
-    unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &news, wall).await?;
+    let message = Message::new(Topic::Realtime, wall).with("event", "subscription.recharged").with("id", id);
+    let message = message.with("customer_id", &subscription.customer_id).with("currency_id", &attempt.currency_id);
+    unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::book::{Book, Charge, MODES};
 use super::credit::{CreditFor, applied_line, give_credit, take_credit};
 use super::end::PATIENCE;
-use super::notice::announce_paid;
+use super::notifications::notify_paid;
 use super::pause::reported;
 use super::promise::{Surplus, Surpluses, part};
 use super::{
@@ -13,7 +13,7 @@ use super::{
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::Reason;
-use crate::payment::{RailError, Refusal};
+use crate::payment::{Decline, RailError};
 use crate::pricing::{Price, Usage};
 use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -43,7 +43,7 @@ struct Renewal {
     invoice: Invoice,
     items: Vec<InvoiceItem>,
     /// Why nothing charges it, where it asks for something.
-    refusal: Option<Refusal>,
+    decline: Option<Decline>,
     charge: Option<Charge>,
     /// What earlier invoices of the period that ends asked for too much, and becomes credit.
     surplus: Option<Credit>,
@@ -92,7 +92,7 @@ fn is_somebodys_own(error: &BillingError) -> bool {
     match error {
         BillingError::Orphan | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
         BillingError::Storage(error) => matches!(error, StorageError::Corrupt { .. } | StorageError::Duplicate(_)),
-        BillingError::Contended | BillingError::Unwritable { .. } => false,
+        BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => false,
     }
 }
 
@@ -119,7 +119,7 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
         // Somebody was faster with what it owes or holds: the others are not kept waiting until that is seen.
         (Some(subscription), BillingError::Contended) if *scope == Scope::Wall => {
             let mut unit = ctx.store.begin().await?;
-            unit.subscriptions().postpone(&subscription, now.plus(SOON)).await?;
+            unit.subscriptions().reschedule(&subscription, now.plus(SOON)).await?;
             unit.commit().await?;
             Ok(Round { due: 1, ..Round::default() })
         }
@@ -181,7 +181,7 @@ async fn write_due(
                 round.attempts.extend(ended.attempts);
                 round.story.push(ended.event);
             }
-            Due::Wait => unit.subscriptions().postpone(&subscription.id, now.plus(PATIENCE)).await?,
+            Due::Wait => unit.subscriptions().reschedule(&subscription.id, now.plus(PATIENCE)).await?,
             Due::Renew | Due::Nothing => {
                 unit.subscriptions().update(&subscription).await?;
             }
@@ -209,7 +209,7 @@ async fn what_is_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now:
     let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
     let is_tried = |invoice: &Invoice| invoice.retry_at.is_some_and(|at| at <= now);
-    if !unpaid.iter().any(is_tried) && unit.attempts().covered(&ids).await?.is_empty() {
+    if !unpaid.iter().any(is_tried) && unit.attempts().in_flight(&ids).await?.is_empty() {
         return Ok((subscription, due));
     }
     let due = if subscription.ends_at().is_some_and(|at| at <= now) { subscription.requested_end() } else { Due::Wait };
@@ -304,19 +304,19 @@ fn renewal(
     let invoice = Invoice { finalized_at: Some(now), ..invoice };
     let mut subscription = Subscription { status, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
     let has_new_items = subscription.enter(index, next);
-    let refusal = |code: &str, message: &str| Some(Refusal { code: code.to_owned(), message: message.to_owned() });
-    let (charge, refusal, trouble) = match total.is_zero() {
+    let decline = |code: &str, message: &str| Some(Decline { code: code.to_owned(), message: message.to_owned() });
+    let (charge, decline, trouble) = match total.is_zero() {
         true => (None, None, None),
         false => match book.charge(ctx, &subscription, &invoice, nonce) {
             // Nothing permits a charge: the customer has to pay by hand.
-            Ok(None) => (None, refusal("no_mandate", "No payment method is on file"), None),
+            Ok(None) => (None, decline("no_mandate", "No payment method is on file"), None),
             Ok(charge) => (charge, None, None),
-            // No fault of the subscription's: it is charged in the days to come, as after any refusal.
-            Err(BillingError::Rail(error)) => (None, refusal("not_sent", "Sorry, something went wrong."), Some(error)),
+            // No fault of the subscription's: it is charged in the days to come, as after any decline.
+            Err(BillingError::Rail(error)) => (None, decline("not_sent", "Sorry, something went wrong."), Some(error)),
             Err(error) => return Err(error.into()),
         },
     };
-    Ok((Renewal { subscription, invoice, items, refusal, charge, surplus, promised, credit, has_new_items }, trouble))
+    Ok((Renewal { subscription, invoice, items, decline, charge, surplus, promised, credit, has_new_items }, trouble))
 }
 
 /// What is billed.
@@ -396,7 +396,7 @@ async fn write(
     let (mut bills, mut debts, mut renewed) = (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
     let (mut intents, mut attempts, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
     let mut by_credit = Vec::new();
-    for Renewal { subscription, mut invoice, items, refusal, charge, has_new_items, credit, .. } in renewals {
+    for Renewal { subscription, mut invoice, items, decline, charge, has_new_items, credit, .. } in renewals {
         let what = if subscription.index == Some(0) { Happening::TrialEnded } else { Happening::Renewed };
         round.story.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
         if let Some(Charge { intent, attempt }) = charge {
@@ -405,7 +405,7 @@ async fn write(
             attempts.push((attempt, intent.invoices.clone()));
             intents.push(intent);
         }
-        debts.extend(refusal.map(|refusal| (renewed.len(), invoice.clone(), refusal)));
+        debts.extend(decline.map(|decline| (renewed.len(), invoice.clone(), decline)));
         if invoice.status == InvoiceStatus::Paid && !credit.amount.is_zero() {
             by_credit.push(invoice.clone());
         }
@@ -414,8 +414,8 @@ async fn write(
         bills.push((invoice, items));
     }
     unit.invoices().insert_final_all(&bills).await?;
-    for (whose, invoice, refusal) in debts {
-        super::debt::refuse(ctx, unit, &invoice, &mut renewed[whose], &refusal, now).await?;
+    for (whose, invoice, decline) in debts {
+        super::debt::refuse(ctx, unit, &invoice, &mut renewed[whose], &decline, now).await?;
     }
     unit.subscriptions().update_all(&renewed).await?;
     for (subscription, _) in renewed.iter().zip(has_new).filter(|(_, is_new)| *is_new) {
@@ -424,7 +424,7 @@ async fn write(
     unit.intents().put_all(&intents).await?;
     unit.attempts().insert_all(&attempts).await?;
     for invoice in &by_credit {
-        announce_paid(ctx, unit, invoice).await?;
+        notify_paid(ctx, unit, invoice).await?;
     }
     Ok(())
 }

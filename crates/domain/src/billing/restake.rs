@@ -8,14 +8,13 @@ use super::line;
 use super::manage::{load, lock, save};
 use super::plan::{planned, switch_plan};
 use super::{
-    BillingError, BillingReason, Calculation, ManageError, PlanOrder, Requester, STAKE_WAITING, Stake, StakeStatus, StakeTerms,
-    Subscription, SubscriptionStatus, time_of,
+    BillingError, BillingReason, Calculation, ManageError, Notification, PlanOrder, Requester, ResumedFrom, STAKE_WAITING, Stake,
+    StakeStatus, StakeTerms, Subscription, SubscriptionStatus, notify, time_of,
 };
 use crate::access::{Did, Wallet};
-use crate::checkout::AskedStake;
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptKind, Currency, Grant, Purpose, StakeAsk};
-use crate::shared::{Amount, CurrencyId, SubscriptionId};
+use crate::payment::{AskedStake, Attempt, AttemptKind, Currency, MandateDetails, Purpose, StakeRequest};
+use crate::shared::{Amount, CurrencyId, SubscriptionId, Text};
 use crate::storage::UnitOfWork;
 
 /// Why a stake is asked for when there is no checkout.
@@ -135,7 +134,7 @@ pub(super) async fn stake_for_plan(unit: &mut dyn UnitOfWork, before: &Subscript
         Some(mandate) => unit.mandates().find(mandate).await?,
         None => None,
     };
-    let Some(Grant::Delegation { payer, .. }) = mandate.and_then(|mandate| mandate.grant) else { return Ok(Amount::ZERO) };
+    let Some(MandateDetails::Delegation { payer, .. }) = mandate.and_then(|mandate| mandate.grant) else { return Ok(Amount::ZERO) };
     Ok(outgrows(unit, before, after, &payer).await?.map_or(Amount::ZERO, |(_, amount)| amount))
 }
 
@@ -208,8 +207,8 @@ pub async fn lacks_stake(
     }
 }
 
-fn stake_ask(target: &Target, amount: Amount, payer: &Wallet, nonce: u64) -> StakeAsk {
-    StakeAsk {
+fn stake_ask(target: &Target, amount: Amount, payer: &Wallet, nonce: u64) -> StakeRequest {
+    StakeRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
         amount,
@@ -232,7 +231,7 @@ pub async fn ask_to_restake(
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let prepared = rail.prepare_stake(&target.method, &target.currency, &stake_ask(&target, amount, payer, nonce))?;
     let Target { subscription, method, currency } = target;
-    Ok(AskedStake { prepared, method, currency, amount, description: subscription.description })
+    Ok(AskedStake { prepared, method, currency, amount, description: Text::with_fallback(&subscription.description, None) })
 }
 
 /// Checks and sends the signed stake; once it stands, it secures the subscription, and a cancelled one goes on, or the plan changes
@@ -323,6 +322,10 @@ pub(super) async fn restaked(
     subscription.updated_at = now;
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
+    }
+    if resumes {
+        let resumed = Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Cancellation, at: now };
+        notify(ctx, unit, &resumed, ctx.now()).await?;
     }
     let currency = unit.methods().find_currency(&attempt.currency_id).await?.ok_or(BillingError::Orphan)?;
     // It was left by the terms of then: where they ask for something else by now, the amount is told alone.

@@ -474,7 +474,7 @@ pub trait Subscriptions: Send {
     /// nobody has looked at since `before`: it is looked at now.
     async fn claim_staked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
     /// It comes up at `until`, or earlier where it is changed before. No change: its version stays.
-    async fn postpone(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError>;
+    async fn reschedule(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError>;
     /// When the next one of a clock is due.
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
     /// The one an item belongs to.

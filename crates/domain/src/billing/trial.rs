@@ -1,7 +1,8 @@
 //! The free time before the first charge.
 
 use crate::pricing::DAY_SECONDS;
-use crate::shared::{CurrencyId, Timestamp};
+use crate::shared::{CurrencyId, CustomerId, ProductId, StorageError, SubscriptionId, Timestamp};
+use async_trait::async_trait;
 use std::time::Duration;
 
 /// The longest trial, in days.
@@ -27,6 +28,21 @@ impl TrialTerms {
         let by_days = || (self.days > 0).then(|| now.plus(Duration::from_secs(DAY_SECONDS * u64::from(self.days))));
         self.end.filter(|end| *end > now).or_else(by_days)
     }
+}
+
+/// Which products a customer has tried: one free trial for each of them.
+#[async_trait]
+pub trait Trials: Send {
+    /// The trial of a product by a subscription that begins now. False: the customer has had one; then nothing is written.
+    async fn start(
+        &mut self,
+        customer: &CustomerId,
+        product: &ProductId,
+        subscription: &SubscriptionId,
+        now: Timestamp,
+    ) -> Result<bool, StorageError>;
+    /// Which of these products the customer has tried, ended trials included.
+    async fn used(&mut self, customer: &CustomerId, products: &[ProductId]) -> Result<Vec<ProductId>, StorageError>;
 }
 
 /// How long a trial is shown to be (SPEC.md 9).

@@ -22,8 +22,8 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
     if invoice.status.after(InvoiceChange::Void).is_err() || !is_owed(&invoice) {
         return Err(ManageError::NothingOwed);
     }
-    let is_covered = !unit.attempts().covered(std::slice::from_ref(id)).await?.is_empty();
-    if is_covered || !unit.attempts().keep_uncovered(id).await? {
+    let is_covered = !unit.attempts().in_flight(std::slice::from_ref(id)).await?.is_empty();
+    if is_covered || !unit.attempts().lock_not_in_flight(id).await? {
         return Err(ManageError::PaymentInFlight);
     }
     let now = time_of(ctx, unit.as_mut(), invoice.clock_id.as_ref()).await?;

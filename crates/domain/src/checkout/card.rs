@@ -1,12 +1,13 @@
 //! The half of a submit that belongs to cards: the provider's form, opened under the attempt's key, and ended.
 
 use super::submit::open_attempt;
-use super::{Session, SubmitError, pursue};
+use super::{Session, SubmitError};
 use crate::access::User;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, Outcome, Purpose, SetupAsk, SetupOutcome, card_ask,
+    Attempt, AttemptKind, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, Outcome, Purpose, SetupOutcome, SetupRequest,
+    cancel_attempt, card_request, record_not_opened,
 };
 use crate::shared::{AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -94,25 +95,25 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
     let rail = ctx.networks.card(method.kind).ok_or(SubmitError::MethodNotSupported)?;
     let opened = match &attempt.kind {
         AttemptKind::CardSetup { holder, .. } => {
-            let ask = SetupAsk { attempt: attempt.id.clone(), holder: holder.clone() };
+            let ask = SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() };
             let setup = rail.open_setup(method, &ask).await;
             setup.map(|setup| (setup.provider_id, setup.client_secret, matches!(setup.outcome, SetupOutcome::Saved(_))))
         }
         _ => {
-            let intent = rail.open(method, currency, &card_ask(attempt)).await;
+            let intent = rail.open(method, currency, &card_request(attempt)).await;
             intent.map(|intent| (intent.provider_id, intent.client_secret, matches!(intent.outcome, Outcome::Settled(_))))
         }
     };
     let (provider_id, client_secret, settled) = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            pursue::note_not_opened(ctx, &attempt.id, error.clone()).await?;
+            record_not_opened(ctx, &attempt.id, error.clone()).await?;
             return Err(error.into());
         }
     };
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    unit.attempts().name_card(&attempt.id, &provider_id, &client_secret, now).await?;
+    unit.attempts().set_provider_ids(&attempt.id, &provider_id, &client_secret, now).await?;
     unit.commit().await?;
     Ok(CardForm { client_secret, settled, setup })
 }
@@ -136,7 +137,7 @@ pub async fn abandon_card(ctx: &Context, id: &SessionId, payer: &User) -> Result
 
 /// Ends a card attempt at its provider. Fails with [`SubmitError::PaymentInFlight`] when the provider does not let go.
 pub(super) async fn end_card(ctx: &Context, id: &AttemptId) -> Result<(), SubmitError> {
-    match pursue::end(ctx, id).await? {
+    match cancel_attempt(ctx, id).await? {
         true => Ok(()),
         false => Err(SubmitError::PaymentInFlight),
     }

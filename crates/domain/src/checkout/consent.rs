@@ -1,6 +1,5 @@
 //! What a wallet gives for a subscription beside money: the permission to charge it later, and a stake.
 
-use super::pursue::settle_first;
 use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
 use super::{Deposit, Session, SessionMode, reckon};
@@ -8,8 +7,8 @@ use crate::access::{Did, Wallet};
 use crate::billing::{Ceilings, STAKE_WAITING, ceiling, time_of};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, MandateAsk, MandateStatus, Method, PreparedTransfer, Purpose,
-    SignedTransfer, StakeAsk,
+    AskedMandate, AskedStake, Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus,
+    Method, Purpose, SignedTransaction, StakeRequest, settle_first,
 };
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -23,29 +22,6 @@ pub enum Wanted {
     Stake,
     /// It has given everything: see [`super::proceed`].
     Nothing,
-}
-
-/// A permission that is put before the payer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedMandate {
-    pub prepared: PreparedTransfer,
-    pub method: Method,
-    /// The most of one charge, for each currency.
-    pub limits: Vec<(Currency, Amount)>,
-    /// A part of it is charged by usage.
-    pub by_usage: bool,
-    /// What is subscribed to.
-    pub description: String,
-}
-
-/// A stake that is put before the payer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedStake {
-    pub prepared: PreparedTransfer,
-    pub method: Method,
-    pub currency: Currency,
-    pub amount: Amount,
-    pub description: String,
 }
 
 /// What the wallet is to sign next. A permission given earlier that suffices at the network is taken instead of a new one.
@@ -101,7 +77,7 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
     let Some(payer) = &payable.session.payer else { return Ok(None) };
     let mut unit = ctx.store.read().await?;
     let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
-    let own = |mandate: &&Mandate| matches!(&mandate.grant, Some(Grant::Delegation { payer: who, .. }) if who == payer);
+    let own = |mandate: &&Mandate| matches!(&mandate.grant, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
     let Some(mandate) = given.iter().find(own).map(|mandate| mandate.id.clone()) else { return Ok(None) };
     let most = match payable.session.kind {
         SessionMode::Payment => payable.intent.amount,
@@ -138,16 +114,16 @@ async fn limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> 
     Ok((most.limits(unit, payable.session.mode, &payable.method.id).await?, most.by_usage))
 }
 
-fn mandate_ask(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)>, nonce: u64) -> MandateAsk {
+fn mandate_ask(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)>, nonce: u64) -> MandateRequest {
     let reference = payable.session.id.to_string();
-    MandateAsk { payer: payer.did.clone(), payer_key: payer.public_key.clone(), limits, reference, nonce }
+    MandateRequest { payer: payer.did.clone(), payer_key: payer.public_key.clone(), limits, reference, nonce }
 }
 
 /// The stake's transaction is another one than the permission's of the same connect session.
-fn stake_ask(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeAsk, TransferError> {
+fn stake_ask(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeRequest, TransferError> {
     let deposit = payable.session.deposit.as_ref().filter(|_| payable.session.lacks_deposit()).ok_or(TransferError::Changed)?;
     let subject = payable.session.subscription_ids.first().ok_or(TransferError::Changed)?;
-    Ok(StakeAsk {
+    Ok(StakeRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
         amount: deposit.amount.minus(deposit.held)?,
@@ -165,7 +141,8 @@ pub async fn ask_for_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonc
     let (limits, by_usage) = limits(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&payable.method, &mandate_ask(&payable, payer, limits.clone(), nonce))?;
-    Ok(AskedMandate { prepared, method: payable.method, limits, by_usage, description: payable.intent.description })
+    let description = payable.item_names(unit.as_mut()).await?;
+    Ok(AskedMandate { prepared, method: payable.method, limits, by_usage, description })
 }
 
 /// Checks the signed permission against what was asked, stores it, sends it, and writes down what the network says. Answers the hash.
@@ -183,7 +160,7 @@ pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: 
         customer_id: payable.intent.customer_id.clone(),
         method_id: payable.method.id.clone(),
         status: MandateStatus::Pending,
-        grant: Some(Grant::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() }),
+        grant: Some(MandateDetails::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() }),
         created_at: now,
         updated_at: now,
     };
@@ -204,8 +181,9 @@ pub async fn ask_for_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
     let ask = stake_ask(&payable, payer, nonce)?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare_stake(&payable.method, &payable.currency, &ask)?;
-    let Payable { method, currency, intent, .. } = payable;
-    Ok(AskedStake { prepared, method, currency, amount: ask.amount, description: intent.description })
+    let description = payable.item_names(unit.as_mut()).await?;
+    let Payable { method, currency, .. } = payable;
+    Ok(AskedStake { prepared, method, currency, amount: ask.amount, description })
 }
 
 /// As [`take_mandate`], for the stake.
@@ -231,7 +209,7 @@ fn signed_attempt(
     payer: &Wallet,
     purpose: Purpose,
     amount: Amount,
-    signed: &SignedTransfer,
+    signed: &SignedTransaction,
     now: Timestamp,
 ) -> Attempt {
     Attempt {
@@ -258,12 +236,12 @@ async fn keep(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &Session) -
     if unit.sessions().update(session).await? { Ok(()) } else { Err(TransferError::Changed) }
 }
 
-/// Sends it. What is not decided by this first look is looked at again by the janitor; what is refused is told to the wallet.
+/// Sends it. What is not decided by this first look is looked at again by the reconciler; what is refused is told to the wallet.
 async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> {
     let _ = settle_first(ctx, id).await;
     let mut unit = ctx.store.read().await?;
     match unit.attempts().find(id).await? {
-        Some(Attempt { status: AttemptStatus::Refused, last_error: Some(refusal), .. }) => Err(TransferError::Refused(refusal.message)),
+        Some(Attempt { status: AttemptStatus::Declined, last_error: Some(decline), .. }) => Err(TransferError::Refused(decline)),
         _ => Ok(()),
     }
 }

@@ -1,7 +1,8 @@
 //! A session with everything its page shows.
 
 use super::submit::open_attempt;
-use super::{PaymentLink, Session};
+use super::{Buyer, PaymentLink, Session, SessionStatus, buyer_of};
+use crate::access::Did;
 use crate::billing::{Invoice, Subscription, time_of};
 use crate::context::Context;
 use crate::customer::Customer;
@@ -28,11 +29,19 @@ pub struct Expanded {
     pub subscriptions: Vec<Subscription>,
     /// Prices of longer cycles that items may be, or are, exchanged for.
     pub upsells: Vec<Price>,
+    /// Of whoever looks at it, while it is open.
+    pub buyer: Buyer,
     /// The time that the customer lives in.
     pub now: Timestamp,
 }
 
 impl Expanded {
+    /// Whether its subscriptions begin, or began, with the trial of its terms.
+    #[must_use]
+    pub fn gives_trial(&self) -> bool {
+        if self.session.is_complete() { self.session.trial_end.is_some() } else { !self.buyer.trial_used }
+    }
+
     /// The prices that are paid, with their products, in the order of the items. `None`: one of them is gone.
     #[must_use]
     pub fn sold(&self) -> Option<Vec<(Price, Product)>> {
@@ -47,8 +56,13 @@ impl Expanded {
     }
 }
 
-/// Reads a session and what it refers to. `None`: no such session.
-pub async fn expand(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Option<Expanded>, StorageError> {
+/// Reads a session and what it refers to, for whoever looks at it. `None`: no such session.
+pub async fn expand(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &SessionId,
+    viewer: Option<&Did>,
+) -> Result<Option<Expanded>, StorageError> {
     let Some(session) = unit.sessions().find(id).await? else { return Ok(None) };
     let link = match &session.link_id {
         Some(link) => unit.links().find(link).await?,
@@ -61,7 +75,11 @@ pub async fn expand(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) ->
     upsell_ids.sort();
     upsell_ids.dedup();
     let upsells = if upsell_ids.is_empty() { Vec::new() } else { unit.prices().find_all(&upsell_ids).await? };
-    let items = session.items.iter().filter_map(|item| sold.iter().find(|(price, _)| price.id == item.price_id).cloned()).collect();
+    let items: Vec<_> = session.items.iter().filter_map(|item| sold.iter().find(|(price, _)| price.id == item.price_id).cloned()).collect();
+    let buyer = match viewer {
+        Some(did) if session.status == SessionStatus::Open => buyer_of(ctx, unit, &session, &items, did).await?,
+        _ => Buyer::default(),
+    };
     let methods = unit.methods().list(session.mode).await?;
     let currencies = unit.methods().currencies(session.mode).await?;
     let (mut intent, mut attempt) = (None, None);
@@ -109,6 +127,7 @@ pub async fn expand(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) ->
         entitlements,
         subscriptions,
         upsells,
+        buyer,
         now,
     }))
 }

@@ -2,9 +2,9 @@
 
 use super::proceed::give_back;
 use super::submit::open_attempt;
-use super::{Session, SessionStatus, pursue, settle};
+use super::{Session, SessionStatus};
 use crate::context::Context;
-use crate::payment::IntentStatus;
+use crate::payment::{IntentStatus, SettlementError, cancel_attempt};
 use crate::shared::{SessionId, StorageError};
 
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum ExpireError {
     #[error("A payment for this order is on its way. Please wait for it.")]
     PaymentInFlight,
     #[error(transparent)]
-    Settle(#[from] settle::SettleError),
+    Settle(#[from] SettlementError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -65,7 +65,7 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
         return Err(ExpireError::NotOpen);
     }
     if let Some(attempt) = open
-        && !pursue::end(ctx, &attempt.id).await?
+        && !cancel_attempt(ctx, &attempt.id).await?
     {
         return Err(ExpireError::PaymentInFlight);
     }
@@ -80,7 +80,7 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
         return Err(ExpireError::PaymentInFlight);
     }
     if let Some(id) = &session.intent_id {
-        unit.intents().mark(id, IntentStatus::Canceled, None, now).await?;
+        unit.intents().set_status(id, IntentStatus::Canceled, None, now).await?;
         let intent = unit.intents().find(id).await?;
         for invoice in intent.iter().flat_map(|intent| &intent.invoices) {
             unit.invoices().void_draft(invoice, now).await?;

@@ -1,15 +1,14 @@
 //! Paying without the wallet: by credit with the store, or by a permission that the wallet gave earlier.
 
+use super::complete::{PaidBy, complete};
 use super::consent::sufficient;
 use super::proceed::{Step, charge, step};
-use super::pursue::settle_first;
-use super::settle::{PaidBy, SettleError, complete};
 use super::transfer::{Payable, TransferError, payable, payable_of};
 use super::{Expanded, Session, SessionMode};
 use crate::access::Did;
 use crate::billing::{BillingError, Credit, CreditFor, Invoice, applied_line, take_credit};
 use crate::context::Context;
-use crate::payment::{AttemptStatus, Grant};
+use crate::payment::{AttemptStatus, MandateDetails, SettlementError, settle_first};
 use crate::shared::{Amount, MandateId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -120,7 +119,7 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
         let credit = has_credit(unit.as_mut(), &payable).await?;
         drop(unit);
         let is_payment = payable.session.kind == SessionMode::Payment;
-        let is_own = |grant: &Option<Grant>| matches!(grant, Some(Grant::Delegation { payer: who, .. }) if who == payer);
+        let is_own = |grant: &Option<MandateDetails>| matches!(grant, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
         let needs_mandate = !(credit && is_payment);
         if needs_mandate && !given.is_empty() && !given.iter().any(|mandate| is_own(&mandate.grant)) {
             return Err(TransferError::OtherPayer);
@@ -147,7 +146,7 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
                 let _ = settle_first(ctx, &attempt).await;
                 let mut unit = ctx.store.read().await?;
                 let found = unit.attempts().find(&attempt).await?;
-                return Ok(found.is_some_and(|attempt| attempt.status != AttemptStatus::Refused));
+                return Ok(found.is_some_and(|attempt| attempt.status != AttemptStatus::Declined));
             }
             // A payment is on its way already: the page polls for it.
             Ok(Step::Nothing) => return Ok(true),
@@ -198,7 +197,7 @@ async fn write_credit(ctx: &Context, payable: Payable, mandate: Option<MandateId
             Ok(Step::Completed)
         }
         Ok(false) => Ok(Step::Raced),
-        Err(SettleError::Storage(error)) => Err(error.into()),
+        Err(SettlementError::Storage(error)) => Err(error.into()),
         Err(_) => Err(TransferError::Changed),
     }
 }
@@ -219,7 +218,7 @@ async fn write_down(ctx: &Context, payable: Payable, mandate: MandateId, payer: 
     };
     let done = match done {
         Ok(done) => done,
-        Err(SettleError::Storage(error)) => return Err(error.into()),
+        Err(SettlementError::Storage(error)) => return Err(error.into()),
         Err(_) => return Err(TransferError::Changed),
     };
     if matches!(done, Step::Completed | Step::Charge(_)) {

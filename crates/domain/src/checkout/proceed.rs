@@ -1,11 +1,13 @@
 //! What comes next for a session whose wallet has given what it was asked for: the first charge, or completion.
 
-use super::pursue::settle_first;
-use super::settle::{PaidBy, SettleError, complete};
+use super::complete::{PaidBy, complete};
 use super::{Deposit, Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptKind, Currency, Errand, ErrandAsk, Grant, Intent, MandateStatus, Method, Purpose};
+use crate::payment::{
+    Attempt, AttemptKind, Currency, Intent, MandateDetails, MandateStatus, Method, Purpose, SettlementError, StoreTransaction,
+    StoreTransactionRequest, settle_first,
+};
 use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -22,25 +24,25 @@ pub(super) enum Step {
 }
 
 /// Does what a session is ready for. Safe to call at any time, by anybody: what has been done is not done again.
-pub async fn proceed(ctx: &Context, id: &SessionId) -> Result<(), SettleError> {
+pub async fn proceed(ctx: &Context, id: &SessionId) -> Result<(), SettlementError> {
     for _ in 0..TRIES {
         match try_proceed(ctx, id).await {
-            Err(SettleError::Contended) => {}
+            Err(SettlementError::Contended) => {}
             Ok(Some(attempt)) => return settle_first(ctx, &attempt).await,
             done => return done.map(drop),
         }
     }
-    Err(SettleError::Contended)
+    Err(SettlementError::Contended)
 }
 
 /// Answers the charge that is to be sent.
-async fn try_proceed(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>, SettleError> {
+async fn try_proceed(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>, SettlementError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    let session = unit.sessions().find(id).await?.ok_or(SettleError::Orphan)?;
+    let session = unit.sessions().find(id).await?.ok_or(SettlementError::Orphan)?;
     let charge = match step(ctx, unit.as_mut(), session, now).await? {
         Step::Nothing => return Ok(None),
-        Step::Raced => return Err(SettleError::Contended),
+        Step::Raced => return Err(SettlementError::Contended),
         Step::Completed => None,
         Step::Charge(attempt) => Some(attempt),
     };
@@ -49,7 +51,7 @@ async fn try_proceed(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>,
 }
 
 /// One step, in the unit of work of what made the session ready for it, so that a crash in between leaves nothing waiting.
-pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Step, SettleError> {
+pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Step, SettlementError> {
     if session.kind == SessionMode::Payment || session.status != SessionStatus::Open || session.lacks_deposit() {
         return Ok(Step::Nothing);
     }
@@ -59,7 +61,7 @@ pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Sess
     let Some(mandate) = unit.mandates().find(mandate).await?.filter(|one| one.status == MandateStatus::Active) else {
         return Ok(Step::Nothing);
     };
-    let intent = unit.intents().find(intent).await?.ok_or(SettleError::Orphan)?;
+    let intent = unit.intents().find(intent).await?.ok_or(SettlementError::Orphan)?;
     if mandate.method_id != *method || intent.method_id != *method || intent.amount != session.amount_total {
         return Ok(Step::Nothing);
     }
@@ -68,7 +70,7 @@ pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Sess
         return Ok(if done { Step::Completed } else { Step::Raced });
     }
     match mandate.grant {
-        Some(Grant::Delegation { payer, .. }) => charge(ctx, unit, session, &intent, &payer, now).await,
+        Some(MandateDetails::Delegation { payer, .. }) => charge(ctx, unit, session, &intent, &payer, now).await,
         // A card pays through its form; what it paid completes the session.
         _ => Ok(Step::Nothing),
     }
@@ -82,13 +84,13 @@ pub(super) async fn charge(
     intent: &Intent,
     payer: &Did,
     now: Timestamp,
-) -> Result<Step, SettleError> {
+) -> Result<Step, SettlementError> {
     if unit.attempts().open_of_intent(&intent.id).await?.is_some() {
         return Ok(Step::Nothing);
     }
-    let method = unit.methods().find(&intent.method_id).await?.ok_or(SettleError::Orphan)?;
-    let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(SettleError::Orphan)?;
-    let errand = Errand::Pull { payer: payer.clone() };
+    let method = unit.methods().find(&intent.method_id).await?.ok_or(SettlementError::Orphan)?;
+    let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(SettlementError::Orphan)?;
+    let errand = StoreTransaction::Pull { payer: payer.clone() };
     let purpose = Purpose::Payment(intent.id.clone());
     let Some(attempt) = errand_attempt(ctx, &session, (&method, &currency), errand, purpose, intent.amount, now)? else {
         return Ok(Step::Nothing);
@@ -111,17 +113,20 @@ pub(super) fn errand_attempt(
     ctx: &Context,
     session: &Session,
     (method, currency): (&Method, &Currency),
-    errand: Errand,
+    errand: StoreTransaction,
     purpose: Purpose,
     amount: Amount,
     now: Timestamp,
-) -> Result<Option<Attempt>, SettleError> {
+) -> Result<Option<Attempt>, SettlementError> {
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
-    let (Errand::Pull { payer } | Errand::PayOut { to: payer } | Errand::ReturnStake { payer, .. } | Errand::Slash { payer, .. }) = &errand;
+    let (StoreTransaction::Pull { payer }
+    | StoreTransaction::Payout { to: payer }
+    | StoreTransaction::ReturnStake { payer, .. }
+    | StoreTransaction::Slash { payer, .. }) = &errand;
     let payer = payer.clone();
     // Unlike that of any other errand of the same moment: an account's next transaction has another nonce than its last.
     let nonce = u64::try_from(now.micros()).unwrap_or_default() + u64::from(u16::from_be_bytes(ctx.random.bytes()));
-    let ask = ErrandAsk { errand, amount, reference: session.id.to_string(), nonce };
+    let ask = StoreTransactionRequest { errand, amount, reference: session.id.to_string(), nonce };
     let signed = rail.sign(method, currency, &ask)?;
     Ok(Some(Attempt {
         session_id: Some(session.id.clone()),
@@ -143,11 +148,11 @@ pub(super) async fn give_back(
     session: &Session,
     deposit: &Deposit,
     now: Timestamp,
-) -> Result<(), SettleError> {
+) -> Result<(), SettlementError> {
     let Some(first) = session.subscription_ids.first() else { return Ok(()) };
-    let method = unit.methods().find(&deposit.method_id).await?.ok_or(SettleError::Orphan)?;
-    let currency = unit.methods().find_currency(&deposit.currency_id).await?.ok_or(SettleError::Orphan)?;
-    let errand = Errand::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
+    let method = unit.methods().find(&deposit.method_id).await?.ok_or(SettlementError::Orphan)?;
+    let currency = unit.methods().find_currency(&deposit.currency_id).await?.ok_or(SettlementError::Orphan)?;
+    let errand = StoreTransaction::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
     let purpose = Purpose::ReturnStake(first.clone());
     if let Some(attempt) = errand_attempt(ctx, session, (&method, &currency), errand, purpose, deposit.held, now)? {
         unit.attempts().insert(&attempt, &[]).await?;

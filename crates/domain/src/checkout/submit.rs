@@ -1,10 +1,11 @@
 //! Submitting the form: contact checked, stock held, invoice drafted, payment begun.
 
+use super::buyer::{Buyer, has_used_trial, recurring_products};
 use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
+use super::complete::{PaidBy, complete};
 use super::consent::deposit_of;
 use super::cross_sell::offered_beside;
 use super::proceed::give_back;
-use super::settle::{PaidBy, complete};
 use super::subscribe::{first_lines, reason_of};
 use super::{Asked, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
 use crate::access::User;
@@ -14,8 +15,8 @@ use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefus
 use crate::payment::{Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, Purpose, RailError};
 use crate::pricing::{CartError, CustomAmountError, Hold, Metadata, Price, Product, QuantityError, Rate, check_quantity};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, PriceId, SessionId, StorageError,
-    SubscriptionId, Timestamp,
+    Address, Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, PriceId, SessionId,
+    StorageError, SubscriptionId, Text, Timestamp,
 };
 use crate::storage::UnitOfWork;
 
@@ -118,7 +119,8 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
         match step {
             Step::Complete => {
                 let mut unit = ctx.store.read().await?;
-                let session = expand(ctx, unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
+                let session =
+                    expand(ctx, unit.as_mut(), &submission.session_id, Some(&submission.payer.did)).await?.ok_or(SubmitError::NotFound)?;
                 return Ok(Submitted { session, card: None, may_pay_fast: false });
             }
             Step::Open(session, may_pay_fast) => {
@@ -130,7 +132,8 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
                     return Ok(Submitted { session: *session, card, may_pay_fast });
                 }
                 let mut unit = ctx.store.read().await?;
-                let session = expand(ctx, unit.as_mut(), &submission.session_id).await?.ok_or(SubmitError::NotFound)?;
+                let session =
+                    expand(ctx, unit.as_mut(), &submission.session_id, Some(&submission.payer.did)).await?.ok_or(SubmitError::NotFound)?;
                 return Ok(Submitted { session, card, may_pay_fast });
             }
             Step::Replace(attempt) => end_card(ctx, &attempt).await?,
@@ -160,6 +163,8 @@ struct Loaded {
     intent: Option<Intent>,
     attempt: Option<Attempt>,
     standing: Option<Standing>,
+    /// They have had a free trial of something that is subscribed to here.
+    trial_used: bool,
     /// The time that the customer lives in.
     customer_now: Timestamp,
 }
@@ -188,7 +193,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
         intent = unit.intents().find(id).await?;
         attempt = open_attempt(unit.as_mut(), &session).await?;
     }
-    let mut customer_now = now;
+    let (mut customer_now, mut trial_used) = (now, false);
     if let Some(Standing { customer, owes, .. }) = &standing {
         if *owes {
             return Err(SubmitError::CustomerLimited);
@@ -196,6 +201,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
         if session.kind != SessionMode::Payment {
             let clock = unit.clocks().of_customer(&customer.id).await?;
             customer_now = time_of(ctx, unit.as_mut(), clock.map(|clock| clock.id).as_ref()).await?;
+            trial_used = has_used_trial(unit.as_mut(), &session, &recurring_products(&items), &customer.id).await?;
         }
     }
     if session.requires_cross_sell
@@ -204,7 +210,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     {
         return Err(SubmitError::RequireCrossSell);
     }
-    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, standing, customer_now }))
+    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, standing, trial_used, customer_now }))
 }
 
 /// One try: what is loaded is judged, and all of it is written in one unit of work before any network is called.
@@ -218,9 +224,14 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
         }
     }
     let demands = ContactDemands { phone: session.form.collect_phone, address: session.form.require_address, card: method.kind.is_card() };
-    let contact = check_contact(&submission.form, demands, &session.form.page_info).map_err(SubmitError::Fields)?;
+    let mut contact = check_contact(&submission.form, demands, &session.form.page_info).map_err(SubmitError::Fields)?;
+    // A wallet's form shows no address unless the session requires one: a country alone is the preset of the page.
+    if !demands.address && !demands.card && contact.address.has_only_country() {
+        contact.address = Address::default();
+    }
     check_custom(session, items, currency)?;
-    let terms = (session.kind, &session.terms);
+    let without_trial = loaded.trial_used.then(|| session.terms.without_trial());
+    let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
     let order = reckon(terms, &session.items, items, currency, !method.kind.is_card(), *customer_now)?;
     if let Some(attempt) = attempt {
         let is_setup = matches!(attempt.kind, AttemptKind::CardSetup { .. });
@@ -289,7 +300,7 @@ async fn write_down(
     order: Order,
     now: Timestamp,
 ) -> Result<Step, SubmitError> {
-    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, standing, .. } = loaded;
+    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, standing, trial_used, .. } = loaded;
     let amount = order.due.now;
     let mut unit = ctx.store.begin().await?;
     let may_pay_fast = standing.as_ref().is_some_and(|standing| standing.may_pay_fast);
@@ -436,6 +447,7 @@ async fn write_down(
         entitlements: Vec::new(),
         subscriptions: Vec::new(),
         upsells: Vec::new(),
+        buyer: Buyer { trial_used, ..Buyer::default() },
         now,
     };
     Ok(Step::Open(Box::new(session), may_pay_fast))
@@ -529,7 +541,7 @@ async fn keep_customer(
     now: Timestamp,
 ) -> Result<Customer, StorageError> {
     let known_phone = known.as_ref().map(|known| known.phone.clone()).unwrap_or_default();
-    let known_address = known.as_ref().and_then(|known| known.address.clone());
+    let known_address = known.as_ref().and_then(|known| known.address.clone()).filter(|address| *address != Address::default());
     let has_address = session.form.require_address || known_address.is_none();
     let told = Customer {
         id: known.as_ref().map_or_else(|| CustomerId::new(now, ctx.random.as_ref()), |known| known.id.clone()),
@@ -554,6 +566,18 @@ fn describe(items: &[(Price, Product)]) -> String {
         [] => String::new(),
         [(_, only)] => only.name.clone(),
         [(_, first), rest @ ..] => format!("{} + {}", first.name, rest.len()),
+    }
+}
+
+/// What an order is for, as a wallet shows it.
+pub(super) fn item_names(items: &[(Price, Product)]) -> Text {
+    match items {
+        [] => Text::default(),
+        [(_, only)] => only.localized_name(),
+        [(_, first), rest @ ..] => {
+            let Text { en, zh } = first.localized_name();
+            Text::new(format!("{en} and {} more", rest.len()), format!("{zh} 等 {} 件商品", items.len()))
+        }
     }
 }
 

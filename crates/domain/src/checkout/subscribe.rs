@@ -1,43 +1,52 @@
 //! The subscriptions that a completed session begins, and their first invoices.
 
+use super::buyer::recurring_products;
 use super::order::{Rhythm, reckon, rhythms};
-use super::settle::SettleError;
 use super::submit::load_sold;
 use super::{LineItem, Part, Session, SessionMode};
 use crate::billing::{
-    self, BillingReason, Calculation, Invoice, InvoiceItem, Notice, Period, Stake, StakeStatus, StakeTerms, Subscription, SubscriptionItem,
-    SubscriptionStatus, Threshold, period, time_of,
+    self, BillingReason, Calculation, Invoice, InvoiceItem, Notification, Period, Stake, StakeStatus, StakeTerms, Subscription,
+    SubscriptionItem, SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
 use crate::ledger::Reason;
-use crate::payment::IntentStatus;
+use crate::payment::{IntentStatus, SettlementError};
 use crate::pricing::{Cycle, Price, Product};
-use crate::shared::{Amount, CurrencyId, InvoiceId, InvoiceItemId, SubscriptionItemId, Timestamp};
+use crate::shared::{
+    Amount, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, ProductId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use std::time::Duration;
 
+/// A trial that has no time left is this long, so that the engine takes it from there.
+const SHORTEST_TRIAL: Duration = Duration::from_secs(1);
+
 /// Writes the rows of a session's subscriptions, and pays their first invoices, which are for the periods that begin now.
-pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session) -> Result<(), SettleError> {
+pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session) -> Result<(), SettlementError> {
     let (Some(customer), Some(method), Some(intent)) = (&session.customer_id, &session.method_id, &session.intent_id) else {
-        return Err(SettleError::Orphan);
+        return Err(SettlementError::Orphan);
     };
     let clock_id = unit.clocks().of_customer(customer).await?.map(|clock| clock.id);
     let now = time_of(ctx, unit, clock_id.as_ref()).await?;
-    let intent = unit.intents().find(intent).await?.ok_or(SettleError::Orphan)?;
+    let intent = unit.intents().find(intent).await?.ok_or(SettlementError::Orphan)?;
     let drafts = unit.invoices().find_all(&intent.invoices).await?;
-    let method = unit.methods().find(method).await?.ok_or(SettleError::Orphan)?;
-    let currency = unit.methods().find_currency(&session.currency_id).await?.ok_or(SettleError::Orphan)?;
+    let method = unit.methods().find(method).await?.ok_or(SettlementError::Orphan)?;
+    let currency = unit.methods().find_currency(&session.currency_id).await?.ok_or(SettlementError::Orphan)?;
     // What was bought was reckoned at submit, and is paid: neither a price in this currency nor an active product is needed any more.
-    let sold = load_sold(unit, session).await.map_err(|_| SettleError::Orphan)?;
-    let (minimum, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettleError::Orphan)?;
+    let sold = load_sold(unit, session).await.map_err(|_| SettlementError::Orphan)?;
+    let (minimum, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettlementError::Orphan)?;
     let order = reckon((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
     let asked = order.map(|order| StakeTerms { threshold, minimum, recurring: order.due.renew });
     // A trial was promised at submit: it is not taken back because the day that it ends has come meanwhile.
     let anew = session.terms.trial.end_at(now, &currency.id);
-    let trial_end = session.trial_end.map(|promised| anew.unwrap_or_else(|| promised.max(now.plus(Duration::from_secs(1)))));
+    let trial_end = session.trial_end.map(|promised| anew.unwrap_or_else(|| promised.max(now.plus(SHORTEST_TRIAL))));
+    let trial_end = match (trial_end, session.subscription_ids.first()) {
+        (Some(end), Some(first)) => Some(start_trials(unit, (customer, first), &recurring_products(&sold), end, now).await?),
+        _ => None,
+    };
     for (place, (id, part)) in session.subscription_ids.iter().zip(&rhythms(&sold)).enumerate() {
-        let draft = drafts.iter().find(|draft| intent.invoices.get(place) == Some(&draft.id)).ok_or(SettleError::Orphan)?;
-        let cycle = part.cycle.ok_or(SettleError::Orphan)?;
+        let draft = drafts.iter().find(|draft| intent.invoices.get(place) == Some(&draft.id)).ok_or(SettlementError::Orphan)?;
+        let cycle = part.cycle.ok_or(SettlementError::Orphan)?;
         let (span, index, anchor) = first_period(&cycle, trial_end, now)?;
         let deposit = session.deposit.as_ref().filter(|deposit| place == 0 && deposit.method_id == method.id);
         let stake = deposit.and_then(|deposit| {
@@ -103,21 +112,37 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             let how = Calculation::of_stake(asked, stake.amount);
             billing::stake_invoice(ctx, unit, &subscription, (Reason::Stake, &stake.reference), how, now).await?;
         }
-        billing::announce(ctx, unit, &Notice::Started(id.clone()), ctx.now()).await?;
-        billing::announce_trial(ctx, unit, &subscription).await?;
+        billing::notify(ctx, unit, &Notification::Started(id.clone()), ctx.now()).await?;
+        billing::notify_trial_end(ctx, unit, &subscription).await?;
     }
     if intent.amount.is_zero() {
         // Nobody will ever pay it.
-        unit.intents().mark(&intent.id, IntentStatus::Canceled, None, ctx.now()).await?;
+        unit.intents().set_status(&intent.id, IntentStatus::Canceled, None, ctx.now()).await?;
     }
     Ok(())
 }
 
+/// Writes down that the customer tries these products, and answers when the trial ends. Where another session has begun a trial of one
+/// of them since this one was submitted, it ends at once: the first period is then charged by the permission that was given.
+async fn start_trials(
+    unit: &mut dyn UnitOfWork,
+    (customer, subscription): (&CustomerId, &SubscriptionId),
+    products: &[ProductId],
+    end: Timestamp,
+    now: Timestamp,
+) -> Result<Timestamp, StorageError> {
+    let mut is_first = true;
+    for product in products {
+        is_first &= unit.trials().start(customer, product, subscription, now).await?;
+    }
+    Ok(if is_first { end } else { now.plus(SHORTEST_TRIAL) })
+}
+
 /// The trial, or period 0; and where period 0 begins.
-fn first_period(cycle: &Cycle, trial_end: Option<Timestamp>, now: Timestamp) -> Result<(Period, Option<u32>, Timestamp), SettleError> {
+fn first_period(cycle: &Cycle, trial_end: Option<Timestamp>, now: Timestamp) -> Result<(Period, Option<u32>, Timestamp), SettlementError> {
     match trial_end {
         Some(end) => Ok((Period { start: now, end }, None, end)),
-        None => Ok((period(cycle, now, 0).map_err(|_| SettleError::Orphan)?, Some(0), now)),
+        None => Ok((period(cycle, now, 0).map_err(|_| SettlementError::Orphan)?, Some(0), now)),
     }
 }
 

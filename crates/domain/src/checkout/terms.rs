@@ -84,6 +84,18 @@ impl SubscriptionTerms {
         Ok((read(&self.min_stake_amount)?, read(&self.billing_threshold_amount)?))
     }
 
+    /// For a customer who has had a trial of what is subscribed to.
+    #[must_use]
+    pub fn without_trial(&self) -> Self {
+        Self { trial: TrialTerms::default(), ..self.clone() }
+    }
+
+    /// Whether some subscription could begin with a trial.
+    #[must_use]
+    pub fn has_trial(&self) -> bool {
+        self.trial != TrialTerms::default()
+    }
+
     /// Terms as an integrator may set them.
     pub fn checked(self) -> Result<Self, LinkError> {
         check_count("trial_period_days", u64::from(self.trial.days), u64::from(TRIAL_DAYS_MAX))?;

@@ -1,20 +1,26 @@
 //! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
 
-use super::{Expanded, Session, pursue::settle_first};
+use super::submit::{item_names, load_sold};
+use super::{Expanded, Session};
 use crate::access::{Did, Wallet};
 use crate::billing::BillingError;
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptKind, CheckError, Currency, Intent, Method, PreparedTransfer, Purpose, RailError, TransferAsk};
-use crate::shared::{AmountError, AttemptId, SessionId, StorageError};
+use crate::payment::{
+    Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, Purpose, RailError, TransferRequest, UnsignedTransaction,
+    settle_first,
+};
+use crate::shared::{AmountError, AttemptId, SessionId, StorageError, Text};
 use crate::storage::UnitOfWork;
 
 /// What is put before the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedTransfer {
-    pub prepared: PreparedTransfer,
+    pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
     pub intent: Intent,
+    /// What is bought.
+    pub description: Text,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -39,8 +45,8 @@ pub enum TransferError {
     #[error("A payment for this order is on its way. Please wait for it.")]
     PaymentInFlight,
     /// The network refused what the wallet signed.
-    #[error("{0}")]
-    Refused(String),
+    #[error("{}", .0.message)]
+    Refused(Decline),
     #[error("amount is out of range")]
     Amount(#[from] AmountError),
     #[error(transparent)]
@@ -77,6 +83,14 @@ pub(super) struct Payable {
     pub method: Method,
     pub currency: Currency,
     pub intent: Intent,
+}
+
+impl Payable {
+    /// What the session is for, in both languages.
+    pub async fn item_names(&self, unit: &mut dyn UnitOfWork) -> Result<Text, TransferError> {
+        let sold = load_sold(unit, &self.session).await.map_err(|_| TransferError::Changed)?;
+        Ok(item_names(&sold))
+    }
 }
 
 pub(super) async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId, payer: &Did) -> Result<Payable, TransferError> {
@@ -127,8 +141,8 @@ fn check_payable(payable: Payable) -> Result<Payable, TransferError> {
     Ok(payable)
 }
 
-fn ask_of(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferAsk {
-    TransferAsk {
+fn ask_of(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferRequest {
+    TransferRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
         to: None,
@@ -144,8 +158,9 @@ pub async fn ask_for_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, non
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce))?;
+    let description = payable.item_names(unit.as_mut()).await?;
     let Payable { method, currency, intent, .. } = payable;
-    Ok(AskedTransfer { prepared, method, currency, intent })
+    Ok(AskedTransfer { prepared, method, currency, intent, description })
 }
 
 /// Checks the signed transfer against what was asked, stores its bytes, sends them, and writes down what the network says.
@@ -180,7 +195,7 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
         return Err(TransferError::Changed);
     }
     unit.commit().await?;
-    // From here on the payment is on its way, whatever this first look at it says: the janitor looks again.
+    // From here on the payment is on its way, whatever this first look at it says: the reconciler looks again.
     let _ = settle_first(ctx, &attempt.id).await;
     Ok(signed.hash)
 }

@@ -1,7 +1,7 @@
 //! Name, mail, phone, address: what a checkout accepts (SPEC.md 5). The page applies the same rules.
 
 use super::postal_code_fits;
-use crate::shared::{Language, Text};
+use crate::shared::{Address, Language, Text};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -9,17 +9,6 @@ use std::str::FromStr;
 pub const NAME_MAX: usize = 128;
 /// Longest address line we keep.
 pub const ADDRESS_LINE_MAX: usize = 200;
-
-/// A postal address. `country` is a lower-case ISO 3166-1 alpha-2 code, as the published client sends it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Address {
-    pub country: String,
-    pub state: String,
-    pub city: String,
-    pub line1: String,
-    pub line2: String,
-    pub postal_code: String,
-}
 
 /// The fields of the form, with the names that `metadata.page_info.field_validation` gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

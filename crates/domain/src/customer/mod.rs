@@ -4,6 +4,7 @@ mod contact;
 mod postal;
 mod profile;
 
+pub use crate::shared::Address;
 pub use contact::*;
 pub use postal::{POSTAL_PATTERNS, postal_code_fits};
 pub use profile::{ProfileError, update_profile};

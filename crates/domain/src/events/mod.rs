@@ -21,7 +21,7 @@ pub enum Topic {
     Charge,
     /// Advance a test clock to its target. Payload: `clock`.
     AdvanceClock,
-    /// Mail about a subscription. The payload is that of a [`crate::billing::Notice`].
+    /// Mail about a subscription. The payload is that of a [`crate::billing::Notification`].
     BillingMail,
     /// Tell the open pages. Payload: `event` and ids only: the channel is public.
     Realtime,

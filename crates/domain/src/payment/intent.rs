@@ -1,6 +1,6 @@
 //! Payment intents and the attempts to settle them.
 
-use super::{CardHolder, Refusal, SavedCard};
+use super::{CardHolder, Decline, SavedCard};
 use crate::access::Did;
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -58,7 +58,7 @@ pub struct Intent {
     pub session_id: Option<SessionId>,
     /// The invoices it pays, at least one; the first gives it its name.
     pub invoices: Vec<InvoiceId>,
-    pub last_error: Option<Refusal>,
+    pub last_error: Option<Decline>,
     /// The network's name of the payment, once settled.
     pub reference: String,
     /// Who paid, as the network knows them.
@@ -74,14 +74,14 @@ pub struct Intent {
 pub enum AttemptStatus {
     /// Written down; perhaps sent.
     Open,
-    /// Sent, and the answer was not seen. The janitor asks.
+    /// Sent, and the answer was not seen. The reconciler asks.
     Unknown,
     Settled,
-    Refused,
+    Declined,
 }
 
 impl AttemptStatus {
-    pub const ALL: [Self; 4] = [Self::Open, Self::Unknown, Self::Settled, Self::Refused];
+    pub const ALL: [Self; 4] = [Self::Open, Self::Unknown, Self::Settled, Self::Declined];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -89,7 +89,7 @@ impl AttemptStatus {
             Self::Open => "open",
             Self::Unknown => "unknown",
             Self::Settled => "settled",
-            Self::Refused => "refused",
+            Self::Declined => "refused",
         }
     }
 
@@ -102,6 +102,18 @@ impl AttemptStatus {
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Open | Self::Unknown)
     }
+}
+
+/// The kinds of purposes that an attempt can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PurposeKind {
+    Payment,
+    Mandate,
+    Stake,
+    ReturnStake,
+    Slash,
+    Refund,
+    Recharge,
 }
 
 /// What an attempt is for. Each purpose of each object has one open attempt at a time (invariant 1).
@@ -120,6 +132,19 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    #[must_use]
+    pub const fn kind(&self) -> PurposeKind {
+        match self {
+            Self::Payment(_) => PurposeKind::Payment,
+            Self::Mandate(_) => PurposeKind::Mandate,
+            Self::Stake(_) => PurposeKind::Stake,
+            Self::ReturnStake(_) => PurposeKind::ReturnStake,
+            Self::Slash(_) => PurposeKind::Slash,
+            Self::Refund(_) => PurposeKind::Refund,
+            Self::Recharge(_) => PurposeKind::Recharge,
+        }
+    }
+
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -198,10 +223,10 @@ pub struct Attempt {
     pub amount: Amount,
     pub status: AttemptStatus,
     pub kind: AttemptKind,
-    pub last_error: Option<Refusal>,
+    pub last_error: Option<Decline>,
     /// How often the network was asked without a final answer.
     pub checks: u32,
-    /// When the janitor asks next.
+    /// When the reconciler asks next.
     pub check_at: Timestamp,
     /// From when on it may have been sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
     pub sent_at: Option<Timestamp>,
@@ -210,7 +235,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// One that is written down before anybody sends it, outside of any session. The janitor asks for it first after [`next_check`].
+    /// One that is written down before anybody sends it, outside of any session. The reconciler asks for it first after [`next_check`].
     #[must_use]
     pub fn begin(
         id: AttemptId,
@@ -258,6 +283,8 @@ pub trait Intents: Send {
     async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError>;
     async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError>;
+    /// The current intent of a checkout session.
+    async fn find_by_session(&mut self, session: &SessionId) -> Result<Option<Intent>, StorageError>;
     /// To `succeeded`, from any status but that. True for exactly one caller.
     async fn succeed(
         &mut self,
@@ -268,11 +295,11 @@ pub trait Intents: Send {
         now: Timestamp,
     ) -> Result<bool, StorageError>;
     /// Moves an intent that has not ended, and notes the last error.
-    async fn mark(
+    async fn set_status(
         &mut self,
         id: &PaymentIntentId,
         status: IntentStatus,
-        error: Option<&Refusal>,
+        error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
     /// Those of something, newest first: a trial's payment of nothing is none.
@@ -300,47 +327,53 @@ pub trait Attempts: Send {
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
     /// Those among `ids` that are open.
-    async fn open_among(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
+    async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
     /// The invoices that an attempt pays, oldest first.
-    async fn covers(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
+    async fn invoices_of(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
     /// The invoices of a subscription that a stake was taken for: its own, or the one that secures it.
     async fn taken_for(&mut self, subscription: &SubscriptionId) -> Result<Vec<InvoiceId>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
-    async fn covered(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
+    async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
     /// Keeps everybody from covering an invoice until this unit of work ends. False: it is covered.
-    async fn keep_uncovered(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError>;
+    async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError>;
     /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller, and
     /// left alone by [`Attempts::claim_due`] until `check_at`.
-    async fn claim_first(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
+    async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Whether any attempt of the method is open.
-    async fn is_open_at(&mut self, method: &MethodId) -> Result<bool, StorageError>;
+    async fn has_open_for_method(&mut self, method: &MethodId) -> Result<bool, StorageError>;
     /// Whether any attempt of this moment covers an invoice of a test clock's customer.
-    async fn is_open_in(&mut self, clock: &ClockId) -> Result<bool, StorageError>;
+    async fn has_open_for_clock(&mut self, clock: &ClockId) -> Result<bool, StorageError>;
     /// Notes the provider's names of a card attempt, once.
-    async fn name_card(&mut self, id: &AttemptId, provider_id: &str, client_secret: &str, now: Timestamp) -> Result<(), StorageError>;
+    async fn set_provider_ids(
+        &mut self,
+        id: &AttemptId,
+        provider_id: &str,
+        client_secret: &str,
+        now: Timestamp,
+    ) -> Result<(), StorageError>;
     /// To refused, unless somebody else has taken it in hand since `attempt` was read (its `check_at` has moved): what they send may
     /// go through, and they find out. True for exactly one caller.
-    async fn refuse(&mut self, attempt: &Attempt, error: &Refusal, now: Timestamp) -> Result<bool, StorageError>;
+    async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;
     /// From an open status to a final one. True for exactly one caller.
     async fn finish(
         &mut self,
         id: &AttemptId,
         status: AttemptStatus,
-        error: Option<&Refusal>,
+        error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Stays open: notes that the answer was not final and when the janitor asks next; `None`: a page asked, the janitor's turn
+    /// Stays open: notes that the answer was not final and when the reconciler asks next; `None`: a page asked, the reconciler's turn
     /// stays. False: it has ended meanwhile, and what the answer says concerns nobody any more.
-    async fn postpone(
+    async fn reschedule(
         &mut self,
         id: &AttemptId,
         status: AttemptStatus,
-        error: Option<&Refusal>,
+        error: Option<&Decline>,
         check_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
     /// Takes the turn of a page to ask, if nobody has touched the attempt since `since`. True for one of several at once.
-    async fn claim_nudge(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
+    async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
     /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now. Whoever takes them may
     /// send them: `sent_at` says so, and is `now` for those that nobody has taken before.
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
@@ -363,7 +396,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_janitor_asks_often_at_first_and_hourly_in_the_end() {
+    fn the_reconciler_asks_often_at_first_and_hourly_in_the_end() {
         let now = Timestamp::from_seconds(0);
         assert_eq!(next_check(now, 0).seconds(), 5);
         assert_eq!(next_check(now, 3).seconds(), 40);

@@ -131,7 +131,7 @@ pub async fn change_method(ctx: &Context, mode: Mode, id: &MethodId, fields: Met
         return Err(MethodError::Changed);
     }
     // Another host may not know a payment that is on its way, and would be asked about it.
-    if host(&method.settings) != host(&changed.settings) && unit.attempts().is_open_at(id).await? {
+    if host(&method.settings) != host(&changed.settings) && unit.attempts().has_open_for_method(id).await? {
         return Err(MethodError::PaymentsInFlight);
     }
     unit.methods().update(&changed).await?;

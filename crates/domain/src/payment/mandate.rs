@@ -34,7 +34,7 @@ impl MandateStatus {
 
 /// What the customer gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Grant {
+pub enum MandateDetails {
     /// A delegation at the network: the most of one charge, for each currency.
     Delegation {
         payer: Did,
@@ -53,7 +53,7 @@ pub struct Mandate {
     pub method_id: MethodId,
     pub status: MandateStatus,
     /// `None` for a card that has not been saved yet.
-    pub grant: Option<Grant>,
+    pub grant: Option<MandateDetails>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -63,19 +63,19 @@ pub trait Mandates: Send {
     /// Inserts, or writes status and grant of the one with this id.
     async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError>;
     /// Writes what is known of the grant now. Whether it still holds is not touched: somebody else may end it meanwhile.
-    async fn amend(&mut self, id: &MandateId, grant: &Grant, now: Timestamp) -> Result<(), StorageError>;
+    async fn amend(&mut self, id: &MandateId, grant: &MandateDetails, now: Timestamp) -> Result<(), StorageError>;
     /// A subscription is charged by the mandate once it is given.
-    async fn promise(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError>;
+    async fn link_subscription(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError>;
     /// The subscriptions that were promised to a mandate.
-    async fn promised(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError>;
+    async fn linked_subscriptions(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError>;
     /// The mandates that a subscription waits for.
-    async fn awaited(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError>;
+    async fn pending_for_subscription(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError>;
     /// Invoices are paid by the mandate, once, when it is given.
-    async fn owe(&mut self, id: &MandateId, invoices: &[InvoiceId]) -> Result<(), StorageError>;
+    async fn link_invoices(&mut self, id: &MandateId, invoices: &[InvoiceId]) -> Result<(), StorageError>;
     /// The invoices that a mandate is to pay.
-    async fn owed(&mut self, id: &MandateId) -> Result<Vec<InvoiceId>, StorageError>;
+    async fn linked_invoices(&mut self, id: &MandateId) -> Result<Vec<InvoiceId>, StorageError>;
     /// The mandates that an invoice waits for.
-    async fn awaited_by(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError>;
+    async fn pending_for_invoice(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError>;
     async fn find(&mut self, id: &MandateId) -> Result<Option<Mandate>, StorageError>;
     async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError>;
     /// The active ones of a customer with a method, newest first.

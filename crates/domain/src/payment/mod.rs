@@ -1,20 +1,35 @@
-//! Payment methods, currencies, intents, attempts, mandates, refunds, and the rails that reach the networks.
+//! Payment methods, currencies, intents, attempts, mandates, refunds, the rails that reach the networks, and what records and checks the
+//! outcomes of attempts.
 
+mod asked;
+mod cancel;
+mod charge;
+mod decline;
+mod dispute;
+mod handler;
 mod intent;
 mod label;
 mod manage_method;
 mod mandate;
 mod method;
-mod pursue;
+mod query;
 mod rail;
+mod reconcile;
 mod refund;
-mod refusal;
+mod settlement;
 
+pub use asked::*;
+pub use cancel::*;
+pub use charge::*;
+pub use dispute::*;
+pub use handler::*;
 pub use intent::*;
 pub use label::*;
 pub use manage_method::*;
 pub use mandate::*;
 pub use method::*;
-pub use pursue::*;
+pub use query::*;
 pub use rail::*;
+pub use reconcile::*;
 pub use refund::*;
+pub use settlement::*;

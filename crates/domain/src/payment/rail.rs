@@ -1,6 +1,6 @@
 //! The ports to the payment networks. A rail reports what happened; the domain decides what that means.
 
-use super::{Asker, Currency, Method};
+use super::{Currency, Method, ProviderDispute, ProviderRefund, Trigger};
 use crate::access::Did;
 use crate::shared::{Amount, AttemptId, CustomerId, MethodId, RefundId, Timestamp};
 use async_trait::async_trait;
@@ -12,11 +12,11 @@ pub enum Outcome {
     /// The network says that the money moved.
     Settled(Settlement),
     /// The network refuses, finally: this attempt can never settle.
-    Refused(Refusal),
+    Declined(Decline),
     /// The network knows the attempt and has not decided. `requires_payer`: it waits for the payer (a card form, a second step).
-    Pending { requires_payer: bool, last_error: Option<Refusal> },
+    Pending { requires_payer: bool, last_error: Option<Decline> },
     /// The network has never heard of the attempt: nothing moved, the same bytes or key may be sent again.
-    Absent,
+    NotFound,
     /// No answer was seen, or none that we understand. Never a failure (invariant 4).
     Unknown(String),
 }
@@ -36,7 +36,7 @@ pub struct Settlement {
 
 /// Why a network refused, in its own terms. `message` may be shown to the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Decline {
     pub code: String,
     pub message: String,
 }
@@ -54,7 +54,7 @@ pub enum RailError {
 
 /// A payment that a wallet is asked to sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TransferAsk {
+pub struct TransferRequest {
     pub payer: Did,
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
@@ -63,13 +63,13 @@ pub struct TransferAsk {
     pub amount: Amount,
     /// What the payment is for; carried in the transaction's data.
     pub reference: String,
-    /// Makes two asks for the same thing two transactions.
+    /// Makes two requests for the same thing two transactions.
     pub nonce: u64,
 }
 
 /// A standing permission that a wallet is asked to sign: what this store may take without asking again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MandateAsk {
+pub struct MandateRequest {
     pub payer: Did,
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
@@ -77,13 +77,13 @@ pub struct MandateAsk {
     pub limits: Vec<(Currency, Amount)>,
     /// What the permission is for; carried in the transaction's data.
     pub reference: String,
-    /// Makes two asks for the same thing two transactions.
+    /// Makes two requests for the same thing two transactions.
     pub nonce: u64,
 }
 
 /// A deposit that a wallet is asked to sign: this store may take from it what is owed, and returns the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StakeAsk {
+pub struct StakeRequest {
     pub payer: Did,
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
@@ -94,17 +94,17 @@ pub struct StakeAsk {
     pub waiting: Duration,
     /// Carried in the transaction's data.
     pub reference: String,
-    /// Makes two asks for the same thing two transactions.
+    /// Makes two requests for the same thing two transactions.
     pub nonce: u64,
 }
 
 /// Money that this store moves by itself, with its own key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Errand {
+pub enum StoreTransaction {
     /// From the payer to this store, by the payer's mandate.
     Pull { payer: Did },
     /// From this store to somebody: a refund.
-    PayOut { to: Did },
+    Payout { to: Did },
     /// Out of a stake, back to who staked.
     ReturnStake { payer: Did, subject: String },
     /// Out of a stake to this store, for what is owed.
@@ -112,12 +112,12 @@ pub enum Errand {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErrandAsk {
-    pub errand: Errand,
+pub struct StoreTransactionRequest {
+    pub errand: StoreTransaction,
     pub amount: Amount,
     /// What the money is for; carried in the transaction's data.
     pub reference: String,
-    /// Makes two asks for the same thing two transactions. Unlike any nonce of the same account's last transaction.
+    /// Makes two requests for the same thing two transactions. Unlike any nonce of the same account's last transaction.
     pub nonce: u64,
 }
 
@@ -132,16 +132,16 @@ pub struct StakeState {
 
 /// Codes with which networks refuse a charge by mandate for the mandate's sake: none, revoked, run out, or too small for the amount.
 /// Asking for the same charge again is of no use; asking the payer for a new mandate is.
-pub const MANDATE_REFUSALS: [&str; 5] =
+pub const MANDATE_DECLINES: [&str; 5] =
     ["INSUFFICIENT_DELEGATION", "INVALID_DELEGATION", "INVALID_DELEGATION_TYPE_URL", "DELEGATION_EXPIRED", "DELEGATION_DENIED"];
 /// The code with which networks refuse what an account or a stake cannot cover.
 pub const INSUFFICIENT_FUND: &str = "INSUFFICIENT_FUND";
 
-impl Refusal {
+impl Decline {
     /// Whether the mandate stood in the way: missing, revoked, run out or too small.
     #[must_use]
     pub fn is_for_mandate(&self) -> bool {
-        MANDATE_REFUSALS.contains(&self.code.as_str())
+        MANDATE_DECLINES.contains(&self.code.as_str())
     }
 
     /// Whether there was too little money.
@@ -153,7 +153,7 @@ impl Refusal {
 
 /// What goes to the wallet. Both texts are in the network's own encoding (base58 for arcblock).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PreparedTransfer {
+pub struct UnsignedTransaction {
     pub partial_tx: String,
     /// The token's address, which the wallet's requirement names; of several, the first.
     pub token: String,
@@ -161,7 +161,7 @@ pub struct PreparedTransfer {
 
 /// A checked, signed transaction: stored before it is sent, and sent again byte for byte (invariant 1).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignedTransfer {
+pub struct SignedTransaction {
     pub bytes: Vec<u8>,
     pub hash: String,
 }
@@ -183,25 +183,37 @@ pub trait WalletRail: Send + Sync {
     /// Asks the network whether these settings and currencies are real. Must fail with [`RailError::Misconfigured`] when they are not.
     async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
 
-    /// Builds the transfer, to this store or to whom the ask names, that the wallet must sign. Makes no network call.
-    fn prepare(&self, method: &Method, currency: &Currency, ask: &TransferAsk) -> Result<PreparedTransfer, RailError>;
+    /// Builds the transfer, to this store or to whom the request names, that the wallet must sign. Makes no network call.
+    fn prepare(&self, method: &Method, currency: &Currency, request: &TransferRequest) -> Result<UnsignedTransaction, RailError>;
 
-    /// Compares a signed transaction with `ask`, field by field, and verifies its signatures. Makes no network call.
-    fn check(&self, method: &Method, currency: &Currency, ask: &TransferAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
+    /// Compares a signed transaction with `request`, field by field, and verifies its signatures. Makes no network call.
+    fn check(
+        &self,
+        method: &Method,
+        currency: &Currency,
+        request: &TransferRequest,
+        signed_tx: &str,
+    ) -> Result<SignedTransaction, CheckError>;
 
     /// Builds the permission that the wallet must sign. It replaces what the payer permitted this store before; it is shared by all
     /// that the payer owes. Makes no network call.
-    fn prepare_mandate(&self, method: &Method, ask: &MandateAsk) -> Result<PreparedTransfer, RailError>;
+    fn prepare_mandate(&self, method: &Method, request: &MandateRequest) -> Result<UnsignedTransaction, RailError>;
 
-    /// Compares a signed permission with `ask`, field by field, and verifies its signature. `signed_tx` is the whole transaction or,
+    /// Compares a signed permission with `request`, field by field, and verifies its signature. `signed_tx` is the whole transaction or,
     /// from wallets that answer a `signature` claim, the signature alone, over what was prepared. Makes no network call.
-    fn check_mandate(&self, method: &Method, ask: &MandateAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
+    fn check_mandate(&self, method: &Method, request: &MandateRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError>;
 
     /// Builds the deposit that the wallet must sign. Makes no network call.
-    fn prepare_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk) -> Result<PreparedTransfer, RailError>;
+    fn prepare_stake(&self, method: &Method, currency: &Currency, request: &StakeRequest) -> Result<UnsignedTransaction, RailError>;
 
-    /// Compares a signed deposit with `ask`, field by field, and verifies its signatures. Makes no network call.
-    fn check_stake(&self, method: &Method, currency: &Currency, ask: &StakeAsk, signed_tx: &str) -> Result<SignedTransfer, CheckError>;
+    /// Compares a signed deposit with `request`, field by field, and verifies its signatures. Makes no network call.
+    fn check_stake(
+        &self,
+        method: &Method,
+        currency: &Currency,
+        request: &StakeRequest,
+        signed_tx: &str,
+    ) -> Result<SignedTransaction, CheckError>;
 
     /// Whether the payer's mandate permits a charge of `amount` now. Not whether the balance suffices: see [`Self::balance`].
     async fn permits(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError>;
@@ -209,12 +221,12 @@ pub trait WalletRail: Send + Sync {
     /// What a stake holds; nothing where there is none.
     async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError>;
 
-    /// Signs an errand with this store's key. The same ask must give the same bytes. The result is stored, then sent with
+    /// Signs a transaction with this store's key. The same request must give the same bytes. The result is stored, then sent with
     /// [`Self::send`] and looked up with [`Self::find`] like any other transaction. Makes no network call.
-    fn sign(&self, method: &Method, currency: &Currency, ask: &ErrandAsk) -> Result<SignedTransfer, RailError>;
+    fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError>;
 
     /// Sends exactly these bytes. Sending them twice must not move money twice.
-    async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransfer) -> Outcome;
+    async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransaction) -> Outcome;
 
     /// Asks the network what became of a transaction.
     async fn find(&self, method: &Method, currency: &Currency, hash: &str) -> Outcome;
@@ -261,12 +273,12 @@ pub struct CardHolder {
 }
 
 /// Keeps how much is on its way to a network at once within a limit. Shared by everything in a process that charges while nobody
-/// waits; a customer who pays at a page does not queue here. Charges, and the janitor ([`Asker::Worker`]) with what it asks about and
+/// waits; a customer who pays at a page does not queue here. Charges, and the reconciler ([`Trigger::Reconciler`]) with what it asks about and
 /// sends, have as many slots each: what became of a payment is not learned behind a whole round of renewals.
 #[async_trait]
-pub trait ChargeSlots: Send + Sync {
+pub trait ConcurrencyLimit: Send + Sync {
     /// Waits for a slot of the method's network, first come, first served. It is free again when the answer is dropped.
-    async fn take(&self, method: &MethodId, asker: Asker) -> Box<dyn Send>;
+    async fn take(&self, method: &MethodId, trigger: Trigger) -> Box<dyn Send>;
 }
 
 /// Lets the sandbox follow a customer's test clock.
@@ -278,11 +290,11 @@ pub trait SandboxTime: Send + Sync {
 }
 
 /// Providers forget idempotency keys after a day: a key that is older than this protects nothing any more.
-pub const KEYS_KEPT: Duration = Duration::from_secs(20 * 3_600);
+pub const IDEMPOTENCY_KEY_TTL: Duration = Duration::from_secs(20 * 3_600);
 
 /// A payment that a card is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CardAsk {
+pub struct CardRequest {
     /// Sent as the provider's idempotency key and in its metadata.
     pub attempt: AttemptId,
     pub amount: Amount,
@@ -302,7 +314,7 @@ pub struct CardIntent {
 
 /// Saving a card without paying: a trial, a change of method.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetupAsk {
+pub struct SetupRequest {
     /// Sent as the provider's idempotency key and in its metadata.
     pub attempt: AttemptId,
     pub holder: CardHolder,
@@ -313,14 +325,14 @@ pub struct SetupAsk {
 pub enum SetupOutcome {
     Saved(SavedCard),
     /// This setup can never save a card.
-    Refused(Refusal),
+    Declined(Decline),
     /// As in [`Outcome::Pending`].
     Pending {
         requires_payer: bool,
-        last_error: Option<Refusal>,
+        last_error: Option<Decline>,
     },
     /// The provider has never heard of it.
-    Absent,
+    NotFound,
     /// No answer was seen, or none that we understand.
     Unknown(String),
 }
@@ -335,26 +347,26 @@ pub struct CardSetup {
 
 /// A charge of a saved card while its owner is away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChargeAsk {
+pub struct ChargeRequest {
     /// Sent as the provider's idempotency key and in its metadata.
     pub attempt: AttemptId,
     pub amount: Amount,
     pub description: String,
     pub card: SavedCard,
-    /// The attempt is older than [`KEYS_KEPT`]: what it did must be looked for before it is done.
+    /// The attempt is older than [`IDEMPOTENCY_KEY_TTL`]: what it did must be looked for before it is done.
     pub is_late: bool,
 }
 
 /// Money that goes back to the card it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CardRefundAsk {
+pub struct CardRefundRequest {
     /// Sent as the provider's idempotency key and in its metadata.
     pub refund: RefundId,
     /// The provider's intent that was paid.
     pub provider_id: String,
     /// All of it or a part.
     pub amount: Amount,
-    /// As of [`ChargeAsk::is_late`].
+    /// As of [`ChargeRequest::is_late`].
     pub is_late: bool,
 }
 
@@ -363,8 +375,33 @@ pub struct CardRefundAsk {
 pub struct CardEvent {
     pub id: String,
     pub kind: String,
-    /// The payment intent or setup intent it speaks of, where it speaks of one. Events of charges and refunds name the payment intent.
-    pub provider_id: Option<String>,
+    /// What to ask the provider about; `None`: nothing that this store knows.
+    pub hint: Option<CardHint>,
+}
+
+impl CardEvent {
+    /// The intent that the event is about, whatever object of it has changed.
+    #[must_use]
+    pub fn intent(&self) -> Option<&str> {
+        match self.hint.as_ref()? {
+            CardHint::Intent { provider_id } => Some(provider_id),
+            CardHint::Charge { payment } => Some(payment),
+            CardHint::Dispute { payment, .. } | CardHint::Refund { payment, .. } => payment.as_deref(),
+        }
+    }
+}
+
+/// An object that may have changed. A hint can be late, doubled or lost, and says nothing about the change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CardHint {
+    /// A payment intent or a setup intent: see [`CardRail::find`] and [`CardRail::find_setup`].
+    Intent { provider_id: String },
+    /// The charge of a payment intent, which is disputed or was refunded: see [`CardRail::disputes_of`] and [`CardRail::refunds_of`].
+    Charge { payment: String },
+    /// See [`CardRail::find_dispute`]. `payment` is the disputed payment intent, where the event names one.
+    Dispute { provider_id: String, payment: Option<String> },
+    /// See [`CardRail::find_refund`]. `payment` is the refunded payment intent, where the event names one.
+    Refund { provider_id: String, payment: Option<String> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -381,8 +418,8 @@ pub trait CardRail: Send + Sync {
     /// Asks the network whether these settings are real. Must fail with [`RailError::Misconfigured`] when they are not.
     async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
 
-    /// Opens the provider's intent. The same `ask.attempt` must yield the same intent, however often it is sent.
-    async fn open(&self, method: &Method, currency: &Currency, ask: &CardAsk) -> Result<CardIntent, RailError>;
+    /// Opens the provider's intent. The same `request.attempt` must yield the same intent, however often it is sent.
+    async fn open(&self, method: &Method, currency: &Currency, request: &CardRequest) -> Result<CardIntent, RailError>;
 
     /// Asks the provider what became of an intent.
     async fn find(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
@@ -390,8 +427,8 @@ pub trait CardRail: Send + Sync {
     /// Ends an intent that nobody will pay any more. Answers what it has become: it may have settled meanwhile.
     async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
 
-    /// Opens the provider's intent to save a card. The same `ask.attempt` must yield the same one, however often it is sent.
-    async fn open_setup(&self, method: &Method, ask: &SetupAsk) -> Result<CardSetup, RailError>;
+    /// Opens the provider's intent to save a card. The same `request.attempt` must yield the same one, however often it is sent.
+    async fn open_setup(&self, method: &Method, request: &SetupRequest) -> Result<CardSetup, RailError>;
 
     /// Asks the provider what became of a setup.
     async fn find_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
@@ -399,21 +436,35 @@ pub trait CardRail: Send + Sync {
     /// Ends a setup that nobody will complete any more. Answers what it has become: it may have saved a card meanwhile.
     async fn cancel_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
 
-    /// Charges a saved card at once, its owner being away. The same `ask.attempt` is charged at most once, however often it is sent:
+    /// Charges a saved card at once, its owner being away. The same `request.attempt` is charged at most once, however often it is sent:
     /// what became of it is asked by sending it again, or by [`CardRail::find_charge`] once its `provider_id` is known.
     ///
-    /// A declined charge is [`Outcome::Refused`] with the provider's own code, and its intent is ended, so that it can never settle.
+    /// A declined charge is [`Outcome::Declined`] with the provider's own code, and its intent is ended, so that it can never settle.
     /// Nobody is there to take a second step: a card that wants one is refused with `authentication_required`. `provider_id` is
     /// empty where no answer named an intent, `client_secret` always. Fails only when the call could not be made at all.
-    async fn charge(&self, method: &Method, currency: &Currency, ask: &ChargeAsk) -> Result<CardIntent, RailError>;
+    async fn charge(&self, method: &Method, currency: &Currency, request: &ChargeRequest) -> Result<CardIntent, RailError>;
 
     /// Asks what became of a charge whose intent is known. As by [`CardRail::charge`], an intent that waits for a payer is ended,
     /// and only then is the charge refused: else nobody would ever pay it, and it would stand open for good.
     async fn find_charge(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
 
-    /// Gives money back. The same `ask.refund` moves money at most once, and answers what became of it however often it is sent.
+    /// Gives money back. The same `request.refund` moves money at most once, and answers what became of it however often it is sent.
     /// [`Outcome::Settled`] names the provider's refund and the amount that went back; more than was paid is refused.
-    async fn refund(&self, method: &Method, currency: &Currency, ask: &CardRefundAsk) -> Outcome;
+    async fn refund(&self, method: &Method, currency: &Currency, request: &CardRefundRequest) -> Outcome;
+
+    /// Asks the provider for a dispute as it is now. An event about it is only a hint: neither the order of events nor their payload is
+    /// believed. `None`: the provider has never heard of it.
+    async fn find_dispute(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderDispute>, RailError>;
+
+    /// All disputes of a payment intent, newest first. Finds those whose events were lost.
+    async fn disputes_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderDispute>, RailError>;
+
+    /// Asks the provider for a refund as it is now, whoever made it. It may have failed after [`CardRail::refund`] reported
+    /// [`Outcome::Settled`]. `None`: the provider has never heard of it.
+    async fn find_refund(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderRefund>, RailError>;
+
+    /// All refunds of a payment intent, newest first: those of this store, and those that somebody made in the provider's dashboard.
+    async fn refunds_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderRefund>, RailError>;
 
     /// Checks the signature of a delivered event in constant time, with a tolerance of five minutes.
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError>;

@@ -5,8 +5,8 @@ use super::{CurrencyOption, Metadata, Price, Product, RateFields, Recurring, Tie
 use crate::access::Did;
 use crate::context::Context;
 use crate::shared::{
-    Amount, AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, PriceId, ProductId, StorageError, check_address, check_count,
-    check_list, check_metadata, check_name, check_text,
+    Amount, AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, NAME_MAX, PriceId, ProductId, StorageError, check_address,
+    check_count, check_list, check_metadata, check_name, check_text,
 };
 use crate::storage::{MANAGEMENT, UnitOfWork};
 
@@ -14,6 +14,10 @@ use crate::storage::{MANAGEMENT, UnitOfWork};
 pub const LIST_MAX: usize = 20;
 /// The most pieces of a stock or a limit.
 pub const STOCK_MAX: u64 = 1_000_000_000;
+/// Characters of what one unit is called.
+const UNIT_LABEL_MAX: usize = 12;
+/// Characters of what stands on a card statement.
+const STATEMENT_DESCRIPTOR_MAX: usize = 22;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
@@ -73,10 +77,13 @@ impl From<StorageError> for CatalogueError {
 pub struct ProductFields {
     pub active: Option<bool>,
     pub name: Option<String>,
+    pub name_zh: Option<String>,
     pub description: Option<String>,
+    pub description_zh: Option<String>,
     pub images: Option<Vec<String>>,
     pub features: Option<Vec<String>>,
     pub unit_label: Option<String>,
+    pub unit_label_zh: Option<String>,
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<PriceId>,
     pub app: Option<Did>,
@@ -123,10 +130,13 @@ pub async fn create_product(
         mode,
         active: true,
         name: String::new(),
+        name_zh: None,
         description: String::new(),
+        description_zh: None,
         images: Vec::new(),
         features: Vec::new(),
         unit_label: None,
+        unit_label_zh: None,
         statement_descriptor: None,
         default_price_id: None,
         app: None,
@@ -296,8 +306,14 @@ async fn with_product_fields(unit: &mut dyn UnitOfWork, mut product: Product, fi
     if let Some(name) = fields.name {
         product.name = check_name("name", &name)?;
     }
+    if let Some(name) = fields.name_zh {
+        product.name_zh = optional_text("name_zh", &name, NAME_MAX)?;
+    }
     if let Some(description) = fields.description {
         product.description = check_text("description", &description, DESCRIPTION_MAX)?;
+    }
+    if let Some(description) = fields.description_zh {
+        product.description_zh = optional_text("description_zh", &description, DESCRIPTION_MAX)?;
     }
     if let Some(images) = fields.images {
         check_count("images", images.len() as u64, LIST_MAX as u64)?;
@@ -307,10 +323,13 @@ async fn with_product_fields(unit: &mut dyn UnitOfWork, mut product: Product, fi
         product.features = check_list("features", &features, LIST_MAX)?;
     }
     if let Some(label) = fields.unit_label {
-        product.unit_label = Some(check_text("unit_label", &label, 12)?).filter(|label| !label.is_empty());
+        product.unit_label = optional_text("unit_label", &label, UNIT_LABEL_MAX)?;
+    }
+    if let Some(label) = fields.unit_label_zh {
+        product.unit_label_zh = optional_text("unit_label_zh", &label, UNIT_LABEL_MAX)?;
     }
     if let Some(descriptor) = fields.statement_descriptor {
-        product.statement_descriptor = Some(check_text("statement_descriptor", &descriptor, 22)?).filter(|text| !text.is_empty());
+        product.statement_descriptor = optional_text("statement_descriptor", &descriptor, STATEMENT_DESCRIPTOR_MAX)?;
     }
     if let Some(price_id) = fields.default_price_id {
         let own = unit.prices().find(&price_id).await?.filter(|price| price.product_id == product.id);
@@ -339,10 +358,10 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
     let currencies = unit.methods().currencies(price.mode).await?;
     price.active = fields.active.unwrap_or(price.active);
     if let Some(nickname) = fields.nickname {
-        price.nickname = check_text("nickname", &nickname, crate::shared::NAME_MAX)?;
+        price.nickname = check_text("nickname", &nickname, NAME_MAX)?;
     }
     if let Some(key) = fields.lookup_key {
-        let key = check_text("lookup_key", &key, crate::shared::NAME_MAX)?;
+        let key = check_text("lookup_key", &key, NAME_MAX)?;
         if PriceId::parse(&key).is_ok() {
             return Err(CatalogueError::LookupKeyIsId);
         }
@@ -412,6 +431,11 @@ async fn find_upsell(unit: &mut dyn UnitOfWork, price: &Price, target: &PriceId)
         (Some(own), Some(other)) if other.cycle.seconds() > own.cycle.seconds() => Ok(target.id),
         _ => Err(CatalogueError::NoSuchUpsell),
     }
+}
+
+/// An empty text clears.
+fn optional_text(field: &'static str, text: &str, max: usize) -> Result<Option<String>, InputError> {
+    Ok(Some(check_text(field, text, max)?).filter(|text| !text.is_empty()))
 }
 
 fn sound(metadata: Metadata) -> Result<Metadata, InputError> {

@@ -21,7 +21,7 @@ pub use upsell::*;
 pub use wording::*;
 
 use crate::access::Did;
-use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
+use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Text, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
@@ -34,10 +34,14 @@ pub struct Product {
     pub mode: Mode,
     pub active: bool,
     pub name: String,
+    /// The Chinese name; absent: `name` in every language. The same holds for the two below.
+    pub name_zh: Option<String>,
     pub description: String,
+    pub description_zh: Option<String>,
     pub images: Vec<String>,
     pub features: Vec<String>,
     pub unit_label: Option<String>,
+    pub unit_label_zh: Option<String>,
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<PriceId>,
     /// The app that a purchase entitles to.
@@ -47,6 +51,25 @@ pub struct Product {
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+impl Product {
+    /// What it is called wherever an item is named.
+    #[must_use]
+    pub fn localized_name(&self) -> Text {
+        Text::with_fallback(&self.name, self.name_zh.as_deref())
+    }
+
+    #[must_use]
+    pub fn localized_description(&self) -> Text {
+        Text::with_fallback(&self.description, self.description_zh.as_deref())
+    }
+
+    /// What one of it is called; `None`: nothing in particular.
+    #[must_use]
+    pub fn localized_unit_label(&self) -> Option<Text> {
+        self.unit_label.as_ref().map(|label| Text::with_fallback(label, self.unit_label_zh.as_deref()))
+    }
 }
 
 /// What a price asks for in one further currency, in the manner of the price's own.

@@ -1,5 +1,6 @@
 //! Values that every concept shares.
 
+mod address;
 mod amount;
 mod ids;
 mod input;
@@ -8,6 +9,7 @@ mod storage_error;
 mod text;
 mod timestamp;
 
+pub use address::Address;
 pub use amount::{Amount, AmountError, MAX_DECIMALS};
 pub use ids::*;
 pub use input::*;

@@ -38,6 +38,12 @@ impl Text {
         Self { en: en.into(), zh: zh.into() }
     }
 
+    /// The English text stands in for a Chinese one that nobody gave.
+    #[must_use]
+    pub fn with_fallback(en: &str, zh: Option<&str>) -> Self {
+        Self::new(en, zh.unwrap_or(en))
+    }
+
     #[must_use]
     pub fn in_language(&self, language: Language) -> &str {
         match language {

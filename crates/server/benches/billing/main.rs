@@ -1,15 +1,15 @@
 //! `make bench SET=billing`: what the billing engine costs, on both databases in turn, in one run on one machine.
 
-mod far;
-mod floor;
-mod ground;
+mod baseline;
 mod measure;
 #[expect(dead_code, reason = "shared with the process tests, which use all of it")]
 #[path = "../../tests/process/plans.rs"]
 mod plans;
+mod remote;
 #[expect(dead_code, reason = "shared with the other set, which uses all of it")]
 #[path = "../purchase/report.rs"]
 mod report;
+mod setup;
 
 use report::Figure;
 

@@ -1,11 +1,11 @@
 //! `make bench SET=purchase`: what a purchase costs, as ratios measured in one run on one machine (DESIGN.md 10).
 //!
-//! Prints a table and writes `target/bench.json`: `{name: {value, unit, floor, ratio, aim}}`.
+//! Prints a table and writes `target/bench.json`: `{name: {value, unit, baseline, ratio, aim}}`.
 
+mod baseline;
 #[expect(dead_code, reason = "shared with the process tests, which use all of it")]
 #[path = "../../tests/process/buyer.rs"]
 mod buyer;
-mod floor;
 #[path = "../../tests/process/front.rs"]
 mod front;
 mod report;
@@ -25,8 +25,8 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         // This binary again, as the bare handler that submit is compared with.
-        [floor::SERVE, address] => {
-            runtime.block_on(floor::serve(address));
+        [baseline::SERVE, address] => {
+            runtime.block_on(baseline::serve(address));
             ExitCode::SUCCESS
         }
         [] | ["purchase"] => {

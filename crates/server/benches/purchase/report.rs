@@ -3,19 +3,19 @@
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// One measured figure. `ratio` is what the aim is about where there is a floor, else `value` is; smaller is better, except
+/// One measured figure. `ratio` is what the aim is about where there is a baseline, else `value` is; smaller is better, except
 /// where the unit says how many per second. An infinite aim is none.
 pub struct Figure {
     pub name: String,
     pub value: f64,
     pub unit: &'static str,
-    pub floor: Option<f64>,
+    pub baseline: Option<f64>,
     pub aim: f64,
 }
 
 impl Figure {
     fn ratio(&self) -> Option<f64> {
-        self.floor.map(|floor| self.value / floor)
+        self.baseline.map(|baseline| self.value / baseline)
     }
 
     fn is_met(&self) -> bool {
@@ -34,7 +34,7 @@ fn target() -> PathBuf {
 
 /// Prints the table and writes `bench.json`.
 pub fn publish(figures: &[Figure]) {
-    println!("\n{:<32} {:>10} {:<4} {:>10} {:>7} {:>7}", "", "value", "", "floor", "ratio", "aim");
+    println!("\n{:<32} {:>10} {:<4} {:>10} {:>7} {:>7}", "", "value", "", "baseline", "ratio", "aim");
     let path = target().join("bench.json");
     // The other set's figures stay.
     let known = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
@@ -42,9 +42,9 @@ pub fn publish(figures: &[Figure]) {
     for figure in figures {
         let shown = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"));
         let met = if figure.is_met() { "" } else { "  missed" };
-        let Figure { name, value, unit, floor, aim } = figure;
-        println!("{name:<32} {value:>10.2} {unit:<4} {:>10} {:>7} {aim:>7}{met}", shown(*floor), shown(figure.ratio()));
-        json.insert(name.clone(), json!({ "value": value, "unit": unit, "floor": floor, "ratio": figure.ratio(), "aim": aim }));
+        let Figure { name, value, unit, baseline, aim } = figure;
+        println!("{name:<32} {value:>10.2} {unit:<4} {:>10} {:>7} {aim:>7}{met}", shown(*baseline), shown(figure.ratio()));
+        json.insert(name.clone(), json!({ "value": value, "unit": unit, "baseline": baseline, "ratio": figure.ratio(), "aim": aim }));
     }
     std::fs::write(&path, format!("{:#}\n", Value::Object(json))).expect("writes bench.json");
     println!("\nwritten to {}", path.display());
@@ -59,7 +59,7 @@ pub fn sizes() -> Vec<Figure> {
     let sizes: Value = serde_json::from_str(&text).expect("JSON");
     let figure = |name: &str, entry: &str| {
         let size = |field: &str| sizes[entry][field].as_f64().expect("a size") / 1_000.0;
-        Figure { name: name.to_owned(), value: size("js_gzip"), unit: "kB", floor: None, aim: size("js_budget") }
+        Figure { name: name.to_owned(), value: size("js_gzip"), unit: "kB", baseline: None, aim: size("js_budget") }
     };
     vec![figure("checkout_js", "checkout"), figure("store_js", "store")]
 }

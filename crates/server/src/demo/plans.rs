@@ -63,22 +63,23 @@ fn link(parts: &Parts, plan: &DemoPlan, price: &PriceId, did: &Did, token: &Curr
 
 fn product(plan: &DemoPlan, id: &ProductId, default: Option<&PriceId>, did: &Did, now: Timestamp) -> Product {
     let unit = plan.unit_label.as_ref();
-    let told =
-        [("name_zh", Some(&plan.name.zh)), ("description_zh", Some(&plan.description.zh)), ("unit_label_zh", unit.map(|unit| &unit.zh))];
     Product {
         id: id.clone(),
         mode: Mode::Test,
         active: true,
         name: plan.name.en.clone(),
+        name_zh: Some(plan.name.zh.clone()),
         description: plan.description.en.clone(),
+        description_zh: Some(plan.description.zh.clone()),
         images: vec![format!("/api/apps/{did}/logo")],
         features: Vec::new(),
         unit_label: unit.map(|unit| unit.en.clone()),
+        unit_label_zh: unit.map(|unit| unit.zh.clone()),
         statement_descriptor: None,
         default_price_id: default.cloned(),
         app: Some(did.clone()),
         cross_sells_to: None,
-        metadata: told.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.clone()))).collect(),
+        metadata: Metadata::new(),
         created_at: now,
         updated_at: now,
     }

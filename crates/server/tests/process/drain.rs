@@ -5,7 +5,7 @@ use souk_adapters::testing::RunningClock;
 use souk_domain::shared::Clock;
 use std::time::{Duration, Instant};
 
-/// Longer than two leases of the queue, a claim of the janitor, and a round of the expiry.
+/// Longer than two leases of the queue, a claim of the reconciler, and a round of the expiry.
 const LIMIT: Duration = Duration::from_secs(90);
 const GLANCE: Duration = Duration::from_millis(250);
 
@@ -18,7 +18,7 @@ const OPEN: [&str; 3] = [
      FROM outbox WHERE dead_at IS NULL AND (run_at = created_at OR attempts > 0)",
 ];
 
-/// Lets the time of all open sessions be over, lets the janitor's next question be due now, and waits until nothing is
+/// Lets the time of all open sessions be over, lets the reconciler's next question be due now, and waits until nothing is
 /// open and nothing waits to be delivered. Answers what is left after a long time: nothing, unless something is wrong.
 pub async fn drain(database: &Database) -> Vec<String> {
     let begun = Instant::now();

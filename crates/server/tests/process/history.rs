@@ -6,7 +6,7 @@ use souk_adapters::testing::required;
 async fn run(database: Option<String>) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let settings = Settings { database, ..Settings::sqlite(folder.path()) };
-    let words = ["verify", "--history", "12", "--kills", "2", "--at-once", "12", "--life", "3000", "--wipe-queue"];
+    let words = ["verify", "--history", "12", "--kills", "2", "--at-once", "12", "--lifetime", "3000", "--wipe-queue"];
     let output = settings.command(&words).output().await.expect("souk verify runs");
     let (told, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{told}\n{said}");

@@ -6,14 +6,14 @@ use sha2::Sha256;
 use souk_adapters::arcblock::{ArcblockRail, DelegateLimit, DelegateOp, DelegateTx, TestWallet, TokenLimit, transaction_hash};
 use souk_adapters::identity::{AppKey, delegation_address};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
-use souk_adapters::sandbox::ledger::{CHAIN_ID, FAUCET_AMOUNT, token};
 use souk_adapters::testing::RunningClock;
 use souk_domain::billing::{Period, Subscription, SubscriptionItem, SubscriptionStatus};
 use souk_domain::customer::Customer;
-use souk_domain::payment::{Currency, Grant, Mandate, MandateStatus, Method, MethodKind, Outcome, SignedTransfer, WalletRail};
+use souk_domain::payment::{Currency, Mandate, MandateDetails, MandateStatus, Method, MethodKind, Outcome, SignedTransaction, WalletRail};
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Metadata, Price, Product, Recurring, Usage};
 use souk_domain::shared::{Amount, Id, Language, Mode, Timestamp};
 use souk_domain::storage::{Store, UnitOfWork};
+use souk_sandbox::ledger::{CHAIN_ID, FAUCET_AMOUNT, token};
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
@@ -62,7 +62,7 @@ impl Payer {
     }
 
     async fn permit(&self) {
-        let tokens = vec![TokenLimit { address: token().to_string(), to: vec![self.app.did().to_string()], ..TokenLimit::default() }];
+        let tokens = vec![TokenLimit { address: token(), to: vec![self.app.did().to_string()], ..TokenLimit::default() }];
         let limit = Some(DelegateLimit { tokens, assets: Vec::new() });
         let delegate = DelegateTx {
             address: delegation_address(self.wallet.did(), self.app.did()).to_string(),
@@ -72,7 +72,7 @@ impl Payer {
         };
         let bytes = self.wallet.send(CHAIN_ID, 1, delegate.into());
         let hash = transaction_hash(&bytes);
-        let said = self.rail.send(&method(), &currency(), &SignedTransfer { bytes, hash }).await;
+        let said = self.rail.send(&method(), &currency(), &SignedTransaction { bytes, hash }).await;
         assert!(matches!(said, Outcome::Settled(_)), "{said:?}");
     }
 
@@ -118,7 +118,7 @@ pub fn currency() -> Currency {
         logo: String::new(),
         decimals: 18,
         maximum_precision: 6,
-        contract: token().to_string(),
+        contract: token(),
         is_base: true,
         created_at: at,
         updated_at: at,
@@ -160,10 +160,13 @@ async fn plan(unit: &mut dyn UnitOfWork, now: Timestamp) {
         mode: Mode::Test,
         active: true,
         name: "Storm".to_owned(),
+        name_zh: None,
         description: String::new(),
+        description_zh: None,
         images: Vec::new(),
         features: Vec::new(),
         unit_label: None,
+        unit_label_zh: None,
         statement_descriptor: None,
         default_price_id: None,
         app: None,
@@ -225,7 +228,7 @@ fn mandate(payer: &Payer, now: Timestamp) -> Mandate {
         customer_id: id(&format!("cus_storm_{}", payer.number)),
         method_id: id("pm_sandbox_1_wallet"),
         status: MandateStatus::Active,
-        grant: Some(Grant::Delegation { payer: payer.wallet.did().clone(), limits, reference: String::new() }),
+        grant: Some(MandateDetails::Delegation { payer: payer.wallet.did().clone(), limits, reference: String::new() }),
         created_at: now,
         updated_at: now,
     }

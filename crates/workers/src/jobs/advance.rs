@@ -1,12 +1,24 @@
 //! Advances a test clock to its target. Payload: `clock`.
 
-use super::{Jobs, charge::told};
-use souk_domain::billing;
+use super::Jobs;
+use souk_domain::billing::{self, BillingError};
 use souk_domain::events::{Job, JobError};
 use souk_domain::shared::ClockId;
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let clock = ClockId::parse(job.value("clock")?).map_err(|error| JobError::Fail(error.to_string()))?;
     // What is left over goes on in the round that looks for clocks under way.
-    billing::advance_clock(&jobs.ctx, &clock).await.map(drop).map_err(|error| told(&error))
+    billing::advance_clock(&jobs.ctx, &clock).await.map(drop).map_err(|error| job_error(&error))
+}
+
+/// A clock that could not be advanced for the moment is advanced again.
+fn job_error(error: &BillingError) -> JobError {
+    match error {
+        BillingError::Orphan
+        | BillingError::Unwritable { .. }
+        | BillingError::Ledger(_)
+        | BillingError::Amount(_)
+        | BillingError::Settlement(_) => JobError::Fail(error.to_string()),
+        BillingError::Contended | BillingError::Rail(_) | BillingError::Storage(_) => JobError::Retry(error.to_string()),
+    }
 }

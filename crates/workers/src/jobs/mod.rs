@@ -1,8 +1,8 @@
 //! One file for each job; here each topic finds its own.
 
 mod advance;
+mod billing_email;
 mod charge;
-mod letter;
 mod publish;
 mod receipt;
 mod settle;
@@ -18,7 +18,7 @@ pub struct Jobs {
     pub ctx: Context,
     pub realtime: Arc<dyn Realtime>,
     pub receipts: Arc<dyn ReceiptMailer>,
-    pub letters: Arc<dyn BillingMailer>,
+    pub billing_emails: Arc<dyn BillingMailer>,
 }
 
 #[async_trait]
@@ -28,7 +28,7 @@ impl Handler for Jobs {
             Topic::SettleAttempt => settle::run(self, &job).await,
             Topic::ReceiptMail => receipt::run(self, &job).await,
             Topic::Charge => charge::run(self, &job).await,
-            Topic::BillingMail => letter::run(self, &job).await,
+            Topic::BillingMail => billing_email::run(self, &job).await,
             Topic::AdvanceClock => advance::run(self, &job).await,
             Topic::Realtime => publish::run(self, &job).await,
         }

@@ -1,7 +1,7 @@
 //! Mails the receipt of a paid invoice. Payload: `invoice`.
 
 use super::Jobs;
-use super::letter::told;
+use super::billing_email::job_error;
 use souk_domain::billing::{InvoiceStatus, ReceiptOrder, expand_invoice};
 use souk_domain::events::{Job, JobError};
 use souk_domain::shared::{Amount, InvoiceId};
@@ -13,7 +13,7 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     if invoice.invoice.status != InvoiceStatus::Paid {
         return Ok(());
     }
-    // A subscription's time that cost nothing is no news, and the mail that it has begun says what is due when.
+    // A free period of a subscription needs no receipt: the email about its start says when the first payment is due.
     let is_free = invoice.invoice.total.is_zero() && invoice.applied_credit().is_some_and(Amount::is_zero);
     if is_free && invoice.invoice.subscription_id.is_some() {
         return Ok(());
@@ -28,5 +28,5 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let language = invoice.customer.language;
     let downloads = apps.iter().map(|app| (app.title.in_language(language).to_owned(), format!("/apps/{}", app.did)));
     let order = ReceiptOrder { downloads: downloads.collect(), language, invoice, links_from: jobs.ctx.now() };
-    jobs.receipts.send(&order).await.map_err(told)
+    jobs.receipts.send(&order).await.map_err(job_error)
 }

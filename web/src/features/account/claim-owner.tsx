@@ -1,20 +1,23 @@
 import { useMutation } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Button, Card, Flex, Typography } from 'antd';
 import { api } from '@/api/client';
 import type { Session, SessionUser } from '@/api/types';
-import { Guarded } from '@/app/guarded';
-import { useTexts } from '@/app/i18n';
-import { Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { queryClient, sessionQuery, useUser } from '@/app/queries';
-import { spokenError } from '@/i18n/spoken';
-import { Button } from '@/kit/button';
+import { RequireAuth } from '@/app/require-auth';
+import { Note } from '@/features/billing/dialog';
+import { LinkButton } from '@/features/billing/link-button';
+import { PageResult } from '@/features/billing/states';
+import { useTexts } from '@/features/billing/texts';
+import { translateError } from '@/i18n/translate';
 
-/** The one-time link of a new store. It asks before it acts: opening a link alone changes nothing. */
+/** The one-time link of a new store. It explains ownership and asks before it acts: opening the link changes nothing. */
 export function ClaimOwner({ token }: { token: string }) {
   const user = useUser();
-  return <Guarded>{user ? <Claim token={token} user={user} /> : null}</Guarded>;
+  return <RequireAuth>{user ? <Claim token={token} user={user} /> : null}</RequireAuth>;
 }
+
+const RIGHTS = ['sales', 'settings', 'team'] as const;
 
 function Claim({ token, user }: { token: string; user: SessionUser }) {
   const { t } = useTexts();
@@ -23,37 +26,29 @@ function Claim({ token, user }: { token: string; user: SessionUser }) {
     mutationFn: () => api.post<Session>('/api/session/claim-owner', { token }),
     onSuccess: (session) => queryClient.setQueryData(sessionQuery.queryKey, session),
   });
-  if (claim.isSuccess) {
-    return (
-      <Notice
-        asPage
-        title={t('owner.done')}
-        text={t('owner.doneText')}
-        action={<Link to="/">{t('app.toStore')}</Link>}
-      />
-    );
-  }
-  if (claim.isError) {
-    return (
-      <Notice
-        asPage
-        alert
-        title={t('owner.refused')}
-        text={spokenError(claim.error)}
-        action={<Link to="/">{t('app.toStore')}</Link>}
-      />
-    );
-  }
+  const toStore = <LinkButton to="/">{t('owner.toStore')}</LinkButton>;
+  if (claim.isSuccess)
+    return <PageResult status="success" title={t('owner.done')} text={t('owner.doneText')} action={toStore} />;
+  if (claim.isError)
+    return <PageResult status="error" title={t('owner.refused')} text={translateError(claim.error)} action={toStore} />;
   return (
-    <Notice
-      asPage
-      title={t('owner.title')}
-      text={t('owner.text')}
-      action={
-        <Button look="primary" busy={claim.isPending} onClick={() => claim.mutate()}>
+    <Card style={{ maxWidth: 640, marginInline: 'auto' }}>
+      <Flex vertical gap={16} align="start">
+        <Typography.Title level={1}>{t('owner.title')}</Typography.Title>
+        <p>{t('owner.text')}</p>
+        <div>
+          <p>{t('owner.rights')}</p>
+          <ul>
+            {RIGHTS.map((right) => (
+              <li key={right}>{t(`owner.rights.${right}`)}</li>
+            ))}
+          </ul>
+        </div>
+        <Note type="info" title={t('owner.once')} description={t('owner.onceText')} />
+        <Button type="primary" loading={claim.isPending} onClick={() => claim.mutate()}>
           {t('owner.action', { name: user.fullName })}
         </Button>
-      }
-    />
+      </Flex>
+    </Card>
   );
 }

@@ -1,28 +1,23 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { Alert, Button, Card, Col, Flex, Form, type FormRule, Input, Row, Select, Typography } from 'antd';
+import { useState } from 'react';
 import { api } from '@/api/client';
 import { ApiError } from '@/api/error';
 import type { Customer } from '@/api/types';
-import { useTexts } from '@/app/i18n';
-import { Failed } from '@/app/notice';
 import { queryClient } from '@/app/queries';
-import { spokenError } from '@/i18n/spoken';
-import { Button } from '@/kit/button';
+import { rule } from '@/features/billing/form';
+import { customerQuery } from '@/features/billing/queries';
+import { LoadError, Loading } from '@/features/billing/states';
+import { useTexts } from '@/features/billing/texts';
+import { translateError } from '@/i18n/translate';
 import { countries } from '@/lib/countries';
-import { emailIsValid, phoneIsValid } from './contact-rules';
-import { Field } from './field';
-import styles from './profile.module.css';
+import { isEmail } from '@/lib/email';
+import { isPhone } from './contact-rules';
 
-/** Fields by their name on the wire; those of the address are sent below `address`. */
+/** The fields by their names in the API; those of the address are sent below `address`. */
 const ADDRESS = ['country', 'state', 'city', 'line1', 'line2', 'postal_code'] as const;
 type Name = 'name' | 'email' | 'phone' | (typeof ADDRESS)[number];
-type Values = Record<Name, string>;
-type Errors = Partial<Record<Name, string>>;
-
-const customerQuery = {
-  queryKey: ['customer'],
-  queryFn: () => api.get<Customer>('/api/customers/me', { skipSummary: 1, fallback: 1 }),
-};
+type Values = Record<Name, string | undefined>;
 
 function valuesOf(customer: Customer): Values {
   const address = customer.address ?? {};
@@ -30,7 +25,7 @@ function valuesOf(customer: Customer): Values {
     name: customer.name || customer.fullName || '',
     email: customer.email ?? '',
     phone: customer.phone ?? '',
-    country: address.country?.toLowerCase() || '',
+    country: address.country?.toLowerCase() || undefined,
     state: address.state ?? '',
     city: address.city ?? '',
     line1: address.line1 ?? '',
@@ -39,130 +34,140 @@ function valuesOf(customer: Customer): Values {
   };
 }
 
+/** The customer's billing details, which the checkout fills in. */
 export function ContactForm() {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(customerQuery);
-  if (error && !data)
-    return <Failed title={t('profile.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
-  if (!data) return <div style={{ height: 560 }} aria-busy="true" />;
-  return <Loaded customer={data} />;
+  return (
+    <Card>
+      {data ? (
+        <Fields customer={data} />
+      ) : error ? (
+        <LoadError title={t('profile.error')} error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading title rows={18} />
+      )}
+    </Card>
+  );
 }
 
-function Loaded({ customer }: { customer: Customer }) {
+function Fields({ customer }: { customer: Customer }) {
   const { t, language } = useTexts();
-  const [values, setValues] = useState(() => valuesOf(customer));
-  const [errors, setErrors] = useState<Errors>({});
-  const form = useRef<HTMLFormElement>(null);
+  const [form] = Form.useForm<Values>();
+  // A field is checked when it is left and, once it was wrong, on each change.
+  const [wrong, setWrong] = useState<readonly string[]>([]);
   const save = useMutation({
     mutationFn: ({ name, email, phone, ...address }: Values) =>
-      api.put<Customer>('/api/customers/me', { name, email, phone, address }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['customer'] }),
-    onError: (refusal) => show(refusal instanceof ApiError ? ownFields(refusal.fields) : {}),
+      api.put<Customer>('/api/customers/me', {
+        name,
+        email,
+        phone,
+        address: Object.fromEntries(ADDRESS.map((key) => [key, address[key] ?? ''])),
+      }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: customerQuery.queryKey }),
+    onError: (refusal) => {
+      if (!(refusal instanceof ApiError)) return;
+      const fields = fieldErrors(refusal.fields);
+      form.setFields(
+        fields.map(([name, text]) => ({
+          name: name as Name,
+          errors: [
+            (
+              <span role="alert" key={name}>
+                {text}
+              </span>
+            ) as never,
+          ],
+        })),
+      );
+      setWrong(fields.map(([name]) => name));
+      const [first] = fields;
+      if (first) form.focusField(first[0] as Name);
+    },
   });
-
-  const check = (name: Name, value: string): string | undefined => {
-    if (name === 'name' && !value.trim()) return t('profile.required', { name: t('profile.name') });
-    if (name === 'email' && !value.trim()) return t('profile.required', { name: t('profile.email') });
-    if (name === 'email' && !emailIsValid(value.trim())) return t('profile.emailInvalid');
-    if (name === 'phone' && value.trim() && !phoneIsValid(value)) return t('profile.phoneInvalid');
-    return undefined;
-  };
-
-  const show = (next: Errors) => {
-    setErrors(next);
-    const first = Object.keys(next)[0];
-    if (first) requestAnimationFrame(() => form.current?.querySelector<HTMLElement>(`[name="${first}"]`)?.focus());
-  };
-
-  const change = (name: Name, value: string) => {
-    setValues((now) => ({ ...now, [name]: value }));
-    save.reset();
-    // A field that was wrong is checked again with each letter, so that it is right at once.
-    if (errors[name]) setErrors((now) => ({ ...now, [name]: check(name, value) }));
-  };
-
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const names = Object.keys(values) as Name[];
-    const wrong = Object.fromEntries(
-      names.map((name) => [name, check(name, values[name])]).filter(([, text]) => text),
-    ) as Errors;
-    show(wrong);
-    if (Object.keys(wrong).length === 0) save.mutate(values);
-  };
 
   const field = (
     name: Name,
     label: string,
     autoComplete: string,
-    more: { type?: string; hint?: string; className?: string; optional?: boolean } = {},
+    { rules, hint, type }: { rules?: FormRule[]; hint?: string; type?: string } = {},
   ) => (
-    <Field
+    <Form.Item<Values>
       name={name}
       label={label}
-      value={values[name]}
-      error={errors[name]}
-      autoComplete={autoComplete}
-      onChange={(value) => change(name, value)}
-      onBlur={() => setErrors((now) => ({ ...now, [name]: check(name, values[name]) }))}
-      {...more}
-    />
+      extra={hint}
+      rules={rules}
+      validateTrigger={wrong.includes(name) ? ['onBlur', 'onChange'] : 'onBlur'}
+    >
+      <Input type={type} name={name} autoComplete={autoComplete} />
+    </Form.Item>
   );
+  const optional = (label: string) => t('profile.optional', { name: label });
+  const required = (name: string) => rule((text?: string) => Boolean(text?.trim()), t('profile.required', { name }));
 
   return (
-    <form ref={form} className={styles.form} onSubmit={submit} noValidate>
-      <div>
-        <h2>{t('profile.contact')}</h2>
-        <p className={styles.hint}>{t('profile.contactHint')}</p>
-      </div>
-      {field('name', t('profile.name'), 'name')}
-      {field('email', t('profile.email'), 'email', { type: 'email' })}
-      {field('phone', t('profile.phone'), 'tel', { type: 'tel', hint: t('profile.phoneHint'), optional: true })}
-      <div className={styles.field}>
-        <label htmlFor="profile-country">{t('profile.country')}</label>
-        <select
-          id="profile-country"
-          name="country"
-          autoComplete="billing country"
-          value={values.country}
-          onChange={(event) => change('country', event.target.value)}
-        >
-          <option value="">–</option>
-          {countries(language).map(({ code, name }) => (
-            <option key={code} value={code}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </div>
-      {field('line1', t('profile.line1'), 'billing address-line1', { optional: true })}
-      {field('line2', t('profile.line2'), 'billing address-line2', { optional: true })}
-      {field('city', t('profile.city'), 'billing address-level2', { className: styles.half, optional: true })}
-      {field('state', t('profile.state'), 'billing address-level1', { className: styles.half, optional: true })}
-      {field('postal_code', t('profile.postalCode'), 'billing postal-code', {
-        className: styles.half,
-        optional: true,
+    <Form<Values>
+      name="details"
+      form={form}
+      layout="vertical"
+      requiredMark={false}
+      initialValues={valuesOf(customer)}
+      scrollToFirstError={{ focus: true }}
+      onValuesChange={() => save.reset()}
+      onFieldsChange={(_, fields) =>
+        setWrong(fields.filter(({ errors }) => errors?.length).map(({ name }) => String(name)))
+      }
+      onFinish={(values) => save.mutate(values)}
+    >
+      <Typography.Title level={2}>{t('profile.contact')}</Typography.Title>
+      <Typography.Paragraph type="secondary">{t('profile.contactHint')}</Typography.Paragraph>
+      {field('name', t('profile.name'), 'name', { rules: [required(t('profile.name'))] })}
+      {field('email', t('profile.email'), 'email', {
+        type: 'email',
+        rules: [
+          required(t('profile.email')),
+          rule((text?: string) => !text?.trim() || isEmail(text.trim()), t('profile.emailInvalid')),
+        ],
       })}
-      <div className={styles.done}>
-        <Button look="primary" type="submit" busy={save.isPending}>
+      {field('phone', optional(t('profile.phone')), 'tel', {
+        type: 'tel',
+        hint: t('profile.phoneHint'),
+        rules: [rule((text?: string) => !text?.trim() || isPhone(text), t('profile.phoneInvalid'))],
+      })}
+      <Form.Item<Values> name="country" label={optional(t('profile.country'))}>
+        <Select
+          allowClear
+          showSearch={{ optionFilterProp: 'label' }}
+          placeholder={t('profile.countryNone')}
+          options={countries(language).map(({ code, name }) => ({ value: code, label: name }))}
+        />
+      </Form.Item>
+      {field('line1', optional(t('profile.line1')), 'billing address-line1')}
+      {field('line2', optional(t('profile.line2')), 'billing address-line2')}
+      <Row gutter={16}>
+        <Col xs={24} md={12}>
+          {field('city', optional(t('profile.city')), 'billing address-level2')}
+        </Col>
+        <Col xs={24} md={12}>
+          {field('state', optional(t('profile.state')), 'billing address-level1')}
+        </Col>
+        <Col xs={24} md={12}>
+          {field('postal_code', optional(t('profile.postalCode')), 'billing postal-code')}
+        </Col>
+      </Row>
+      <Flex gap={16} align="center" wrap>
+        <Button type="primary" htmlType="submit" loading={save.isPending}>
           {t('profile.save')}
         </Button>
-        <span role="status" className={styles.saved}>
-          {save.isSuccess ? t('profile.saved') : ''}
-        </span>
+        <span role="status">{save.isSuccess ? t('profile.saved') : ''}</span>
         {save.isError ? (
-          <span role="alert" className={styles.error}>
-            {t('profile.notSaved', { message: spokenError(save.error) })}
-          </span>
+          <Alert type="error" showIcon title={t('profile.notSaved', { message: translateError(save.error) })} />
         ) : null}
-      </div>
-    </form>
+      </Flex>
+    </Form>
   );
 }
 
 /** The server names fields as the checkout does (`customer_email`, `billing_address.city`) or as they were sent. */
-function ownFields(fields: Record<string, string>): Errors {
-  return Object.fromEntries(
-    Object.entries(fields).map(([path, text]) => [path.replace(/^(customer_|billing_address\.|address\.)/, ''), text]),
-  ) as Errors;
-}
+const fieldErrors = (fields: Record<string, string>): [string, string][] =>
+  Object.entries(fields).map(([path, text]) => [path.replace(/^(customer_|billing_address\.|address\.)/, ''), text]);

@@ -1,50 +1,68 @@
+import { Avatar, Card, Flex, Typography } from 'antd';
 import { avatarAddress } from '@/api/session';
 import type { SessionUser } from '@/api/types';
-import { Copyable } from '@/app/copyable';
-import { Guarded } from '@/app/guarded';
-import { useTexts } from '@/app/i18n';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
+import { RequireAuth } from '@/app/require-auth';
+import { useTexts } from '@/features/billing/texts';
 import { ContactForm } from './contact-form';
-import styles from './profile.module.css';
 
-/** One's own profile, or what can be seen of somebody else: name, picture, identifier. */
+/** The user's own profile, or the public part of somebody else's: name, picture, identifier. */
 export function Profile({ did, name }: { did?: string; name?: string }) {
   const user = useUser();
-  if (did && did !== user?.did) return <Stranger did={did} name={name} />;
-  return <Guarded>{user ? <Own user={user} /> : null}</Guarded>;
+  if (did && did !== user?.did) return <PublicProfile did={did} name={name} />;
+  return <RequireAuth>{user ? <OwnProfile user={user} /> : null}</RequireAuth>;
 }
 
-function Own({ user }: { user: SessionUser }) {
+function OwnProfile({ user }: { user: SessionUser }) {
   const { t } = useTexts();
   usePageTitle(t('profile.title'));
   return (
-    <div className={styles.profile}>
-      <h1 className="unseen">{t('profile.title')}</h1>
-      <div className={styles.person}>
-        <img src={user.avatar || avatarAddress(user.did, 72)} alt="" width={72} height={72} />
+    <Flex vertical gap={24} style={{ maxWidth: 640, marginInline: 'auto' }}>
+      <h1 className="sr-only">{t('profile.title')}</h1>
+      <Flex gap={16} align="center">
+        <Avatar size={72} src={user.avatar || avatarAddress(user.did, 72)} alt="" />
         <div>
-          <p className={styles.name}>{user.fullName}</p>
-          <p className={styles.role}>{t(`profile.role.${user.role || 'none'}`)}</p>
+          <Typography.Text strong style={{ display: 'block', fontSize: 'var(--size-l)' }}>
+            {user.fullName}
+          </Typography.Text>
+          <Typography.Text type="secondary">{t(`profile.role.${user.role || 'none'}`)}</Typography.Text>
         </div>
-      </div>
-      <Copyable label={t('profile.did')} value={user.did} />
+      </Flex>
+      <Identifier did={user.did} />
       <ContactForm />
-    </div>
+    </Flex>
   );
 }
 
-function Stranger({ did, name }: { did: string; name?: string }) {
+function PublicProfile({ did, name }: { did: string; name?: string }) {
   const { t } = useTexts();
   const shown = name || `${did.slice(0, 8)}…${did.slice(-6)}`;
   usePageTitle(t('profile.of', { name: shown }));
   return (
-    <div className={styles.profile}>
-      <div className={styles.person}>
-        <img src={avatarAddress(did, 72)} alt="" width={72} height={72} />
-        <h1 className={styles.name}>{shown}</h1>
-      </div>
-      <Copyable label={t('profile.did')} value={did} />
-    </div>
+    <Flex vertical gap={24} style={{ maxWidth: 640, marginInline: 'auto' }}>
+      <Flex gap={16} align="center">
+        <Avatar size={72} src={avatarAddress(did, 72)} alt="" />
+        <Typography.Title level={1} style={{ margin: 0 }}>
+          {shown}
+        </Typography.Title>
+      </Flex>
+      <Identifier did={did} />
+    </Flex>
+  );
+}
+
+function Identifier({ did }: { did: string }) {
+  const { t } = useTexts();
+  return (
+    <Card size="small" title={t('profile.did')}>
+      <Typography.Text
+        code
+        copyable={{ text: did, tooltips: [t('action.copy'), t('action.copied')] }}
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {did}
+      </Typography.Text>
+    </Card>
   );
 }

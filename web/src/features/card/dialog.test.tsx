@@ -49,7 +49,7 @@ describe('the card form', () => {
     const answers = ['requires_action', 'succeeded'];
     fetched.mockImplementation(async () => new Response(JSON.stringify({ id: 'seti_1', status: answers.shift() })));
     const accepted = open(setup, 'pk_sandbox_1');
-    fireEvent.click(screen.getByRole('button', { name: /second step each time/ }));
+    fireEvent.click(screen.getByRole('button', { name: /verification each time/ }));
     fireEvent.click(screen.getByRole('button', { name: 'Save card' }));
     await screen.findByText(/to save the card/);
     fireEvent.click(screen.getByRole('button', { name: 'Complete' }));
@@ -107,9 +107,7 @@ describe('the card form', () => {
       { type: 'validation_error', message: 'Your card number is incomplete.' },
     ];
     const accepted = await payByStripe(async () => ({ error: errors.shift() }));
-    expect((await screen.findByRole('alert')).textContent).toContain(
-      'The card was declined: Your card has insufficient funds.',
-    );
+    expect((await screen.findByRole('alert')).textContent).toContain('Your card has insufficient funds.');
     fireEvent.click(screen.getByRole('button', { name: 'Pay 10 USD' }));
     await waitFor(() => expect(screen.getByRole('alert').textContent).toContain('Your card number is incomplete.'));
     expect(screen.getByRole('alert').textContent).not.toContain('declined');

@@ -1,13 +1,13 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import type { StripeContext } from '@/api/types';
-import { loadRefusals } from '@/i18n/spoken';
+import { loadErrorMessages } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { Spinner } from '@/kit/icons';
 import { Skeleton } from '@/kit/skeleton';
 import { CardForm } from './form';
-import { authenticate, type CardOutcome, type CardTarget, confirmCard, isSandboxKey, refusalText } from './processor';
+import { authenticate, type CardOutcome, type CardTarget, confirmCard, declineText, isSandboxKey } from './processor';
 import { type CardValues, digitsOf, expiryOf } from './rules';
 import { type Key, t } from './text';
 import '@/kit/kit.css';
@@ -61,21 +61,21 @@ export default function CardDialog(props: CardDialogProps) {
   };
 
   // The processor answers the browser, not the store: its refusals come past the store's calls.
-  useEffect(() => void loadRefusals(), []);
+  useEffect(() => void loadErrorMessages(), []);
 
   const saving = target.kind === 'setup_intent';
   const action = saving ? t('save') : t('pay', { amount });
 
-  const take = (outcome: CardOutcome) => {
+  const apply = (outcome: CardOutcome) => {
     if (outcome.name === 'challenge') setStep({ name: 'challenge' });
-    else if (outcome.name === 'refused') setStep({ name: 'form', refusal: refusalText(outcome.refusal) });
+    else if (outcome.name === 'refused') setStep({ name: 'form', refusal: declineText(outcome.refusal) });
     else onAccepted();
   };
   const confirm = async (card: CardValues) => {
     setValues(card);
     setStep({ name: 'asking' });
     const expiry = expiryOf(card.expiry);
-    take(
+    apply(
       await confirmCard(target, {
         number: digitsOf(card.number),
         expMonth: expiry?.month ?? '',
@@ -90,7 +90,7 @@ export default function CardDialog(props: CardDialogProps) {
   };
   const answer = async (success: boolean) => {
     setStep({ name: 'asking' });
-    take(await authenticate(target, success));
+    apply(await authenticate(target, success));
   };
 
   const titles = { form: t('title'), asking: t('title'), challenge: t('challengeTitle') };
@@ -156,10 +156,10 @@ function Challenge({ text, onAnswer }: { text: string; onAnswer: (success: boole
   return (
     <div className="card-form">
       <p>{text}</p>
-      <Button look="primary" wide onClick={() => onAnswer(true)} autoFocus>
+      <Button variant="primary" wide onClick={() => onAnswer(true)} autoFocus>
         {t('challengeComplete')}
       </Button>
-      <Button look="danger" wide onClick={() => onAnswer(false)}>
+      <Button variant="danger" wide onClick={() => onAnswer(false)}>
         {t('challengeFail')}
       </Button>
     </div>

@@ -96,7 +96,7 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
   return (
     <form className="card-form" noValidate onSubmit={onSubmit} aria-label={t('title')}>
       {refusal && (
-        <Alert tone="danger" urgent title={t('declined', { message: refusal })}>
+        <Alert severity="danger" urgent title={refusal}>
           <p>{t('declinedHint')}</p>
         </Alert>
       )}
@@ -106,7 +106,7 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
         {field('cvc')}
       </div>
       {field('name')}
-      <Button type="submit" look="primary" wide>
+      <Button type="submit" variant="primary" wide>
         {action}
       </Button>
       <TestCards onUse={use} />

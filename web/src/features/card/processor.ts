@@ -1,5 +1,5 @@
 import en from '@/i18n/en/card.json';
-import { spoken } from '@/i18n/spoken';
+import { translate } from '@/i18n/translate';
 import { type Key, t } from './text';
 
 /** The part of Stripe's public client API that a browser speaks, against the sandbox's card processor. */
@@ -26,12 +26,12 @@ export interface CardRefusal {
 }
 
 /** A bank's code in the language of the page, else its own sentence. */
-export function refusalText({ code, decline_code, message }: CardRefusal): string {
+export function declineText({ code, decline_code, message }: CardRefusal): string {
   for (const known of [decline_code, code]) {
     const key = `code.${known}`;
     if (known && key in en) return t(key as Key);
   }
-  return message ? spoken(message) : t('code.card_declined');
+  return message ? translate(message) : t('code.card_declined');
 }
 
 export interface CardEntry {

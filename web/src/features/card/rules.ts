@@ -77,5 +77,10 @@ export const TEST_CARDS: { number: string; name: Key }[] = [
   { number: '4000000000009995', name: 'test.funds' },
   { number: '4000000000000341', name: 'test.later' },
   { number: '4000000000000077', name: 'test.slow' },
-  { number: '4000000000000259', name: 'test.never' },
+  { number: '4000000000006009', name: 'test.never' },
+  { number: '4000000000000259', name: 'test.fraud' },
+  { number: '4000000000002685', name: 'test.notReceived' },
+  { number: '4000000000001976', name: 'test.inquiry' },
+  { number: '4000000000007726', name: 'test.refundLater' },
+  { number: '4000000000005126', name: 'test.refundFails' },
 ];

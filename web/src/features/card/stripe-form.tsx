@@ -4,10 +4,10 @@ import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { theme } from '@/lib/theme';
 import type { CardContact } from './dialog';
-import { type CardRefusal, type CardTarget, refusalText } from './processor';
+import { type CardRefusal, type CardTarget, declineText } from './processor';
 import { t } from './text';
 
-const UNSEEN: StripeResult = { error: { type: 'unseen' } };
+const UNSEEN: StripeResult = { error: { type: 'sr-only' } };
 const SCRIPT = 'https://js.stripe.com/v3/';
 
 interface StripeResult {
@@ -139,24 +139,18 @@ export default function StripeForm(props: StripeFormProps) {
   };
 
   if (state === 'failed') {
-    return <Alert tone="danger" urgent title={t('stripeFailed')} />;
+    return <Alert severity="danger" urgent title={t('stripeFailed')} />;
   }
   return (
     <form className="card-form" onSubmit={onSubmit} aria-label={t('title')}>
       {refusal && (
-        <Alert
-          tone="danger"
-          urgent
-          title={
-            refusal.type === 'card_error' ? t('declined', { message: refusalText(refusal) }) : refusalText(refusal)
-          }
-        >
+        <Alert severity="danger" urgent title={declineText(refusal)}>
           <p>{t(refusal.type === 'validation_error' ? 'notSent' : 'declinedHint')}</p>
         </Alert>
       )}
       {state === 'loading' && <p role="status">{t('stripeLoading')}</p>}
       <div ref={host} className="card-stripe" />
-      <Button type="submit" look="primary" wide busy={state === 'asking'} disabled={state === 'loading'}>
+      <Button type="submit" variant="primary" wide loading={state === 'asking'} disabled={state === 'loading'}>
         {action}
       </Button>
     </form>

@@ -1,4 +1,4 @@
-import { api, askAhead } from '@/api/client';
+import { api, prefetch } from '@/api/client';
 import { ApiError } from '@/api/error';
 import type { SubmitBody } from './rules/fields';
 import type { Checkout, CheckoutSession, Customer, FastPayInfo, Submitted } from './wire';
@@ -9,7 +9,7 @@ const started = new Map<string, Promise<Checkout>>();
 let ahead: { linkId: string; answer: Promise<Checkout> } | undefined;
 
 /** Starts a link before the screen is there; the first `start` of it takes the answer, however late it comes. */
-export function startAhead(linkId: string, pageQuery: URLSearchParams): void {
+export function prefetchStart(linkId: string, pageQuery: URLSearchParams): void {
   const answer = postStart(linkId, pageQuery);
   // Whoever takes the answer hears of its failure.
   answer.catch(() => undefined);
@@ -35,7 +35,7 @@ const retrieveAddress = (id: string) => `/api/checkout-sessions/retrieve/${id}`;
 
 export const retrieve = (id: string) => api.get<Checkout>(retrieveAddress(id));
 
-export const retrieveAhead = (id: string) => void askAhead(retrieveAddress(id));
+export const prefetchSession = (id: string) => void prefetch(retrieveAddress(id));
 
 /** One tap, one key: the same tap sent again after a lost answer is the same submit. */
 export const submit = (id: string, body: SubmitBody, idempotencyKey: string) =>

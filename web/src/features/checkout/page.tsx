@@ -8,22 +8,22 @@ import { keptLivemode } from '@/lib/livemode';
 import { locale as pageLocale } from '@/lib/locale';
 import { broadcast } from './broadcast';
 import { retrieve } from './calls';
-import { type Loaded, type Take, useCheckout } from './hooks/use-checkout';
+import { type Loaded, type SetCheckout, useCheckout } from './hooks/use-checkout';
 import { useForm } from './hooks/use-form';
 import { useNow } from './hooks/use-now';
 import { useOnline } from './hooks/use-online';
 import { paysByCard, useOrder } from './hooks/use-order';
 import { usePayment } from './hooks/use-payment';
-import { usePart } from './part';
+import { useLazyModule } from './lazy-module';
+import { crossSells, extrasModule, outcomeModule } from './lazy-modules';
 import { Boundary } from './parts/boundary';
 import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
 import { Loading } from './parts/loading';
 import { Notice, Oops } from './parts/notice';
 import { Summary } from './parts/summary';
-import { crossSells, extrasPart, outcomePart } from './parts-later';
 import { modeOf, pageAt, safeUrl, viewOf } from './rules/view';
-import { say, t } from './text';
+import { t, translate } from './text';
 import './checkout.css';
 
 /** Loaded once a card is chosen; the payment then finds it there. */
@@ -41,7 +41,7 @@ const EXPIRY_WARNING_S = 300;
 
 export function CheckoutPage() {
   const locale = useLocale();
-  const { state, reload, take } = useCheckout();
+  const { state, reload, setCheckout } = useCheckout();
   const online = useOnline();
   const mode = modeOf(new URLSearchParams(window.location.search));
   const standalone = mode.startsWith('standalone');
@@ -59,7 +59,7 @@ export function CheckoutPage() {
       {(testing || reserved) && <TestBar shown={testing} />}
       {standalone && <Header store={state.name === 'ready' ? state.store : null} />}
       <div role="status" className="checkout-offline">
-        {(!online || (state.name === 'loading' && state.lost)) && <Alert tone="warn">{t('state.offline')}</Alert>}
+        {(!online || (state.name === 'loading' && state.lost)) && <Alert severity="warn">{t('state.offline')}</Alert>}
       </div>
       <main>
         {state.name === 'loading' && <Loading minimal={minimal} />}
@@ -71,7 +71,7 @@ export function CheckoutPage() {
         )}
         {state.name === 'ready' && (
           <Boundary onRetry={reload}>
-            <Ready {...state} minimal={minimal} standalone={standalone} reload={reload} take={take} />
+            <Ready {...state} minimal={minimal} standalone={standalone} reload={reload} setCheckout={setCheckout} />
           </Boundary>
         )}
       </main>
@@ -96,16 +96,16 @@ interface ReadyProps extends Loaded {
   minimal: boolean;
   standalone: boolean;
   reload: () => void;
-  take: Take;
+  setCheckout: SetCheckout;
 }
 
 function Ready(props: ReadyProps) {
-  const { checkout, store, take } = props;
+  const { checkout, store, setCheckout } = props;
   const session = checkout.checkoutSession;
   const now = useNow(EXPIRY_TICK_MS);
   const storeName = window.blocklet?.appName ?? store?.name ?? 'Souk';
-  const [held, hold] = useState(false);
-  const view = viewOf(checkout, now, held);
+  const [isBusy, setBusy] = useState(false);
+  const view = viewOf(checkout, now, isBusy);
   const first = useRef(view);
   const fresh = view === 'completed' && first.current !== 'completed';
   useEffect(() => {
@@ -116,23 +116,23 @@ function Ready(props: ReadyProps) {
   const doubted = view === 'expired' && session.status === 'open';
   useEffect(() => {
     if (!doubted) return;
-    const ask = () => void retrieve(session.id).then(take, () => undefined);
+    const ask = () => void retrieve(session.id).then(setCheckout, () => undefined);
     ask();
     const timer = setInterval(ask, DOUBT_MS);
     return () => clearInterval(timer);
-  }, [doubted, session.id, take]);
+  }, [doubted, session.id, setCheckout]);
 
   const back = safeUrl(session.cancel_url, window.location.origin);
-  const outcome = usePart(outcomePart, view === 'completed');
+  const outcome = useLazyModule(outcomeModule, view === 'completed');
   const again = back && (
-    <ButtonLink look={doubted ? 'secondary' : 'primary'} href={back}>
+    <ButtonLink variant={doubted ? 'secondary' : 'primary'} href={back}>
       {t('state.startAgain')}
     </ButtonLink>
   );
 
   switch (view) {
     case 'completed':
-      return <>{outcome && <outcome.Completed checkout={checkout} storeName={storeName} fresh={fresh} now={now} />}</>;
+      return <>{outcome && <outcome.Completed checkout={checkout} storeName={storeName} fresh={fresh} />}</>;
     case 'expired':
       return (
         <>
@@ -153,7 +153,7 @@ function Ready(props: ReadyProps) {
         </>
       );
     default:
-      return <Buying {...props} storeName={storeName} now={now} hold={hold} />;
+      return <Buying {...props} storeName={storeName} now={now} setBusy={setBusy} />;
   }
 }
 
@@ -165,38 +165,49 @@ function Buying({
   minimal,
   standalone,
   reload,
-  take,
+  setCheckout,
   storeName,
   now,
-  hold,
-}: ReadyProps & { storeName: string; now: number; hold: (held: boolean) => void }) {
+  setBusy,
+}: ReadyProps & { storeName: string; now: number; setBusy: (isBusy: boolean) => void }) {
   const locale = pageLocale();
   const session = checkout.checkoutSession;
-  const bought = useOrder({ checkout, user, storeName, now, take });
+  const bought = useOrder({ checkout, user, now, setCheckout });
   const card = paysByCard(bought.option);
   const form = useForm({ session, customer: checkout.customer, user, card, locale });
-  const walletTitle = bought.recurring ? say(bought.headline) : t('connect.payTitle', { amount: bought.totalText });
-  const payment = usePayment({ checkout, user, appPid: store?.appPid, option: bought.option, form, walletTitle, take });
-  const { phase } = payment;
-  const sent = phase.name === 'paying' || phase.name === 'timeout';
-  const outcome = usePart(outcomePart, sent);
-  const held = phase.name !== 'idle' || payment.limited;
+  const walletTitle = bought.recurring
+    ? translate(bought.headline)
+    : t('connect.payTitle', { amount: bought.totalText });
+  const payment = usePayment({
+    checkout,
+    user,
+    appPid: store?.appPid,
+    option: bought.option,
+    form,
+    walletTitle,
+    setCheckout,
+  });
+  const { state } = payment;
+  const sent = state.name === 'paying' || state.name === 'paid';
+  const outcome = useLazyModule(outcomeModule, sent);
+  const isBusy = state.name !== 'idle';
   useEffect(() => {
-    hold(held);
-    return () => hold(false);
-  }, [held, hold]);
-  const order = { ...bought, locked: phase.name !== 'idle', shakes: payment.shakes };
+    setBusy(isBusy);
+    return () => setBusy(false);
+  }, [isBusy, setBusy]);
+  const order = { ...bought, locked: isBusy, shakes: payment.shakes };
   const left = session.expires_at - now;
   const settings = bought.option?.method.settings.stripe;
-  const extras = usePart(extrasPart, phase.name === 'fast' || payment.problem?.kind === 'limited');
+  const extras = useLazyModule(
+    extrasModule,
+    state.name === 'fastPayConfirmation' || payment.problem?.kind === 'limited',
+  );
 
   useEffect(() => {
     if (card) loadCardDialog().catch(() => undefined);
   }, [card]);
 
-  const title = bought.recurring
-    ? `${say(bought.headline)} · ${bought.large ?? bought.totalText}`
-    : t('title.pay', { name: bought.payee, amount: bought.totalText });
+  const title = `${translate(bought.headline)} · ${bought.large ?? bought.totalText}`;
   const required = session.cross_sell_behavior === 'required';
   if (bought.options.length === 0) {
     return <Notice title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
@@ -218,14 +229,16 @@ function Buying({
       )}
       <div className="checkout-form">
         <div className="checkout-form-inner">
-          {minimal && <h1 className="unseen">{say(bought.headline)}</h1>}
-          {left <= EXPIRY_WARNING_S && phase.name === 'idle' && (
+          {minimal && <h1 className="sr-only">{translate(bought.headline)}</h1>}
+          {left <= EXPIRY_WARNING_S && state.name === 'idle' && (
             <div role="status">
-              <Alert tone="warn">{t('state.expiresSoon', { count: Math.max(1, Math.ceil(left / 60)) })}</Alert>
+              <Alert severity="warn">{t('state.expiresSoon', { count: Math.max(1, Math.ceil(left / 60)) })}</Alert>
             </div>
           )}
-          {outcome && phase.name === 'paying' && <outcome.Paying by={phase.by} />}
-          {outcome && phase.name === 'timeout' && <outcome.PayingTimeout onAgain={() => payment.watch(phase.by)} />}
+          {outcome && state.name === 'paying' && !state.timedOut && <outcome.Paying by={state.by} />}
+          {outcome && state.name === 'paying' && state.timedOut && (
+            <outcome.PayingTimeout onAgain={() => payment.poll(state.by)} />
+          )}
           {!sent && (
             <>
               {minimal && extras && bought.currency && (
@@ -250,27 +263,27 @@ function Buying({
           )}
         </div>
       </div>
-      {extras && phase.name === 'fast' && bought.currency && (
-        <extras.FastPay info={phase.info} currency={bought.currency} order={order} payment={payment} />
+      {extras && state.name === 'fastPayConfirmation' && bought.currency && (
+        <extras.FastPay info={state.info} currency={bought.currency} storeName={storeName} payment={payment} />
       )}
-      {extras && payment.limited && (
+      {extras && state.name === 'customerLimited' && (
         <extras.OverdueDialog
           owner={checkout.customer?.id ?? user?.did ?? ''}
           appPid={store?.appPid}
-          onPaid={payment.payAgain}
-          onClose={payment.leaveLimited}
+          onPaid={payment.pay}
+          onClose={payment.dismissLimit}
         />
       )}
-      {phase.name === 'card' && settings && (
+      {state.name === 'cardPaying' && settings && (
         <Suspense fallback={null}>
           <CardDialog
             amount={bought.totalText}
             sessionId={session.id}
             settings={settings}
-            context={phase.context}
+            context={state.context}
             values={form.values}
-            onAccepted={() => payment.watch('card')}
-            onClose={payment.leaveCard}
+            onAccepted={() => payment.poll('card')}
+            onClose={payment.closeCardForm}
           />
         </Suspense>
       )}
@@ -299,7 +312,7 @@ function BackArrow({ cancelUrl, storeName }: { cancelUrl: string | null | undefi
 function Cancel({ cancelUrl }: { cancelUrl: string | null | undefined }) {
   return (
     <ButtonLink
-      look="quiet"
+      variant="quiet"
       wide
       className="checkout-cancel"
       href={backAddress(cancelUrl)}

@@ -1,6 +1,6 @@
 import { retrieve } from './calls';
 import { isComplete, paymentError } from './rules/view';
-import type { Checkout } from './wire';
+import type { Checkout, PaymentError } from './wire';
 
 /** SPEC.md 9: every 2 s, up to 3 minutes. */
 export const POLL_MS = 2000;
@@ -8,7 +8,7 @@ export const PATIENCE_MS = 180_000;
 
 export type Outcome =
   | { name: 'completed'; checkout: Checkout }
-  | { name: 'failed'; message: string }
+  | { name: 'failed'; error: PaymentError }
   | { name: 'timeout' };
 
 /**
@@ -39,17 +39,17 @@ export function watchSettlement(
     asking = false;
     if (over) return;
     if (checkout && isComplete(checkout.checkoutSession)) return end({ name: 'completed', checkout });
-    const refused = checkout && (paymentError(checkout.paymentIntent) ?? lateDecline(checkout));
-    if (refused) return end({ name: 'failed', message: refused });
+    const error = checkout && (paymentError(checkout.paymentIntent) ?? lateDecline(checkout));
+    if (error) return end({ name: 'failed', error });
     if (Date.now() - began >= PATIENCE_MS) return end({ name: 'timeout' });
     timer = setTimeout(check, POLL_MS);
   };
 
   /** A card that was being processed and now wants another one has been declined. */
-  const lateDecline = ({ paymentIntent: intent }: Checkout): string | null => {
+  const lateDecline = ({ paymentIntent: intent }: Checkout): PaymentError | null => {
     if (intent?.status === 'processing') wasProcessing = true;
     if (!wasProcessing || intent?.status !== 'requires_payment_method') return null;
-    return intent.last_payment_error?.message ?? null;
+    return intent.last_payment_error ?? null;
   };
 
   timer = setTimeout(check, 0);

@@ -14,4 +14,4 @@ export interface Phrase {
   values?: Values;
 }
 
-export const say = ({ key, values }: Phrase) => t(key, values);
+export const translate = ({ key, values }: Phrase) => t(key, values);

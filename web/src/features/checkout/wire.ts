@@ -1,5 +1,9 @@
 /** What the payment kit sends: the names of the wire, only the fields this screen reads. `amt`: base units as text. */
 
+import type { Address, Recurring, StripeContext } from '@/api/types';
+
+export type { Address, Recurring, StripeContext };
+
 export type Localized = { en?: string; zh?: string };
 
 export interface Currency {
@@ -53,24 +57,20 @@ export interface CurrencyOption {
   custom_unit_amount?: CustomUnitAmount | null;
 }
 
-export interface Recurring {
-  interval: 'hour' | 'day' | 'week' | 'month' | 'year';
-  interval_count: number;
-  usage_type?: 'licensed' | 'metered';
-}
-
 export interface Product {
   id: string;
   name: string;
+  /** Where the seller gave them; `name` and so on stand in every other language. */
+  name_zh?: string | null;
   description?: string | null;
+  description_zh?: string | null;
   images?: string[];
   unit_label?: string | null;
+  unit_label_zh?: string | null;
   statement_descriptor?: string | null;
   /** The app that this product sells. */
   app_did?: string | null;
   cross_sell?: { cross_sells_to_id: string } | null;
-  /** `name_zh` and `description_zh` where the seller gave them. */
-  metadata?: Record<string, string>;
 }
 
 export interface Price {
@@ -142,11 +142,21 @@ export interface CheckoutSession {
   billing_address_collection?: string | null;
   subscription_data?: SubscriptionData | null;
   due?: Due | null;
+  /** Once complete: what a wallet has deposited, in base units. */
+  stake_amount?: string | null;
+  /** How many days after the end of the subscriptions a deposit is returned. */
+  stake_return_days?: number;
   submit_type?: string | null;
   subscription_id?: string | null;
   /** When the session has made more than one. */
-  subscriptions?: { id: string; description?: string | null }[] | null;
+  subscriptions?: { id: string; description?: string | null; price_ids?: string[] }[] | null;
   metadata?: { page_info?: PageInfo } | null;
+}
+
+/** Why a network or a bank declined. */
+export interface PaymentError {
+  code?: string;
+  message?: string;
 }
 
 export interface PaymentIntent {
@@ -154,16 +164,7 @@ export interface PaymentIntent {
   status: string;
   amount?: string;
   currency_id?: string;
-  last_payment_error?: { message?: string } | null;
-}
-
-export interface Address {
-  country?: string | null;
-  state?: string | null;
-  city?: string | null;
-  line1?: string | null;
-  line2?: string | null;
-  postal_code?: string | null;
+  last_payment_error?: PaymentError | null;
 }
 
 export interface Customer {
@@ -202,12 +203,16 @@ export interface Checkout {
     } | null;
   } | null;
   customer?: Customer | null;
+  /** Of whoever is signed in, while the session is open. */
+  buyer?: Buyer | null;
 }
 
-export interface StripeContext {
-  client_secret: string;
-  intent_type: 'payment_intent' | 'setup_intent';
-  status: string;
+/** What the customer has of an order's products already. */
+export interface Buyer {
+  trial_used: boolean;
+  subscriptions: { id: string; product_id: string }[];
+  /** DIDs of apps that would be bought again. */
+  owned_apps: string[];
 }
 
 /** What was permitted or is held already, so that no wallet is needed. */

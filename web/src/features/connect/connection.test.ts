@@ -105,6 +105,6 @@ describe('a connection', () => {
       states.push(it),
     );
     await vi.advanceTimersByTimeAsync(0);
-    expect(states.at(-1)).toEqual({ name: 'error', message: 'Session is paid' });
+    expect(states.at(-1)).toMatchObject({ name: 'error', problem: { error: 'Session is paid' } });
   });
 });

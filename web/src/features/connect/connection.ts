@@ -1,4 +1,5 @@
 import { ApiError, errorText } from '@/api/error';
+import type { Problem } from '@/i18n/translate';
 
 /** DID Connect polls this often and gives a code this long to be scanned. */
 export const POLL_MS = 2000;
@@ -12,7 +13,10 @@ export interface TokenAnswer {
 
 export interface StatusAnswer {
   status: 'created' | 'scanned' | 'succeed' | 'error' | 'busy' | 'timeout' | 'forbidden';
+  /** Why it failed, with its code and what differs from case to case. */
   error?: string;
+  code?: string;
+  params?: Record<string, string>;
   did?: string;
   mfaCode?: number;
   /** 0: who it is; 1: what it is asked for. */
@@ -30,7 +34,7 @@ export type ConnectState =
   | { name: 'loading' }
   | { name: 'created' | 'scanned'; link: string; mfaCode?: number; step?: number }
   | { name: 'succeed'; did?: string }
-  | { name: 'error'; message?: string }
+  | { name: 'error'; problem: Problem }
   | { name: 'busy' | 'timeout' | 'forbidden' | 'network' };
 
 /** The address the wallet talks to: it is encoded twice inside the deep link. */
@@ -75,7 +79,7 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
       const answer = await calls.status(token).catch((error: unknown) => refusal(error));
       asking = false;
       if (over) return;
-      if (answer) take(answer);
+      if (answer) apply(answer);
     }
     if (over) return;
     if (unused && Date.now() - began >= PATIENCE_MS) {
@@ -86,7 +90,7 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
     timer = setTimeout(poll, POLL_MS);
   };
 
-  const take = (answer: StatusAnswer | ConnectState) => {
+  const apply = (answer: StatusAnswer | ConnectState) => {
     if ('name' in answer) {
       unused = false;
       end(answer);
@@ -101,7 +105,7 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
         step: answer.currentStep || undefined,
       });
     } else if (answer.status === 'succeed') end({ name: 'succeed', did: answer.did });
-    else if (answer.status === 'error') end({ name: 'error', message: answer.error });
+    else if (answer.status === 'error') end({ name: 'error', problem: answer });
     else end({ name: answer.status });
   };
 
@@ -131,7 +135,9 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
     },
     (error: unknown) => {
       if (over) return;
-      end(error instanceof ApiError ? { name: 'error', message: errorText(error) } : { name: 'network' });
+      if (!(error instanceof ApiError)) return end({ name: 'network' });
+      const { code, params } = error;
+      end({ name: 'error', problem: { error: errorText(error), code, params } });
     },
   );
 

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { api, mountPrefix } from '@/api/client';
 import { useLocale } from '@/i18n/light';
-import { loadRefusals, spoken } from '@/i18n/spoken';
+import { loadErrorMessages, translateProblem } from '@/i18n/translate';
 import { Alert } from '@/kit/alert';
 import { announce } from '@/kit/announce';
 import { Button, ButtonLink } from '@/kit/button';
@@ -50,7 +50,7 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
   }, [options, round]);
 
   // Refusals come as answers here.
-  useEffect(() => void loadRefusals(), []);
+  useEffect(() => void loadErrorMessages(), []);
 
   const step = state.name === 'scanned' ? state.step : undefined;
   useEffect(() => {
@@ -72,12 +72,12 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
 /** After the first request of a connection there may be several more. */
 const scannedText = (step: number | undefined) => (step ? t('step') : t('scanned'));
 
-/** What the server or the wallet said; a decline in the words of the page. */
+/** Why the connection failed, in the language of the page. */
 function reason(
   state: Extract<ConnectState, { name: 'error' | 'busy' | 'timeout' | 'forbidden' | 'network' }>,
 ): string {
-  if (state.name !== 'error' || !state.message) return t(`${state.name}.text`);
-  return /declined/i.test(state.message) ? t('declined') : state.message.split('\n').map(spoken).join('\n');
+  if (state.name !== 'error' || !state.problem.error) return t(`${state.name}.text`);
+  return translateProblem(state.problem);
 }
 
 interface BodyProps {
@@ -115,10 +115,10 @@ function Body({ state, failedTitle, onRetry }: BodyProps) {
     default:
       return (
         <>
-          <Alert tone="danger" urgent title={(state.name === 'error' && failedTitle) || t(`${state.name}.title`)}>
+          <Alert severity="danger" urgent title={(state.name === 'error' && failedTitle) || t(`${state.name}.title`)}>
             <p>{reason(state)}</p>
           </Alert>
-          <Button look="primary" wide onClick={onRetry} autoFocus>
+          <Button variant="primary" wide onClick={onRetry} autoFocus>
             {t('retry')}
           </Button>
         </>
@@ -144,16 +144,16 @@ function Offer({ link }: { link: string }) {
       </p>
       {!livemode() && (
         <div className="connect-sandbox">
-          <Button look="primary" wide onClick={() => openSandbox(link)}>
+          <Button variant="primary" wide onClick={() => openSandbox(link)}>
             {t('sandbox')}
           </Button>
           <p className="k-hint">{t('sandboxHint')}</p>
         </div>
       )}
       <div className="connect-actions">
-        <ButtonLink href={link} target="_blank" rel="noreferrer" look={livemode() ? 'primary' : 'secondary'}>
+        <ButtonLink href={link} target="_blank" rel="noreferrer" variant={livemode() ? 'primary' : 'secondary'}>
           {t('open')}
-          <span className="unseen"> {t('a11y.newTab')}</span>
+          <span className="sr-only"> {t('a11y.newTab')}</span>
         </ButtonLink>
         <Button onClick={copy}>{copied ? t('copied') : t('copy')}</Button>
       </div>

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
 import type { Page, Subscription, TestClock } from '@/api/types';
 
-/** While a clock moves it is asked this often how far it is. */
+/** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
 const AT_ONCE = 100;
 

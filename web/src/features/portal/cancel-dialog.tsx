@@ -1,20 +1,18 @@
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { Button, Form, Input } from 'antd';
 import { api } from '@/api/client';
 import type { Subscription } from '@/api/types';
-import { spokenError } from '@/i18n/spoken';
-import { Alert } from '@/kit/alert';
-import { Button } from '@/kit/button';
-import { Dialog } from '@/kit/dialog';
-import { RadioCards } from '@/kit/radio-cards';
+import { Dialog, ErrorAlert, Note, type SubscriptionDialogProps } from '@/features/billing/dialog';
+import styles from '@/features/billing/dialog.module.css';
+import { CheckedForm } from '@/features/billing/form';
+import { OptionList } from '@/features/billing/option-list';
+import { subscriptionName } from '@/features/billing/price-text';
+import { timeOf } from '@/features/billing/subscription-rules';
+import { useTexts } from '@/features/billing/texts';
+import { translateError } from '@/i18n/translate';
 import { dayText } from '@/lib/format';
-import { type DialogProps, Failure } from './dialog-parts';
-import styles from './dialogs.module.css';
-import { subscriptionName } from './price-text';
-import { timeOf } from './subscription-rules';
-import { useTexts } from './texts';
 
-/** SPEC.md 3: why a subscription is cancelled. */
+/** SPEC.md 3: the reasons of a cancellation. */
 const REASONS = [
   'too_expensive',
   'missing_features',
@@ -26,85 +24,72 @@ const REASONS = [
   'other',
 ] as const;
 
-const LONGEST_COMMENT = 500;
+const COMMENT_MAX = 500;
 
-/** Says what will happen and when, asks why, and cancels: at the period's end, a trial at once. */
-export function CancelDialog({ subscription, onClose, onDone }: DialogProps) {
+interface Answers {
+  feedback?: (typeof REASONS)[number];
+  comment?: string;
+}
+
+type Case = 'trial' | 'atOnce' | 'pastDue' | 'paused' | 'text';
+
+/** The consequences of a cancellation. A period may be over during a pause. */
+function caseOf(subscription: Subscription): Case {
+  const { status } = subscription;
+  if (status === 'trialing') return 'trial';
+  if (subscription.current_period_end <= timeOf(subscription)) return 'atOnce';
+  return status === 'past_due' ? 'pastDue' : status === 'paused' ? 'paused' : 'text';
+}
+
+/** Names the consequences and the date, asks for a reason that may be left out, and cancels. */
+export function CancelDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const { t, language } = useTexts();
-  const [feedback, setFeedback] = useState('');
-  const [comment, setComment] = useState('');
-  const [missing, setMissing] = useState(false);
-  const trial = subscription.status === 'trialing';
-  const paused = subscription.status === 'paused';
-  // A pause may outlast the period.
-  const over = !trial && subscription.current_period_end <= timeOf(subscription);
+  const consequence = caseOf(subscription);
   const date = dayText(subscription.current_period_end * 1000, language);
   const cancel = useMutation({
-    mutationFn: () =>
+    mutationFn: ({ feedback, comment }: Answers) =>
       api.put<Subscription>(`/api/subscriptions/${encodeURIComponent(subscription.id)}/cancel`, {
         at: 'current_period_end',
         refund: 'none',
         feedback,
-        comment: comment.trim() || undefined,
+        comment: comment?.trim() || undefined,
         cancel_from: 'customer',
       }),
-    onSuccess: () => onDone(),
+    onSuccess: () => onDone(consequence === 'trial' || consequence === 'atOnce' ? 'cancel.doneNow' : undefined),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setMissing(!feedback);
-    if (feedback) cancel.mutate();
-    else document.querySelector<HTMLInputElement>('input[name="feedback"]')?.focus();
-  };
+  const action =
+    consequence === 'trial' ? 'cancel.nowAction' : consequence === 'atOnce' ? 'cancel.atOnceAction' : 'cancel.action';
   return (
     <Dialog
       title={t('cancel.title', { name: subscriptionName(subscription, { language }) })}
-      closeLabel={t('action.close')}
+      isBusy={cancel.isPending}
       onClose={onClose}
-      locked={cancel.isPending}
-    >
-      <form className={styles.form} onSubmit={submit} noValidate>
-        <Alert tone="warn">
-          <p>
-            {t(trial ? 'cancel.trial' : over ? 'cancel.atOnce' : paused ? 'cancel.paused' : 'cancel.text', { date })}
-          </p>
-        </Alert>
-        <RadioCards
-          name="feedback"
-          legend={t('cancel.why')}
-          cards={REASONS.map((reason) => ({ value: reason, title: t(`cancel.reason.${reason}`) }))}
-          value={feedback}
-          onChange={(value) => {
-            setFeedback(value);
-            setMissing(false);
-          }}
-        />
-        <p role="alert" className={styles.error} hidden={!missing}>
-          {missing ? t('cancel.whyMissing') : ''}
-        </p>
-        <div className="k-field">
-          <label htmlFor="cancel-comment">
-            {t('cancel.comment')} <span className="k-optional">{t('profile.optional')}</span>
-          </label>
-          <textarea
-            id="cancel-comment"
-            className={`k-input ${styles.comment}`}
-            rows={3}
-            maxLength={LONGEST_COMMENT}
-            value={comment}
-            onChange={(event) => setComment(event.target.value)}
-          />
-        </div>
-        {cancel.isError ? <Failure title={t('cancel.failed')} text={spokenError(cancel.error)} /> : null}
-        <div className={styles.buttons}>
+      footer={
+        <>
           <Button onClick={onClose} disabled={cancel.isPending}>
             {t('cancel.keep')}
           </Button>
-          <Button type="submit" look="danger" busy={cancel.isPending}>
-            {t(trial ? 'cancel.nowAction' : over ? 'cancel.atOnceAction' : 'cancel.action')}
+          <Button danger type="primary" htmlType="submit" form="cancel" loading={cancel.isPending}>
+            {t(action)}
           </Button>
-        </div>
-      </form>
+        </>
+      }
+    >
+      <div className={styles.body}>
+        <Note type="warning" title={t(`cancel.${consequence}`, { date })} />
+        <CheckedForm<Answers> name="cancel" onFinish={(answers) => cancel.mutate(answers)}>
+          <Form.Item<Answers> name="feedback" label={t('cancel.why')}>
+            <OptionList
+              label={t('cancel.why')}
+              options={REASONS.map((reason) => ({ value: reason, title: t(`cancel.reason.${reason}`) }))}
+            />
+          </Form.Item>
+          <Form.Item<Answers> name="comment" label={t('cancel.comment')}>
+            <Input.TextArea maxLength={COMMENT_MAX} rows={3} />
+          </Form.Item>
+        </CheckedForm>
+        {cancel.isError ? <ErrorAlert title={t('cancel.failed')} text={translateError(cancel.error)} /> : null}
+      </div>
     </Dialog>
   );
 }

@@ -1,18 +1,18 @@
-import { Notice } from '@/app/notice';
+import { Button } from 'antd';
 import { signIn } from '@/app/sign-in';
-import { Button } from '@/kit/button';
-import { useTexts } from './texts';
+import { PageResult } from '@/features/billing/states';
+import { useTexts } from '@/features/billing/texts';
 
-/** The link of a mail does not open its page any more; whoever it belongs to can still sign in. */
+/** The link of a mail has expired; its customer can still sign in. */
 export function ExpiredLink() {
   const { t } = useTexts();
   return (
-    <Notice
-      asPage
+    <PageResult
+      status="warning"
       title={t('link.expired')}
       text={t('link.expiredText')}
       action={
-        <Button look="primary" onClick={() => void signIn()}>
+        <Button type="primary" onClick={() => void signIn()}>
           {t('link.connect')}
         </Button>
       }

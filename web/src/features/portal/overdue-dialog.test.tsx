@@ -30,12 +30,12 @@ it('in custom mode shows what it is given, which pays as its own rows do, and en
   render(
     <QueryClientProvider client={queryClient}>
       <OverdueDialog
-        debtor={{ subscriptionId: 'sub_1' }}
+        payer={{ subscriptionId: 'sub_1' }}
         onClose={() => undefined}
         onPaid={paid}
-        custom={([debt]) => (
-          <button type="button" onClick={debt?.pay}>
-            Settle {debt?.amount}
+        custom={([balance]) => (
+          <button type="button" onClick={balance?.pay}>
+            Settle {balance?.amount}
           </button>
         )}
       />

@@ -1,85 +1,72 @@
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { Button } from 'antd';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Overdue } from '@/api/types';
-import { spokenError } from '@/i18n/spoken';
-import { Button } from '@/kit/button';
-import { Dialog } from '@/kit/dialog';
-import { formatMoney } from '@/lib/amount';
-import { Failure } from './dialog-parts';
-import styles from './dialogs.module.css';
-import { methodText } from './invoice-text';
-import { useNames } from './names';
-import { OverdueDebts } from './overdue-debts';
-import type { Debtor } from './pay';
-import { type Texts, useTexts } from './texts';
-import { type OpenDebt, useOverdue } from './use-overdue';
+import { Dialog, ErrorAlert } from '@/features/billing/dialog';
+import styles from '@/features/billing/dialog.module.css';
+import { useNames } from '@/features/billing/names';
+import { Loading } from '@/features/billing/states';
+import { useTexts } from '@/features/billing/texts';
+import { translateError } from '@/i18n/translate';
+import { OverdueBalances, overdueText } from './overdue-balances';
+import { OverdueInvoices } from './overdue-invoices';
+import type { Payer } from './pay';
+import { type OpenBalance, useOverdue } from './use-overdue';
 
 interface OverdueDialogProps {
-  debtor: Debtor;
+  payer: Payer;
   onClose: () => void;
-  /** Nothing remains unpaid. */
+  /** Nothing is unpaid any more. */
   onPaid: () => void;
-  /** What stands in the dialog instead of the rows of the default mode. */
-  custom?: (debts: OpenDebt[], overdue: Overdue) => ReactNode;
+  /** Takes the place of the invoices and rows of the default mode. */
+  custom?: (balances: OpenBalance[], overdue: Overdue) => ReactNode;
 }
 
-/** All that is unpaid for one subscription or the whole account; ends by itself when nothing remains. */
-export function OverdueDialog({ debtor, onClose, onPaid, custom }: OverdueDialogProps) {
+/** All unpaid invoices of one subscription or of the whole account; closes when they are paid. */
+export function OverdueDialog({ payer, onClose, onPaid, custom }: OverdueDialogProps) {
   const texts = useTexts();
   const { t } = texts;
   const named = useNames();
-  const { data, error, refetch, debts } = useOverdue(debtor);
-  const paying = debts.some(({ state }) => state.name === 'paying');
-  const paid = useRef(onPaid);
-  paid.current = onPaid;
-  const nothing = data !== undefined && debts.length === 0;
+  const { data, error, refetch, balances } = useOverdue(payer);
+  const [isCardOpen, setIsCardOpen] = useState(false);
+  const isPaying = balances.some(({ state }) => state.name === 'paying');
+  const onPaidRef = useRef(onPaid);
+  onPaidRef.current = onPaid;
+  const isPaid = data !== undefined && balances.length === 0;
   useEffect(() => {
-    if (nothing) paid.current();
-  }, [nothing]);
+    if (isPaid) onPaidRef.current();
+  }, [isPaid]);
   return (
-    <Dialog title={t('overdue.title')} closeLabel={t('action.close')} onClose={onClose} locked={paying}>
-      <div className={styles.form}>
-        {error && !data ? (
-          <>
-            <Failure title={t('overdue.error')} text={spokenError(error)} />
-            <Button look="primary" onClick={() => void refetch()}>
-              {t('action.retry')}
-            </Button>
-          </>
-        ) : data ? (
-          <>
-            <p>{leadText(data, debts, texts, named)}</p>
-            {custom ? custom(debts, data) : <OverdueDebts debts={debts} invoices={data.invoices} debtor={debtor} />}
-            {'customerId' in debtor ? (
-              <Link to="/customer/invoice/past-due" className={styles.link}>
-                {t('overdue.all')}
-              </Link>
-            ) : null}
-          </>
-        ) : (
-          <div className={styles.waiting} aria-busy="true" />
-        )}
-      </div>
+    <Dialog
+      title={t('overdue.title')}
+      isBusy={isPaying || isCardOpen}
+      onClose={onClose}
+      footer={
+        error && !data ? (
+          <Button type="primary" onClick={() => void refetch()}>
+            {t('action.retry')}
+          </Button>
+        ) : null
+      }
+    >
+      {data ? (
+        <div className={styles.body}>
+          <p>{overdueText(data, balances, texts, named)}</p>
+          {custom ? (
+            custom(balances, data)
+          ) : (
+            <>
+              <OverdueInvoices invoices={data.invoices} />
+              <OverdueBalances balances={balances} invoices={data.invoices} payer={payer} onCardForm={setIsCardOpen} />
+            </>
+          )}
+          {'customerId' in payer ? <Link to="/customer/invoice/past-due">{t('overdue.all')}</Link> : null}
+        </div>
+      ) : error ? (
+        <ErrorAlert title={t('overdue.error')} text={translateError(error)} />
+      ) : (
+        <Loading rows={6} />
+      )}
     </Dialog>
   );
-}
-
-/** One currency: for what, how many, how much and by which method. Several: only that there is something. */
-export function leadText(
-  overdue: Overdue,
-  debts: OpenDebt[],
-  texts: Texts,
-  named: (written: string) => string,
-): string {
-  const { t, language } = texts;
-  const [debt] = debts;
-  const description = overdue.subscription?.description;
-  const name = description && named(description);
-  if (debts.length !== 1 || !debt) return name ? t('overdue.leadFor', { name }) : t('overdue.lead');
-  const values = {
-    count: overdue.invoices.length,
-    amount: formatMoney(debt.amount, debt.currency, language),
-    method: methodText(debt.method, texts),
-  };
-  return name ? t('overdue.leadOneFor', { ...values, name }) : t('overdue.leadOne', values);
 }

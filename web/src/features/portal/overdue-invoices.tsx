@@ -1,33 +1,57 @@
 import { Link } from '@tanstack/react-router';
+import { Table, Typography } from 'antd';
 import type { Invoice } from '@/api/types';
 import { useUser } from '@/app/queries';
+import { descriptionText, invoiceAmount } from '@/features/billing/invoice-text';
+import { useNames } from '@/features/billing/names';
+import { useTexts } from '@/features/billing/texts';
 import { dayText } from '@/lib/format';
-import styles from './dialogs.module.css';
-import { invoiceAmount } from './invoice-text';
-import { useTexts } from './texts';
 
-/** What a debt is made of: each invoice with its day and amount. */
+/** The unpaid invoices, each with its day and amount. */
 export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
   const texts = useTexts();
   const { t, language } = texts;
-  // The link of a mail that opened this page opens no other.
+  const named = useNames();
+  // The link of a mail opens one page only.
   const user = useUser();
-  const name = ({ number }: Invoice) => t('invoice.title', { number: number || t('invoice.draft.number') });
   return (
-    <ul className={styles.lines} aria-label={t('overdue.invoices')}>
-      {invoices.map((invoice) => (
-        <li key={invoice.id}>
-          {user ? (
-            <Link to="/customer/invoice/$id" params={{ id: invoice.id }}>
-              {name(invoice)}
-            </Link>
-          ) : (
-            <span>{name(invoice)}</span>
-          )}
-          <span className="money">{invoiceAmount(invoice, texts)}</span>
-          <span className={styles.quiet}>{dayText(invoice.created_at, language)}</span>
-        </li>
-      ))}
-    </ul>
+    <Table<Invoice>
+      aria-label={t('overdue.invoices')}
+      rowKey="id"
+      size="small"
+      showHeader={false}
+      pagination={false}
+      dataSource={invoices}
+      columns={[
+        {
+          key: 'invoice',
+          render: (_, invoice) => {
+            const name = t('invoice.title', { number: invoice.number || t('invoice.draft.number') });
+            return (
+              <>
+                {user ? (
+                  <Link to="/customer/invoice/$id" params={{ id: invoice.id }}>
+                    {name}
+                  </Link>
+                ) : (
+                  name
+                )}
+                <br />
+                <Typography.Text type="secondary">
+                  {named(invoice.subscription?.description || descriptionText(invoice, texts))} ·{' '}
+                  {dayText(invoice.created_at, language)}
+                </Typography.Text>
+              </>
+            );
+          },
+        },
+        {
+          key: 'amount',
+          align: 'end',
+          className: 'money',
+          render: (_, invoice) => invoiceAmount(invoice, texts),
+        },
+      ]}
+    />
   );
 }

@@ -1,20 +1,20 @@
 import { useMutation } from '@tanstack/react-query';
+import { Button, type ButtonProps, Flex } from 'antd';
 import { lazy, Suspense, useState } from 'react';
 import { api } from '@/api/client';
-import { spokenError } from '@/i18n/spoken';
+import { ErrorAlert } from '@/features/billing/dialog';
+import { refreshBilling } from '@/features/billing/refresh';
+import { useTexts } from '@/features/billing/texts';
+import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
-import { Button } from '@/kit/button';
-import { Failure } from './dialog-parts';
-import { refreshBilling } from './refresh';
-import { useTexts } from './texts';
 
 const CardDialog = lazy(() => import('@/features/card/dialog'));
 
-/** How often, and how many times, the store is asked whether the card has paid. */
+/** How often, and how many times, the page asks whether the card was charged. */
 const POLL_MS = 2000;
 const POLLS = 15;
 
-interface CardDebtForm {
+interface CardForm {
   client_secret: string;
   publishable_key: string;
   api_host: string;
@@ -25,44 +25,47 @@ interface CardDebtForm {
   };
 }
 
-/** Which unpaid invoices of a currency: these, or all of a subscription. */
-type CardDebt = ({ invoice_ids: string[] } | { subscription_id: string }) & { currency_id?: string };
+/** The unpaid invoices of a currency: some, or all of a subscription. */
+type CardTarget = ({ invoice_ids: string[] } | { subscription_id: string }) & { currency_id?: string };
 
 interface PayByCardProps {
-  debt: CardDebt;
-  /** What the button says, and what it is called where that is not enough. */
+  target: CardTarget;
+  /** The label of the button, and its accessible name where the label is not enough. */
   text: string;
   name?: string;
-  look: 'primary' | 'secondary';
-  /** Asks the store whether the debt is gone. */
+  type?: ButtonProps['type'];
+  /** Asks the store whether the invoices are paid. */
   isPaid: () => Promise<boolean>;
-  /** It is. */
-  onPaid?: () => void;
+  /** The form of the card opens above the page, or closes. */
+  onForm?: (open: boolean) => void;
 }
 
-/** Pays what is owed with a card that is given now; its subscription may have ended. */
-export function PayByCard({ debt, text, name, look, isPaid, onPaid }: PayByCardProps) {
+/** Pays overdue invoices with a new card. Their subscription may have ended. */
+export function PayByCard({ target, text, name, type, isPaid, onForm }: PayByCardProps) {
   const { t } = useTexts();
-  const [form, setForm] = useState<CardDebtForm | null>(null);
+  const [form, setForm] = useState<CardForm | null>(null);
+  const show = (next: CardForm | null) => {
+    setForm(next);
+    onForm?.(next !== null);
+  };
   const open = useMutation({
-    mutationFn: () => api.post<CardDebtForm>('/api/invoices/pay-stripe', debt),
-    onSuccess: setForm,
+    mutationFn: () => api.post<CardForm>('/api/invoices/pay-stripe', target),
+    onSuccess: show,
   });
-  // The card is saved first, and charged by the store a moment later.
+  // The processor saves the card first; the store charges it a moment later.
   const charge = useMutation({
     mutationFn: () => untilPaid(isPaid),
     onSuccess: async (paid) => {
       if (paid) announce(t('pay.done'));
       await refreshBilling();
-      if (paid) onPaid?.();
     },
   });
-  const failure = open.error ? spokenError(open.error) : charge.data === false ? t('pay.notCharged') : null;
+  const failure = open.error ? translateError(open.error) : charge.data === false ? t('pay.notCharged') : null;
   return (
-    <>
+    <Flex vertical gap={8} align="start">
       <Button
-        look={look}
-        busy={open.isPending || charge.isPending}
+        type={type}
+        loading={open.isPending || charge.isPending}
         onClick={() => {
           charge.reset();
           open.mutate();
@@ -71,7 +74,7 @@ export function PayByCard({ debt, text, name, look, isPaid, onPaid }: PayByCardP
       >
         {text}
       </Button>
-      {failure ? <Failure title={t('pay.notByCard')} text={failure} /> : null}
+      {failure ? <ErrorAlert title={t('pay.notByCard')} text={failure} /> : null}
       {form ? (
         <Suspense fallback={null}>
           <CardDialog
@@ -84,22 +87,22 @@ export function PayByCard({ debt, text, name, look, isPaid, onPaid }: PayByCardP
             contact={{
               name: form.customer.name,
               email: form.customer.email,
-              country: form.customer.address?.country ?? 'us',
+              country: form.customer.address?.country || 'us',
               postalCode: form.customer.address?.postal_code ?? '',
             }}
             onAccepted={() => {
-              setForm(null);
+              show(null);
               charge.mutate();
             }}
-            onClose={() => setForm(null)}
+            onClose={() => show(null)}
           />
         </Suspense>
       ) : null}
-    </>
+    </Flex>
   );
 }
 
-/** Whether it was paid within half a minute. A look that gets no answer tells nothing: the next one does. */
+/** Whether it was paid within half a minute. A failed request says nothing; the next one may answer. */
 async function untilPaid(isPaid: () => Promise<boolean>): Promise<boolean> {
   for (let poll = 0; poll < POLLS; poll += 1) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));

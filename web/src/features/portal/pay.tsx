@@ -1,15 +1,15 @@
+import { Button } from 'antd';
 import { useState } from 'react';
 import { api } from '@/api/client';
 import type { Invoice, Overdue } from '@/api/types';
+import { invoiceAmount, isPayable } from '@/features/billing/invoice-text';
+import { refreshAfterPayment } from '@/features/billing/refresh';
+import { useTexts } from '@/features/billing/texts';
 import { type ConnectOptions, openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
-import { Button } from '@/kit/button';
-import { invoiceAmount } from './invoice-text';
 import { PayByCard } from './pay-by-card';
-import { refreshAfterPayment } from './refresh';
-import { useTexts } from './texts';
 
-/** Whether a wallet pays this; else a card form does. */
+/** Whether a wallet pays it; otherwise a card does. */
 export const isPaidByWallet = (method: Pick<Invoice, 'paymentMethod'>['paymentMethod']) => method?.type !== 'stripe';
 
 export type CollectAction = 'pay' | 'renew';
@@ -17,16 +17,17 @@ export type CollectAction = 'pay' | 'renew';
 interface PayInvoiceProps {
   invoice: Invoice;
   action?: CollectAction;
-  /** Alone on its page, with the amount. */
+  /** The main button of its page, with the amount. */
   prominent?: boolean;
 }
 
-/** Opens the wallet for one unpaid invoice; where it is a card's, the card form. */
+/** Opens the wallet for one unpaid invoice, or the card form if a card pays it. */
 export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayInvoiceProps) {
   const texts = useTexts();
   const { t } = texts;
-  const [busy, setBusy] = useState(false);
+  const [isPaying, setIsPaying] = useState(false);
   const number = invoice.number || invoice.id;
+  const type = prominent ? 'primary' : 'default';
   if (!isPaidByWallet(invoice.paymentMethod)) {
     const isPaid = async () => {
       const { status } = await api.get<Invoice>(`/api/invoices/${encodeURIComponent(invoice.id)}`);
@@ -34,16 +35,16 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
     };
     return (
       <PayByCard
-        debt={{ invoice_ids: [invoice.id], currency_id: invoice.currency_id }}
+        target={{ invoice_ids: [invoice.id], currency_id: invoice.currency_id }}
         text={prominent ? t('pay.amountByCard', { amount: invoiceAmount(invoice, texts) }) : t('pay.byCard')}
         name={prominent ? undefined : t('pay.byCardOf', { number })}
-        look={prominent ? 'primary' : 'secondary'}
+        type={type}
         isPaid={isPaid}
       />
     );
   }
   const pay = () => {
-    setBusy(true);
+    setIsPaying(true);
     openConnect({
       action: 'collect',
       title: t('pay.invoice', { number }),
@@ -51,15 +52,15 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
       extraParams: { invoiceId: invoice.id, action },
       onSuccess: () => {
         announce(t('pay.done'));
-        void refreshAfterPayment().finally(() => setBusy(false));
+        void refreshAfterPayment().finally(() => setIsPaying(false));
       },
-      onClose: () => setBusy(false),
+      onClose: () => setIsPaying(false),
     });
   };
   return (
     <Button
-      look={prominent ? 'primary' : 'secondary'}
-      busy={busy}
+      type={type}
+      loading={isPaying}
       onClick={pay}
       aria-label={prominent ? undefined : t('pay.invoice', { number })}
     >
@@ -68,17 +69,20 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
   );
 }
 
-export type Debt = Overdue['summary'][string];
+/** The button of an unpaid invoice in a list of the customer's invoices. */
+export const payAction = (invoice: Invoice) => (isPayable(invoice) ? <PayInvoice invoice={invoice} /> : null);
 
-/** Whose debts a payment covers. */
-export type Debtor = { subscriptionId: string } | { customerId: string };
+export type OverdueBalance = Overdue['summary'][string];
+
+/** Whose overdue invoices a payment covers. */
+export type Payer = { subscriptionId: string } | { customerId: string };
 
 /** Opens the wallet for all unpaid invoices of one currency. */
 export function collectBatch(
   title: string,
   currencyId: string,
-  debtor: Debtor,
-  ends: Pick<ConnectOptions, 'onSuccess' | 'onError' | 'onClose'>,
+  payer: Payer,
+  callbacks: Pick<ConnectOptions, 'onSuccess' | 'onError' | 'onClose'>,
 ): void {
-  openConnect({ action: 'collect-batch', title, extraParams: { currencyId, ...debtor }, ...ends });
+  openConnect({ action: 'collect-batch', title, extraParams: { currencyId, ...payer }, ...callbacks });
 }

@@ -1,42 +1,42 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Button } from 'antd';
 import { lazy, Suspense, useState } from 'react';
 import { api } from '@/api/client';
 import type { PaymentChange, PaymentCurrency, PaymentMethod } from '@/api/types';
 import { useUser } from '@/app/queries';
+import { Dialog, ErrorAlert, type SubscriptionDialogProps } from '@/features/billing/dialog';
+import styles from '@/features/billing/dialog.module.css';
+import { methodText } from '@/features/billing/invoice-text';
+import { OptionList } from '@/features/billing/option-list';
+import { isPricedIn, priceText } from '@/features/billing/price-text';
+import { settingsQuery } from '@/features/billing/queries';
+import { Loading } from '@/features/billing/states';
+import { mandateText } from '@/features/billing/subscription-details';
+import { type Texts, useTexts } from '@/features/billing/texts';
 import { openConnect } from '@/features/connect';
-import { spokenError } from '@/i18n/spoken';
-import { Button } from '@/kit/button';
-import { Dialog } from '@/kit/dialog';
-import { RadioCards } from '@/kit/radio-cards';
-import { type DialogProps, Failure } from './dialog-parts';
-import styles from './dialogs.module.css';
-import { methodText } from './invoice-text';
-import { type Payable, payables } from './payables';
-import { isPricedIn, priceText } from './price-text';
-import { settingsQuery } from './queries';
-import { mandateText } from './subscription-facts';
-import { type Texts, useTexts } from './texts';
+import { translateError } from '@/i18n/translate';
+import { type MethodOption, methodOptions } from './method-options';
 
 const CardDialog = lazy(() => import('@/features/card/dialog'));
 
-/** Another wallet, currency or card for future invoices; the wallet or the card form then confirms it. */
-export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
+/** Changes the payment method of future invoices: the wallet or the card form confirms it. */
+export function PaymentDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const texts = useTexts();
   const { t } = texts;
   const user = useUser();
   const { data: settings, error, refetch } = useQuery(settingsQuery(subscription.livemode));
-  const [chosen, setChosen] = useState('');
-  const [connecting, setConnecting] = useState(false);
+  const [selected, setSelected] = useState('');
+  const [isSigning, setIsSigning] = useState(false);
   const [card, setCard] = useState<PaymentChange['stripeContext']>(null);
-  const choices = settings
-    ? payables(settings.paymentMethods, (currencyId) =>
+  const options = settings
+    ? methodOptions(settings.paymentMethods, (currencyId) =>
         subscription.items.every(({ price }) => isPricedIn(price, currencyId)),
       )
     : [];
-  const choice = choices.find(({ value }) => value === chosen) ?? choices[0];
+  const option = options.find(({ value }) => value === selected) ?? options[0];
 
   const change = useMutation({
-    mutationFn: ({ method, currency }: Payable) =>
+    mutationFn: ({ method, currency }: MethodOption) =>
       api.post<PaymentChange>(`/api/subscriptions/${encodeURIComponent(subscription.id)}/change-payment`, {
         payment_method: method.id,
         payment_currency: currency.id,
@@ -44,27 +44,28 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
     onSuccess: ({ stripeContext, connect }) => {
       if (stripeContext) return stripeContext.status === 'succeeded' ? onDone() : setCard(stripeContext);
       if (!connect) return onDone();
-      setConnecting(true);
+      setIsSigning(true);
       openConnect({
         action: connect.action,
         title: t('payment.connectTitle'),
         extraParams: connect.extraParams,
         onSuccess: () => onDone(),
-        onClose: () => setConnecting(false),
+        onClose: () => setIsSigning(false),
       });
     },
   });
+  const isBusy = change.isPending || isSigning;
 
-  if (card && choice) {
+  if (card && option) {
     return (
       <Suspense fallback={null}>
         <CardDialog
-          settings={cardSettings(choice.method)}
+          settings={cardSettings(option.method)}
           context={card}
           contact={{
             name: user?.fullName ?? '',
             email: user?.email ?? '',
-            country: user?.address?.country ?? 'us',
+            country: user?.address?.country || 'us',
             postalCode: user?.address?.postal_code ?? '',
           }}
           onAccepted={() => onDone('payment.doneCard')}
@@ -76,61 +77,57 @@ export function PaymentDialog({ subscription, onClose, onDone }: DialogProps) {
   return (
     <Dialog
       title={t('payment.title')}
-      closeLabel={t('action.close')}
+      isBusy={isBusy}
       onClose={onClose}
-      locked={change.isPending || connecting}
+      footer={
+        <>
+          <Button onClick={onClose} disabled={isBusy}>
+            {t('action.cancel')}
+          </Button>
+          {error && !settings ? (
+            <Button type="primary" onClick={() => void refetch()}>
+              {t('action.retry')}
+            </Button>
+          ) : option || !settings ? (
+            <Button type="primary" loading={!option || isBusy} onClick={() => option && change.mutate(option)}>
+              {option?.method.type === 'stripe' ? t('payment.toCard') : t('payment.toWallet')}
+            </Button>
+          ) : null}
+        </>
+      }
     >
-      <div className={styles.form}>
+      <div className={styles.body}>
         <p>{t('payment.text')}</p>
         <p>
-          {t('payment.now')}{' '}
+          {t('payment.now')}
           <strong>
             {mandateText(subscription, texts)} · {subscription.paymentCurrency.symbol}
           </strong>
         </p>
-        {error ? <Failure title={t('payment.notLoaded')} text={spokenError(error)} /> : null}
+        {error ? <ErrorAlert title={t('payment.notLoaded')} text={translateError(error)} /> : null}
         {settings ? (
-          <RadioCards
-            name="method"
-            legend={t('payment.choose')}
-            cards={choices.map(({ value, method, currency }) => ({
+          <OptionList
+            label={t('payment.choose')}
+            options={options.map(({ value, method, currency }) => ({
               value,
               title: methodText(method, texts),
               detail: priceIn(subscription, currency, texts),
             }))}
-            value={choice?.value ?? ''}
-            onChange={setChosen}
+            value={option?.value}
+            onChange={setSelected}
           />
         ) : error ? null : (
-          <div className={styles.waiting} aria-busy="true" />
+          <Loading />
         )}
-        {settings && choices.length === 0 ? <p>{t('payment.none')}</p> : null}
-        {change.isError ? <Failure title={t('payment.failed')} text={spokenError(change.error)} /> : null}
-        <div className={styles.buttons}>
-          <Button onClick={onClose} disabled={change.isPending || connecting}>
-            {t('action.cancel')}
-          </Button>
-          {error && !settings ? (
-            <Button look="primary" onClick={() => void refetch()}>
-              {t('action.retry')}
-            </Button>
-          ) : choice || !settings ? (
-            <Button
-              look="primary"
-              busy={!choice || change.isPending || connecting}
-              onClick={() => choice && change.mutate(choice)}
-            >
-              {choice?.method.type === 'stripe' ? t('payment.toCard') : t('payment.toWallet')}
-            </Button>
-          ) : null}
-        </div>
+        {settings && options.length === 0 ? <p>{t('payment.none')}</p> : null}
+        {change.isError ? <ErrorAlert title={t('payment.failed')} text={translateError(change.error)} /> : null}
       </div>
     </Dialog>
   );
 }
 
-/** What the plan costs when it is paid in this currency: another one may cost something else. */
-const priceIn = ({ items }: DialogProps['subscription'], currency: PaymentCurrency, texts: Texts) =>
+/** The price of the plan in a currency. */
+const priceIn = ({ items }: SubscriptionDialogProps['subscription'], currency: PaymentCurrency, texts: Texts): string =>
   items.map(({ price, quantity }) => priceText(price, currency, texts, quantity)).join(' + ');
 
 const cardSettings = ({ settings }: PaymentMethod) => ({

@@ -1,66 +1,88 @@
+import { Table, Typography } from 'antd';
 import type { PaymentCurrency, PlanPreview, ProrationLine } from '@/api/types';
+import { useNames } from '@/features/billing/names';
+import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney, toUnits } from '@/lib/amount';
 import { dayText, momentText } from '@/lib/format';
-import styles from './dialogs.module.css';
-import { useNames } from './names';
-import { type Texts, useTexts } from './texts';
 
 interface PlanPreviewProps {
   preview: PlanPreview;
   currency: PaymentCurrency;
-  /** It is asked again; what is shown may be old. */
-  busy: boolean;
+  /** It is loading again; the amounts may be old. */
+  isLoading: boolean;
 }
 
-/** Each line with the formula of its amount, then what is given back, asked for, and due now. */
-export function PlanPreviewLines({ preview, currency, busy }: PlanPreviewProps) {
+/** The lines of a change with the formula of each amount, then the totals: credited, charged, due now. */
+export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const named = useNames();
   const money = (amount: string) => formatMoney(amount, currency, language);
-  const date = (at: number) => dayText(at * 1000, language);
+  const totals: [key: string, name: string, amount: string][] = [
+    ['credit', t('plan.credit'), minus(preview.credit, money)],
+    ['charge', t('plan.charge'), money(preview.charge)],
+    ['total', t('plan.total'), money(preview.total)],
+  ];
+  if (preview.credited !== '0') totals.push(['credited', t('plan.credited'), money(preview.credited)]);
+  if (requiresDeposit(preview)) totals.push(['deposit', t('plan.stake'), money(preview.stake)]);
+  totals.push([
+    'next',
+    t('plan.nextOn', { date: dayText(preview.current_period_end * 1000, language) }),
+    money(preview.next_amount),
+  ]);
   return (
-    <div aria-busy={busy || undefined}>
-      <p className={styles.quiet}>{t('plan.asOf', { date: momentText(preview.proration_date * 1000, language) })}</p>
-      <ul className={styles.lines} aria-label={t('plan.lines')}>
-        {preview.lines.map((line, place) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines of one preview never move.
-          <li key={place}>
-            <span>{named(line.description)}</span>
-            <span className="money">{signed(line, money)}</span>
-            <span className={styles.quiet}>{formulaText(line, texts)}</span>
-          </li>
-        ))}
-      </ul>
-      <dl className={`${styles.sums} money`}>
-        <Sum name={t('plan.credit')} amount={minus(preview.credit, money)} />
-        <Sum name={t('plan.charge')} amount={money(preview.charge)} />
-        <Sum name={t('plan.total')} amount={money(preview.total)} total />
-        {preview.credited !== '0' ? <Sum name={t('plan.credited')} amount={money(preview.credited)} /> : null}
-        {staked(preview) ? <Sum name={t('plan.stake')} amount={money(preview.stake)} /> : null}
-        <Sum name={t('plan.nextOn', { date: date(preview.current_period_end) })} amount={money(preview.next_amount)} />
-      </dl>
+    <div aria-busy={isLoading || undefined}>
+      <Typography.Text type="secondary">
+        {t('plan.asOf', { date: momentText(preview.proration_date * 1000, language) })}
+      </Typography.Text>
+      <Table<ProrationLine & { key: number }>
+        aria-label={t('plan.lines')}
+        size="small"
+        showHeader={false}
+        pagination={false}
+        dataSource={preview.lines.map((line, key) => ({ ...line, key }))}
+        columns={[
+          {
+            key: 'line',
+            render: (_, line) => (
+              <>
+                {named(line.description)}
+                <br />
+                <Typography.Text type="secondary" className="figures">
+                  {formulaText(line, texts)}
+                </Typography.Text>
+              </>
+            ),
+          },
+          {
+            key: 'amount',
+            align: 'end',
+            className: 'money',
+            render: (_, { kind, amount }) => (kind === 'credit' ? minus(amount, money) : money(amount)),
+          },
+        ]}
+        summary={() =>
+          totals.map(([key, name, amount]) => (
+            <Table.Summary.Row key={key}>
+              <Table.Summary.Cell index={0}>{key === 'total' ? <strong>{name}</strong> : name}</Table.Summary.Cell>
+              <Table.Summary.Cell index={1} align="end">
+                <span className="money" data-total={key}>
+                  {key === 'total' ? <strong>{amount}</strong> : amount}
+                </span>
+              </Table.Summary.Cell>
+            </Table.Summary.Row>
+          ))
+        }
+      />
     </div>
   );
 }
 
-function Sum({ name, amount, total = false }: { name: string; amount: string; total?: boolean }) {
-  return (
-    <div className={total ? styles.total : undefined}>
-      <dt>{name}</dt>
-      <dd>{amount}</dd>
-    </div>
-  );
-}
-
-/** Whether the change waits for a further deposit. */
-export const staked = ({ stake }: PlanPreview) => toUnits(stake) > 0n;
+/** Whether the change requires a further deposit. */
+export const requiresDeposit = ({ stake }: PlanPreview) => toUnits(stake) > 0n;
 
 const minus = (amount: string, money: (amount: string) => string) =>
   amount === '0' ? money('0') : `−${money(amount)}`;
-
-const signed = ({ kind, amount }: ProrationLine, money: (amount: string) => string) =>
-  kind === 'credit' ? minus(amount, money) : money(amount);
 
 /** In the reader's language; a server that knows one language sends that. */
 export const formulaText = ({ text }: Pick<ProrationLine, 'text'>, texts: Pick<Texts, 'text'>) =>

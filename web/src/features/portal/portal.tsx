@@ -1,54 +1,50 @@
 import { useQuery } from '@tanstack/react-query';
+import { Flex, Typography } from 'antd';
 import type { ReactNode } from 'react';
 import { usePageTitle } from '@/app/page';
-import { usePhone } from '@/lib/use-phone';
-import { InvoiceFeed } from './invoice-feed';
-import { InvoiceTable } from './invoice-table';
-import { PaidNews } from './paid-news';
+import { Invoices } from '@/features/billing/invoices';
+import { PaymentToast } from '@/features/billing/payment-toast';
+import { customerQuery } from '@/features/billing/queries';
+import { Section } from '@/features/billing/states';
+import { useTexts } from '@/features/billing/texts';
+import { payAction } from './pay';
 import { Payments } from './payments';
-import styles from './portal.module.css';
-import { Purchases } from './purchases';
-import { meQuery } from './queries';
+import { Purchases } from './purchase-list';
 import { Subscriptions } from './subscriptions';
 import { Summary } from './summary';
-import { useTexts } from './texts';
 
 interface PortalProps {
   page?: number;
   pageSize?: number;
-  /** Name, mail, phone and address, to be changed. */
+  /** The form of name, email, phone and address. */
   details: ReactNode;
 }
 
-/** What needs me, what I am subscribed to, what I own, what I paid, what was billed to me, who I am. */
+/** What needs action, then subscriptions, purchases, payments, invoices and the customer's details. */
 export function Portal({ page, pageSize, details }: PortalProps) {
   const { t } = useTexts();
-  const phone = usePhone();
+  const { data: me } = useQuery(customerQuery);
   usePageTitle(t('portal.title'));
   return (
-    <div className={styles.portal}>
-      <PaidNews customerId={useQuery(meQuery).data?.id} />
-      <h1>{t('portal.title')}</h1>
+    <Flex vertical gap={40}>
+      <PaymentToast customerId={me?.id} />
+      <Typography.Title level={1}>{t('portal.title')}</Typography.Title>
       <Summary />
-      <section aria-labelledby="subscriptions">
-        <h2 id="subscriptions">{t('subscriptions.title')}</h2>
+      <Section id="subscriptions" title={t('subscriptions.title')}>
         <Subscriptions />
-      </section>
-      <section aria-labelledby="purchases">
-        <h2 id="purchases">{t('portal.purchases')}</h2>
+      </Section>
+      <Section id="purchases" title={t('portal.purchases')}>
         <Purchases />
-      </section>
-      <section aria-labelledby="payments">
-        <h2 id="payments">{t('portal.payments')}</h2>
+      </Section>
+      <Section id="payments" title={t('portal.payments')}>
         <Payments />
-      </section>
-      <section aria-labelledby="invoices">
-        <h2 id="invoices">{t('portal.invoices')}</h2>
-        {phone ? <InvoiceFeed /> : <InvoiceTable page={page} pageSize={pageSize} />}
-      </section>
-      <section id="details" className={styles.details} aria-label={t('portal.details')}>
+      </Section>
+      <Section id="invoices" title={t('portal.invoices')}>
+        <Invoices page={page} pageSize={pageSize} area="customer" action={payAction} />
+      </Section>
+      <section id="details" aria-label={t('portal.details')} style={{ maxWidth: 640 }}>
         {details}
       </section>
-    </div>
+    </Flex>
   );
 }

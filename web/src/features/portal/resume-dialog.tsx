@@ -1,80 +1,76 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Button } from 'antd';
 import { useState } from 'react';
 import { api } from '@/api/client';
 import type { Subscription } from '@/api/types';
+import { Dialog, ErrorAlert, Note, type SubscriptionDialogProps } from '@/features/billing/dialog';
+import styles from '@/features/billing/dialog.module.css';
+import { subscriptionName } from '@/features/billing/price-text';
+import { recoverQuery } from '@/features/billing/queries';
+import { useTexts } from '@/features/billing/texts';
 import { openConnect } from '@/features/connect';
-import { spokenError } from '@/i18n/spoken';
-import { Alert } from '@/kit/alert';
-import { Button } from '@/kit/button';
-import { Dialog } from '@/kit/dialog';
+import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
 import { dayText } from '@/lib/format';
-import { type DialogProps, Failure } from './dialog-parts';
-import styles from './dialogs.module.css';
-import { subscriptionName } from './price-text';
-import { recoverQuery } from './queries';
-import { useTexts } from './texts';
 
-/** Takes a cancellation back. Where the stake was revoked meanwhile, the wallet is asked to stake again first. */
-export function ResumeDialog({ subscription, onClose, onDone }: DialogProps) {
+/** Undoes a cancellation. If the deposit was withdrawn meanwhile, the wallet leaves a new one first. */
+export function ResumeDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const { t, language } = useTexts();
   const { data: info, error, refetch } = useQuery(recoverQuery(subscription.id));
-  const [staking, setStaking] = useState(false);
+  const [isStaking, setIsStaking] = useState(false);
   const id = encodeURIComponent(subscription.id);
   const stakeAgain = () => {
-    setStaking(true);
+    setIsStaking(true);
     openConnect({
       action: 're-stake',
       title: t('resume.stakeTitle'),
       extraParams: { subscriptionId: subscription.id },
       onSuccess: () => onDone(),
-      onClose: () => setStaking(false),
+      onClose: () => setIsStaking(false),
     });
   };
   const resume = useMutation({
     mutationFn: () => api.put<{ subscription: Subscription; needStake?: boolean }>(`/api/subscriptions/${id}/recover`),
     onSuccess: ({ needStake }) => (needStake ? stakeAgain() : onDone()),
   });
+  const isBusy = resume.isPending || isStaking;
   const next = subscription.next_invoice;
   const date = dayText((info?.subscription.current_period_end ?? subscription.current_period_end) * 1000, language);
   return (
     <Dialog
       title={t('resume.title', { name: subscriptionName(subscription, { language }) })}
-      closeLabel={t('action.close')}
+      isBusy={isBusy}
       onClose={onClose}
-      locked={resume.isPending || staking}
-    >
-      <div className={styles.form}>
-        <p>
-          {next
-            ? t('resume.textFor', { date, amount: formatMoney(next.amount, subscription.paymentCurrency, language) })
-            : t('resume.text', { date })}
-        </p>
-        {info?.needStake ? (
-          <Alert tone="info">
-            <p>{t('resume.needStake')}</p>
-          </Alert>
-        ) : null}
-        {error ? <Failure title={t('resume.notKnown')} text={spokenError(error)} /> : null}
-        {resume.isError ? <Failure title={t('resume.failed')} text={spokenError(resume.error)} /> : null}
-        <div className={styles.buttons}>
-          <Button onClick={onClose} disabled={resume.isPending || staking}>
+      footer={
+        <>
+          <Button onClick={onClose} disabled={isBusy}>
             {t('action.close')}
           </Button>
           {error && !info ? (
-            <Button look="primary" onClick={() => void refetch()}>
+            <Button type="primary" onClick={() => void refetch()}>
               {t('action.retry')}
             </Button>
           ) : (
             <Button
-              look="primary"
-              busy={!info || resume.isPending || staking}
+              type="primary"
+              loading={!info || isBusy}
               onClick={() => (info?.needStake ? stakeAgain() : resume.mutate())}
             >
               {info?.needStake ? t('resume.stake') : t('resume.action')}
             </Button>
           )}
-        </div>
+        </>
+      }
+    >
+      <div className={styles.body}>
+        <p>
+          {next
+            ? t('resume.textFor', { date, amount: formatMoney(next.amount, subscription.paymentCurrency, language) })
+            : t('resume.text', { date })}
+        </p>
+        {info?.needStake ? <Note type="info" title={t('resume.needStake')} /> : null}
+        {error ? <ErrorAlert title={t('resume.notKnown')} text={translateError(error)} /> : null}
+        {resume.isError ? <ErrorAlert title={t('resume.failed')} text={translateError(resume.error)} /> : null}
       </div>
     </Dialog>
   );

@@ -1,60 +1,63 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Button, Card, Flex, Typography } from 'antd';
 import { useState } from 'react';
 import type { Subscription } from '@/api/types';
-import { Failed, Notice } from '@/app/notice';
-import { spokenError } from '@/i18n/spoken';
-import { Button } from '@/kit/button';
-import { nextText } from './next-text';
-import { planText, subscriptionName } from './price-text';
-import { subscriptionsQuery } from './queries';
-import { SubscriptionBadge } from './status';
-import { byUrgency } from './subscription-rules';
-import styles from './subscriptions.module.css';
-import { useTexts } from './texts';
+import { nextText } from '@/features/billing/next-text';
+import { planText, subscriptionName } from '@/features/billing/price-text';
+import { subscriptionsQuery } from '@/features/billing/queries';
+import { LoadError, Loading, Nothing } from '@/features/billing/states';
+import { SubscriptionTag } from '@/features/billing/status';
+import { byUrgency } from '@/features/billing/subscription-rules';
+import { useTexts } from '@/features/billing/texts';
+import styles from './lists.module.css';
 
-/** What the customer is subscribed to, what needs them first; what has ended only on demand. */
+/** The customer's subscriptions, those that need action first; ended ones on demand. */
 export function Subscriptions() {
   const { t } = useTexts();
   const [all, setAll] = useState(false);
   const { data, error, refetch } = useQuery(subscriptionsQuery);
   if (error && !data)
-    return <Failed title={t('subscriptions.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
-  if (!data) return <div className={styles.waiting} aria-busy="true" />;
-  if (data.list.length === 0) return <Notice title={t('subscriptions.empty')} />;
+    return <LoadError title={t('subscriptions.error')} error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  if (data.list.length === 0) return <Nothing text={t('subscriptions.empty')} />;
   const list = byUrgency(data.list);
-  const running = list.filter(({ status }) => status !== 'canceled');
-  const ended = list.length - running.length;
-  // Nothing but ended ones is still something to show.
-  const shown = all || running.length === 0 ? list : running;
+  const active = list.filter(({ status }) => status !== 'canceled');
+  const ended = list.length - active.length;
+  // A customer with nothing but ended subscriptions sees those.
+  const shown = all || active.length === 0 ? list : active;
   return (
-    <>
+    <Flex vertical gap={12} align="start">
       <ul className={styles.cards}>
         {shown.map((each) => (
-          <Card key={each.id} subscription={each} />
+          <SubscriptionCard key={each.id} subscription={each} />
         ))}
       </ul>
       {shown.length < list.length ? (
-        <Button className={styles.more} onClick={() => setAll(true)}>
-          {t('subscriptions.showEnded', { count: ended })}
-        </Button>
+        <Button onClick={() => setAll(true)}>{t('subscriptions.showEnded', { count: ended })}</Button>
       ) : null}
-    </>
+    </Flex>
   );
 }
 
-function Card({ subscription }: { subscription: Subscription }) {
+function SubscriptionCard({ subscription }: { subscription: Subscription }) {
   const texts = useTexts();
   return (
-    <li className={styles.card}>
-      <h3>
-        <Link to="/customer/subscription/$id" params={{ id: subscription.id }} className={styles.open}>
-          {subscriptionName(subscription, texts)}
-        </Link>
-      </h3>
-      <SubscriptionBadge subscription={subscription} />
-      <p className={`${styles.plan} money`}>{planText(subscription, texts)}</p>
-      <p className={styles.next}>{nextText(subscription, texts)}</p>
+    <li>
+      <Card hoverable className={styles.card}>
+        <Flex justify="space-between" align="start" gap={12}>
+          <Typography.Title level={3}>
+            <Link to="/customer/subscription/$id" params={{ id: subscription.id }} className={styles.cardLink}>
+              {subscriptionName(subscription, texts)}
+            </Link>
+          </Typography.Title>
+          <SubscriptionTag subscription={subscription} />
+        </Flex>
+        <p className="money">
+          <strong>{planText(subscription, texts)}</strong>
+        </p>
+        <Typography.Text type="secondary">{nextText(subscription, texts)}</Typography.Text>
+      </Card>
     </li>
   );
 }

@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { Card, Col, Flex, Row, Statistic } from 'antd';
 import type { Overdue, Subscription } from '@/api/types';
 import { useUser } from '@/app/queries';
-import { Alert } from '@/kit/alert';
+import { CardNotice } from '@/features/billing/card-notice';
+import { Note } from '@/features/billing/dialog';
+import { LinkButton } from '@/features/billing/link-button';
+import { subscriptionName } from '@/features/billing/price-text';
+import { overdueQuery, subscriptionsQuery } from '@/features/billing/queries';
+import { Loading } from '@/features/billing/states';
+import { isEnding, timeOf, trialEndsSoon } from '@/features/billing/subscription-rules';
+import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
 import { dayText } from '@/lib/format';
-import { CardNotice } from './card-notice';
-import { subscriptionName } from './price-text';
-import { overdueQuery, subscriptionsQuery } from './queries';
-import { isEnding, timeOf, trialEndsSoon } from './subscription-rules';
-import styles from './summary.module.css';
-import { type Texts, useTexts } from './texts';
 
-/** What needs the customer first, then where the account stands in three figures. */
+/** What needs action, then three figures of the account. */
 export function Summary() {
   const texts = useTexts();
   const { t, language } = texts;
@@ -23,106 +23,99 @@ export function Summary() {
     ...overdueQuery({ customerId: user?.did ?? '' }),
     enabled: Boolean(user),
   });
-  const debts = debtText(overdue, texts);
+  const balance = overdueText(overdue, texts);
   if (!page) {
-    // What is below says that the subscriptions could not be loaded; what is owed is known all the same.
+    // The list below says that subscriptions could not be loaded; the overdue balance is known all the same.
     if (isError)
-      return debts ? (
+      return balance ? (
         <section aria-label={t('summary.title')}>
-          <PastDue debts={debts} />
+          <PastDue balance={balance} />
         </section>
       ) : null;
-    return <div className={styles.waiting} />;
+    return <Loading rows={2} />;
   }
-  const running = page.list.filter(
+  if (page.list.length === 0 && !balance) return null;
+  const active = page.list.filter(
     ({ status }) => status === 'active' || status === 'trialing' || status === 'past_due',
   );
-  const next = nextPayment(running);
-  if (page.list.length === 0 && !debts) return null;
+  const next = nextPayment(active);
   return (
-    <section className={styles.summary} aria-label={t('summary.title')}>
-      {debts ? <PastDue debts={debts} /> : null}
-      {page.list
-        .filter((each) => trialEndsSoon(each, timeOf(each)))
-        .map((each) => (
-          <Alert
-            key={each.id}
-            tone="warn"
-            title={t('summary.trialEnds', {
-              name: subscriptionName(each, texts),
-              date: dayText((each.trial_end ?? 0) * 1000, language),
-            })}
-          >
-            <p>
-              <Link to="/customer/subscription/$id" params={{ id: each.id }} className={styles.link}>
-                {t('summary.see')}
-              </Link>
-            </p>
-          </Alert>
+    <section aria-label={t('summary.title')}>
+      <Flex vertical gap={16}>
+        {balance ? <PastDue balance={balance} /> : null}
+        {page.list
+          .filter((each) => trialEndsSoon(each, timeOf(each)))
+          .map((each) => (
+            <Note
+              key={each.id}
+              type="warning"
+              title={t('summary.trialEnds', {
+                name: subscriptionName(each, texts),
+                date: dayText((each.trial_end ?? 0) * 1000, language),
+              })}
+              action={
+                <LinkButton to="/customer/subscription/$id" params={{ id: each.id }}>
+                  {t('summary.see')}
+                </LinkButton>
+              }
+            />
+          ))}
+        {page.list.map((each) => (
+          <CardNotice key={each.id} subscription={each} reader="customer">
+            <LinkButton
+              to="/customer/subscription/$id"
+              params={{ id: each.id }}
+              search={{ action: 'changePayment' as const }}
+            >
+              {t('action.changePayment')}
+            </LinkButton>
+          </CardNotice>
         ))}
-      {page.list.map((each) => (
-        <CardNotice key={each.id} subscription={each} reader="customer">
-          <Link
-            to="/customer/subscription/$id"
-            params={{ id: each.id }}
-            search={{ action: 'changePayment' }}
-            className={styles.link}
-          >
-            {t('action.changePayment')}
-          </Link>
-        </CardNotice>
-      ))}
-      <dl className={styles.figures}>
-        <Figure name={t('summary.running')}>{running.length}</Figure>
-        <Figure
-          name={t('summary.next')}
-          note={next ? t('summary.on', { date: dayText(next.at * 1000, language) }) : undefined}
-        >
-          {next ? formatMoney(next.amount, next.currency, language) : t('summary.none')}
-        </Figure>
-        <Figure name={t('summary.debts')} alarming={Boolean(debts)}>
-          {debts || t('summary.nothing')}
-        </Figure>
-      </dl>
+        <Row gutter={[16, 16]}>
+          <Figure title={t('summary.running')} value={String(active.length)} />
+          <Figure
+            title={next ? t('summary.nextOn', { date: dayText(next.at * 1000, language) }) : t('summary.next')}
+            value={next ? formatMoney(next.amount, next.currency, language) : t('summary.none')}
+          />
+          <Figure title={t('summary.debts')} value={balance || t('summary.nothing')} alarming={Boolean(balance)} />
+        </Row>
+      </Flex>
     </section>
   );
 }
 
-function PastDue({ debts }: { debts: string }) {
+function PastDue({ balance }: { balance: string }) {
   const { t } = useTexts();
   return (
-    <Alert tone="danger" title={t('summary.pastDue', { amount: debts })}>
-      <p>{t('summary.pastDueText')}</p>
-      <p>
-        <Link to="/customer/invoice/past-due" className={`k-button k-button-primary ${styles.pay}`}>
+    <Note
+      type="error"
+      title={t('summary.pastDue', { amount: balance })}
+      description={t('summary.pastDueText')}
+      action={
+        <LinkButton color="primary" variant="solid" to="/customer/invoice/past-due">
           {t('summary.pay')}
-        </Link>
-      </p>
-    </Alert>
+        </LinkButton>
+      }
+    />
   );
 }
 
-function Figure({
-  name,
-  note,
-  alarming = false,
-  children,
-}: {
-  name: string;
-  note?: string;
-  alarming?: boolean;
-  children: ReactNode;
-}) {
+function Figure({ title, value, alarming = false }: { title: string; value: string; alarming?: boolean }) {
   return (
-    <div className={styles.figure}>
-      <dt>{name}</dt>
-      <dd className={`money ${alarming ? styles.alarming : ''}`}>{children}</dd>
-      {note ? <dd className={styles.note}>{note}</dd> : null}
-    </div>
+    <Col xs={24} md={8}>
+      <Card size="small">
+        <Statistic
+          title={title}
+          value={value}
+          formatter={() => value}
+          styles={{ content: { color: alarming ? 'var(--danger)' : undefined, overflowWrap: 'anywhere' } }}
+        />
+      </Card>
+    </Col>
   );
 }
 
-/** The payment that comes first of all. */
+/** The next payment of all subscriptions. */
 function nextPayment(list: Subscription[]) {
   return list
     .filter((each) => !isEnding(each))
@@ -130,8 +123,8 @@ function nextPayment(list: Subscription[]) {
     .sort((a, b) => a.at - b.at)[0];
 }
 
-/** All debts, each in its own currency; amounts of different currencies are never added. */
-export function debtText(overdue: Overdue | undefined, { language }: Pick<Texts, 'language'>): string {
+/** The overdue balance in each currency; amounts of different currencies are never added. */
+export function overdueText(overdue: Overdue | undefined, { language }: Pick<Texts, 'language'>): string {
   return Object.values(overdue?.summary ?? {})
     .map(({ amount, currency }) => formatMoney(amount, currency, language))
     .join(' + ');

@@ -1,44 +1,44 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { overdueQuery } from '@/features/billing/queries';
+import { refreshBilling } from '@/features/billing/refresh';
+import { useTexts } from '@/features/billing/texts';
+import { usePaidInvoices } from '@/features/billing/use-paid-invoices';
 import { announce } from '@/kit/announce';
 import { formatMoney } from '@/lib/amount';
-import { collectBatch, type Debt, type Debtor, isPaidByWallet } from './pay';
-import { overdueQuery } from './queries';
-import { refreshBilling } from './refresh';
-import { useTexts } from './texts';
-import { usePaidInvoices } from './use-paid-invoices';
+import { collectBatch, isPaidByWallet, type OverdueBalance, type Payer } from './pay';
 
-export type DebtState = { name: 'idle' | 'paying' | 'success' } | { name: 'error'; message: string };
+export type BalanceState = { name: 'idle' | 'paying' | 'success' } | { name: 'error'; message: string };
 
-/** How often the store is asked whether a payment has arrived. */
+/** How often the page asks whether a payment has arrived. */
 const POLL_MS = 2000;
 
-export interface OpenDebt extends Debt {
+export interface OpenBalance extends OverdueBalance {
   currencyId: string;
-  state: DebtState;
-  /** A card is not charged here. */
-  supported: boolean;
+  state: BalanceState;
+  /** A wallet pays it here; a card is not charged here. */
+  byWallet: boolean;
   pay: () => void;
 }
 
-/** What a debtor owes in each currency, each with its own payment: idle, paying, paid, or failed and to be tried again. */
-export function useOverdue(debtor: Debtor) {
+/** The overdue balance of a payer in each currency, each with its own payment and the state of that. */
+export function useOverdue(payer: Payer) {
   const { t, language } = useTexts();
-  const [states, setStates] = useState<Record<string, DebtState>>({});
-  // The wallet has paid; until the network has told the store so, the debt still stands.
+  const [states, setStates] = useState<Record<string, BalanceState>>({});
+  // After the wallet has paid, the balance stays until the network has confirmed it to the store.
   const query = useQuery({
-    ...overdueQuery(debtor),
+    ...overdueQuery(payer),
     refetchInterval: ({ state }) =>
       Object.keys(state.data?.summary ?? {}).some((id) => states[id]?.name === 'success') ? POLL_MS : false,
   });
   const { data } = query;
   usePaidInvoices(data?.customer?.id ?? data?.invoices[0]?.customer_id);
-  const set = (currencyId: string, state: DebtState) => setStates((now) => ({ ...now, [currencyId]: state }));
+  const set = (currencyId: string, state: BalanceState) => setStates((now) => ({ ...now, [currencyId]: state }));
 
-  const pay = (currencyId: string, { amount, currency }: Debt) => {
+  const pay = (currencyId: string, { amount, currency }: OverdueBalance) => {
     let failure: string | undefined;
     set(currencyId, { name: 'paying' });
-    collectBatch(t('overdue.payTitle', { amount: formatMoney(amount, currency, language) }), currencyId, debtor, {
+    collectBatch(t('overdue.payTitle', { amount: formatMoney(amount, currency, language) }), currencyId, payer, {
       onError: (message) => {
         failure = message || t('overdue.notPaid');
       },
@@ -50,12 +50,12 @@ export function useOverdue(debtor: Debtor) {
     });
   };
 
-  const debts: OpenDebt[] = Object.entries(data?.summary ?? {}).map(([currencyId, debt]) => ({
-    ...debt,
+  const balances: OpenBalance[] = Object.entries(data?.summary ?? {}).map(([currencyId, balance]) => ({
+    ...balance,
     currencyId,
     state: states[currencyId] ?? { name: 'idle' },
-    supported: isPaidByWallet(debt.method),
-    pay: () => pay(currencyId, debt),
+    byWallet: isPaidByWallet(balance.method),
+    pay: () => pay(currencyId, balance),
   }));
-  return { ...query, debts };
+  return { ...query, balances };
 }

@@ -25,7 +25,7 @@ export function AccountPanel({ keys, accounts, account, balance }: AccountPanelP
       <SelectField
         id="account"
         label={t('accounts')}
-        labelUnseen
+        labelSrOnly
         value={account.address}
         onChange={(event) => accounts.choose(event.target.value)}
       >
@@ -47,7 +47,7 @@ export function AccountPanel({ keys, accounts, account, balance }: AccountPanelP
       {adding ? (
         <NewAccount keys={keys} accounts={accounts} onDone={() => setAdding(false)} />
       ) : (
-        <Button look="quiet" onClick={() => setAdding(true)}>
+        <Button variant="quiet" onClick={() => setAdding(true)}>
           {t('create')}
         </Button>
       )}
@@ -94,7 +94,7 @@ function Faucet({ keys, account, balance }: FaucetProps) {
   };
   return (
     <div>
-      <Button wide busy={busy} onClick={() => move(() => askFaucet(account.address), 'faucetDone', 'faucetFailed')}>
+      <Button wide loading={busy} onClick={() => move(() => askFaucet(account.address), 'faucetDone', 'faucetFailed')}>
         {busy ? t('faucetBusy') : t('faucet')}
       </Button>
       <p className="k-hint wallet-said" role="status">
@@ -103,7 +103,7 @@ function Faucet({ keys, account, balance }: FaucetProps) {
       {held.length > 0 && (
         <>
           <Button
-            look="quiet"
+            variant="quiet"
             wide
             disabled={busy || !keys}
             aria-describedby="give-back"
@@ -146,7 +146,7 @@ export function NewAccount({ keys, accounts, onDone }: { keys: Keys | null; acco
           </option>
         ))}
       </SelectField>
-      <Button look="primary" wide busy={!keys} onClick={create}>
+      <Button variant="primary" wide loading={!keys} onClick={create}>
         {keys ? t(first ? 'createFirst' : 'create') : t('libraries')}
       </Button>
     </div>

@@ -74,6 +74,32 @@ export async function sendTransaction(tx: string): Promise<void> {
   await query(`${ledger()}/api/`, `mutation{sendTx(tx:"${tx}"){code hash}}`);
 }
 
+/** Has the ledger met this account? One that it has met has had its first tokens. */
+async function isKnown(address: string): Promise<boolean> {
+  if (!ADDRESS.test(address)) return false;
+  const { getAccountState } = await query<{ getAccountState: { state: object | null } }>(
+    `${ledger()}/api/`,
+    `{getAccountState(address:"${address}"){code state{address}}}`,
+  );
+  return getAccountState.state !== null;
+}
+
+const fundings = new Map<string, Promise<void>>();
+
+/**
+ * Gives a new account its first test tokens. Called again it answers the same; an account that has ever held tokens gets no
+ * more, so that an emptied one stays empty.
+ */
+export function fundOnce(address: string): Promise<void> {
+  const known = fundings.get(address);
+  if (known) return known;
+  const funding = isKnown(address).then((isOld) => (isOld ? undefined : askFaucet(address)));
+  fundings.set(address, funding);
+  // It may be tried again after a failure.
+  funding.catch(() => fundings.delete(address));
+  return funding;
+}
+
 /** Asks the faucet; its refusal (too often) is thrown with its words. */
 export async function askFaucet(address: string): Promise<void> {
   const answer = await fetch(`${ledger()}/faucet`, {

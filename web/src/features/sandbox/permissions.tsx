@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useState } from 'react';
 import { Button } from '@/kit/button';
 import { chainId, permissions, sendTransaction } from './ledger';
+import { useAmounts } from './strings';
 import { t } from './text';
 import type { Keys } from './use-wallet';
 import type { Account, Permission } from './wire';
-import { useAmounts } from './words';
 
 /** What the account allows stores to take, each with a way to take it back. Nothing where nothing was allowed. */
 export function Permissions({ keys, account }: { keys: Keys | null; account: Account }) {
@@ -64,7 +64,7 @@ function Given({ permission, ready, onRevoke }: GivenProps) {
     <div className="wallet-fields">
       <p>{permission.allowances.length > 0 ? t('permissionLimit', { amount }) : t('permissionNoLimit')}</p>
       <p className="wallet-code">{permission.to}</p>
-      <Button busy={busy || !ready} onClick={revoke}>
+      <Button loading={busy || !ready} onClick={revoke}>
         {t('permissionRevoke')}
       </Button>
     </div>

@@ -1,17 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { spoken } from '@/i18n/spoken';
+import { translateProblem } from '@/i18n/translate';
 import { Alert } from '@/kit/alert';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Spinner } from '@/kit/icons';
 import { AccountPanel } from './account-panel';
-import { ClaimText, covers, demandOf } from './claims';
 import { ProfileFields, profileErrors } from './profile-fields';
 import { accept, ask, decline, type Reply } from './request';
+import { ClaimText, covers, demandOf } from './request-fields';
+import { UNREAD, useAmounts } from './strings';
 import { t } from './text';
 import { type Accounts, type Keys, useBalance } from './use-wallet';
 import type { Account, Claim, Envelope } from './wire';
-import { UNREAD, useAmounts } from './words';
 
 /** Time to read "Done" before a window that a store opened closes itself. */
 const CLOSE_MS = 1200;
@@ -32,7 +32,7 @@ interface RequestViewProps {
 }
 
 function failureText(reply: Extract<Reply, { name: 'failed' }>): string {
-  return reply.why === 'told' ? spoken(reply.message) : t(`error.${reply.why}`);
+  return reply.why === 'problem' ? translateProblem(reply.problem) : t(`error.${reply.why}`);
 }
 
 /** One request of a store, step by step, until it is answered. */
@@ -43,7 +43,7 @@ export function RequestView({ keys, address, accounts, account, onOther }: Reque
   const asking = useRef(account);
   asking.current = account;
 
-  const take = (reply: Reply, number: number, declined = false) => {
+  const apply = (reply: Reply, number: number, declined = false) => {
     if (reply.name === 'failed') setStep({ name: 'failed', text: failureText(reply) });
     else if (reply.name === 'done') {
       setStep({ name: 'ended', declined, message: reply.message });
@@ -60,7 +60,7 @@ export function RequestView({ keys, address, accounts, account, onOther }: Reque
     let gone = false;
     setStep({ name: 'reading' });
     ask(keys, address, asking.current).then((reply) => {
-      if (!gone) take(reply, 1);
+      if (!gone) apply(reply, 1);
     });
     return () => {
       gone = true;
@@ -72,7 +72,7 @@ export function RequestView({ keys, address, accounts, account, onOther }: Reque
     const { envelope, number } = step;
     setStep({ name: 'sending', number });
     try {
-      take(await (yes ? accept : decline)(keys, envelope, address, account), number + 1, !yes);
+      apply(await (yes ? accept : decline)(keys, envelope, address, account), number + 1, !yes);
     } catch (error) {
       setStep({ name: 'failed', text: error instanceof Error ? error.message : String(error) });
     }
@@ -102,11 +102,11 @@ export function RequestView({ keys, address, accounts, account, onOther }: Reque
     case 'ended':
       return (
         <section className="wallet-card">
-          <Alert tone={step.declined ? 'info' : 'ok'} title={t('done.title')}>
+          <Alert severity={step.declined ? 'info' : 'ok'} title={t('done.title')}>
             <p>{step.declined ? t('done.declined', { name: appName }) : t('done.text', { name: appName })}</p>
           </Alert>
           {window.opener ? (
-            <Button look="primary" wide onClick={() => window.close()}>
+            <Button variant="primary" wide onClick={() => window.close()}>
               {t('done.close')}
             </Button>
           ) : (
@@ -119,10 +119,10 @@ export function RequestView({ keys, address, accounts, account, onOther }: Reque
     default:
       return (
         <section className="wallet-card">
-          <Alert tone="danger" urgent title={t('error.title')}>
+          <Alert severity="danger" urgent title={t('error.title')}>
             <p>{step.text}</p>
           </Alert>
-          <Button look="primary" wide onClick={() => setRound(round + 1)}>
+          <Button variant="primary" wide onClick={() => setRound(round + 1)}>
             {t('error.retry')}
           </Button>
           <Button wide onClick={onOther}>
@@ -193,10 +193,10 @@ function Asked({ keys, step, account, accounts, appName, onAnswer }: AskedProps)
         {items.length > 0 && (
           <ProfileFields items={items} account={account} errors={tried ? errors : {}} onChange={accounts.change} />
         )}
-        {!enough && <Alert tone="warn">{t('balanceLow')}</Alert>}
+        {!enough && <Alert severity="warn">{t('balanceLow')}</Alert>}
         <div className="wallet-answers">
           <Button onClick={() => onAnswer(false)}>{t('decline')}</Button>
-          <Button look="primary" busy={reading} disabled={refused || !enough} onClick={onAccept}>
+          <Button variant="primary" loading={reading} disabled={refused || !enough} onClick={onAccept}>
             {label}
           </Button>
         </div>

@@ -1,4 +1,4 @@
-import { loadRefusals } from '@/i18n/spoken';
+import { loadErrorMessages, type Problem } from '@/i18n/translate';
 import type { Account, Claim, Envelope } from './wire';
 
 type Keys = typeof import('./keys');
@@ -10,7 +10,7 @@ export type Reply =
   | { name: 'asks'; envelope: Envelope; claims: Claim[] }
   | { name: 'done'; message?: string }
   | { name: 'failed'; why: Failure }
-  | { name: 'failed'; why: 'told'; message: string };
+  | { name: 'failed'; why: 'problem'; problem: Problem };
 
 /**
  * The address of a request from what was scanned, pasted or given in the page's address: the plain address, a deep
@@ -44,29 +44,32 @@ export function requestAddress(text: string, origin: string): string | null {
   return null;
 }
 
-const EXPIRED = /not found or expired|expired/i;
-const MISMATCH = /user mismatch|wallet user/i;
+/** Errors that the wallet has a text of its own for, by the store's codes. */
+const FAILURES: Record<string, Failure> = { CONNECT_EXPIRED: 'expired', CONNECT_OTHER_WALLET: 'mismatch' };
 
 async function replyOf(keys: Keys, answer: Promise<Response>): Promise<Reply> {
-  let body: { appPk?: string; authInfo?: string; error?: string };
+  let body: { appPk?: string; authInfo?: string } & Problem;
   try {
     body = await (await answer).json();
   } catch {
     return { name: 'failed', why: 'network' };
   }
-  if (!body.appPk || !body.authInfo) return failure(body.error ?? '');
+  if (!body.appPk || !body.authInfo) return failure(body);
   const envelope = await keys.openEnvelope(body.appPk, body.authInfo);
   if (!envelope) return { name: 'failed', why: 'signature' };
-  if (envelope.status === 'error') return failure(envelope.errorMessage ?? '');
+  if (envelope.status === 'error') {
+    const { errorMessage, errorCode, errorParams } = envelope;
+    return failure({ error: errorMessage, code: errorCode, params: errorParams });
+  }
   if (envelope.requestedClaims?.length) return { name: 'asks', envelope, claims: envelope.requestedClaims };
   return { name: 'done', message: envelope.successMessage };
 }
 
-async function failure(message: string): Promise<Reply> {
-  if (MISMATCH.test(message)) return { name: 'failed', why: 'mismatch' };
-  if (EXPIRED.test(message)) return { name: 'failed', why: 'expired' };
-  await loadRefusals();
-  return { name: 'failed', why: 'told', message: message || 'Unknown error' };
+async function failure(problem: Problem): Promise<Reply> {
+  const why = FAILURES[problem.code ?? ''];
+  if (why) return { name: 'failed', why };
+  await loadErrorMessages();
+  return { name: 'failed', why: 'problem', problem };
 }
 
 /** Asks the store what it wants; it learns that a wallet is there. */

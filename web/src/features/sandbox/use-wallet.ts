@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import { currentAddress, loadAccounts, saveAccounts, saveCurrent } from './accounts';
-import { balances } from './ledger';
+import { balances, fundOnce } from './ledger';
 import type { Account, KeyKind, Token } from './wire';
 
 export type Keys = typeof import('./keys');
@@ -60,14 +60,18 @@ export function useBalance(address: string | undefined): { tokens: Token[] | 'un
   useEffect(() => {
     if (!address) return;
     let gone = false;
-    balances(address).then(
-      (found) => {
-        if (!gone) setTokens(found);
-      },
-      () => {
-        if (!gone) setTokens('unknown');
-      },
-    );
+    // A new account is funded before its balance is read; without a faucet it is read as it is.
+    const funded = fundOnce(address).catch(() => undefined);
+    funded
+      .then(() => balances(address))
+      .then(
+        (found) => {
+          if (!gone) setTokens(found);
+        },
+        () => {
+          if (!gone) setTokens('unknown');
+        },
+      );
     return () => {
       gone = true;
     };

@@ -44,6 +44,8 @@ export interface Envelope {
   iss?: string;
   status?: 'ok' | 'error';
   errorMessage?: string;
+  errorCode?: string;
+  errorParams?: Record<string, string>;
   successMessage?: string;
 }
 

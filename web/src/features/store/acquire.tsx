@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
-import { DownloadIcon } from '@/app/icons';
 import { ButtonLink } from '@/kit/button';
+import { Download } from '@/kit/icons';
 import { sizeText } from '@/lib/format';
 import styles from './acquire.module.css';
 import { pricesOf } from './price';
@@ -20,12 +20,12 @@ export function Acquire({ app }: { app: AppDetail }) {
     return (
       <div className={styles.acquire}>
         <ButtonLink
-          look="primary"
+          variant="primary"
           href={bundleAddress(app.did, app.version)}
           download
           onClick={() => setStarted(app.version)}
         >
-          <DownloadIcon />
+          <Download size="1em" />
           {mine ? t('app.download') : t('app.get')}
         </ButtonLink>
         <p className={styles.hint}>{mine ? t('app.downloadHint', version) : t('app.getHint', version)}</p>
@@ -44,7 +44,7 @@ export function Acquire({ app }: { app: AppDetail }) {
   }
   return (
     <div className={styles.acquire}>
-      <ButtonLink look="primary" href={checkoutAddress(app.payment_link_id)} className="money">
+      <ButtonLink variant="primary" href={checkoutAddress(app.payment_link_id)} className="money">
         {t('app.buy', { price: first })}
       </ButtonLink>
       {others.length > 0 ? <p className={styles.hint}>{t('app.buyOther', { prices: others.join(', ') })}</p> : null}

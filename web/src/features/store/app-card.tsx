@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { App } from '@/api/types';
 import { useTexts } from '@/app/i18n';
-import { CheckCircleIcon, DownloadIcon } from '@/app/icons';
+import { Download } from '@/kit/icons';
+import { CheckCircle } from '@/kit/store-icons';
 import { countText } from '@/lib/format';
 import styles from './app-card.module.css';
 import { AppIcon } from './app-icon';
@@ -23,23 +24,21 @@ export function AppCard({ app }: { app: App }) {
         </h3>
         <p className={styles.developer}>
           <span>{t('card.by', { developer: app.developer.name })}</span>
-          {app.developer.verified ? (
-            <CheckCircleIcon className={styles.verified} aria-label={t('card.verified')} />
-          ) : null}
+          {app.developer.verified ? <CheckCircle className={styles.verified} aria-label={t('card.verified')} /> : null}
         </p>
       </div>
       <p className={styles.text}>{text(app.description)}</p>
       <p className={styles.foot}>
         {app.entitled && app.pricing === 'paid' ? (
           <strong className={styles.owned}>
-            <CheckCircleIcon /> {t('card.owned')}
+            <CheckCircle /> {t('card.owned')}
           </strong>
         ) : (
           <strong className="money">{app.pricing === 'free' ? t('price.free') : (first ?? t('price.paid'))}</strong>
         )}
         <span className="figures">
-          <DownloadIcon /> <span aria-hidden="true">{countText(app.downloads, language, true)}</span>
-          <span className="unseen">{t('card.downloads', { count: app.downloads })}</span>
+          <Download size="1em" /> <span aria-hidden="true">{countText(app.downloads, language, true)}</span>
+          <span className="sr-only">{t('card.downloads', { count: app.downloads })}</span>
         </span>
       </p>
     </article>
@@ -50,17 +49,17 @@ export function AppCard({ app }: { app: App }) {
 export function AppCardSkeleton() {
   return (
     <div className={`${styles.card} ${styles.skeleton}`} aria-hidden="true">
-      <span className={styles.ghostIcon} />
+      <span className={styles.skeletonIcon} />
       <div className={styles.body}>
-        <span className={styles.ghost} style={{ width: '60%' }} />
-        <span className={styles.ghost} style={{ width: '40%' }} />
+        <span className={styles.skeletonLine} style={{ width: '60%' }} />
+        <span className={styles.skeletonLine} style={{ width: '40%' }} />
       </div>
       <p className={styles.text}>
-        <span className={styles.ghost} style={{ width: '95%' }} />
-        <span className={styles.ghost} style={{ width: '70%' }} />
+        <span className={styles.skeletonLine} style={{ width: '95%' }} />
+        <span className={styles.skeletonLine} style={{ width: '70%' }} />
       </p>
       <p className={styles.foot}>
-        <span className={styles.ghost} style={{ width: 56 }} />
+        <span className={styles.skeletonLine} style={{ width: 56 }} />
       </p>
     </div>
   );

@@ -4,10 +4,10 @@ import { lazy, Suspense } from 'react';
 import { ApiError } from '@/api/error';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
-import { CheckCircleIcon } from '@/app/icons';
-import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
-import { spokenError } from '@/i18n/spoken';
+import { EmptyState, ErrorState } from '@/app/states';
+import { translateError } from '@/i18n/translate';
+import { CheckCircle } from '@/kit/store-icons';
 import { countText, dayText, sizeText } from '@/lib/format';
 import { Acquire } from './acquire';
 import { AppIcon } from './app-icon';
@@ -29,7 +29,7 @@ export function Detail({ did, version }: { did: string; version?: string }) {
   if (data) return <App app={data} />;
   if (missing) {
     return (
-      <Notice
+      <EmptyState
         asPage
         title={t('app.notFound')}
         text={t('app.notFoundText')}
@@ -41,7 +41,7 @@ export function Detail({ did, version }: { did: string; version?: string }) {
       />
     );
   }
-  if (error) return <Failed title={t('app.error')} text={spokenError(error)} onRetry={() => void refetch()} />;
+  if (error) return <ErrorState title={t('app.error')} text={translateError(error)} onRetry={() => void refetch()} />;
   return <DetailSkeleton />;
 }
 
@@ -61,7 +61,7 @@ function App({ app }: { app: AppDetail }) {
               {app.developer.name}
             </Link>
             {app.developer.verified ? (
-              <CheckCircleIcon className={styles.verified} aria-label={t('card.verified')} />
+              <CheckCircle className={styles.verified} aria-label={t('card.verified')} />
             ) : null}
           </p>
           <p className={styles.text}>{text(app.description)}</p>
@@ -130,9 +130,9 @@ function OlderVersion({ app }: { app: AppDetail }) {
 
 function ReadmeSkeleton() {
   return (
-    <div aria-hidden="true" className={styles.ghosts}>
+    <div aria-hidden="true" className={styles.skeletonLines}>
       {['92%', '98%', '64%', '90%', '40%'].map((width) => (
-        <span key={width} className={styles.ghost} style={{ width }} />
+        <span key={width} className={styles.skeletonLine} style={{ width }} />
       ))}
     </div>
   );
@@ -142,18 +142,18 @@ function DetailSkeleton() {
   const { t } = useTexts();
   return (
     <div className={styles.detail} aria-busy="true">
-      <p className="unseen">{t('state.loading')}</p>
+      <p className="sr-only">{t('state.loading')}</p>
       <div className={styles.head} aria-hidden="true">
-        <span className={styles.ghostIcon} />
+        <span className={styles.skeletonIcon} />
         <div className={styles.names}>
-          <span className={styles.ghost} style={{ width: 240, height: 28 }} />
-          <span className={styles.ghost} style={{ width: 140 }} />
-          <span className={styles.ghost} style={{ width: '80%' }} />
+          <span className={styles.skeletonLine} style={{ width: 240, height: 28 }} />
+          <span className={styles.skeletonLine} style={{ width: 140 }} />
+          <span className={styles.skeletonLine} style={{ width: '80%' }} />
         </div>
-        <span className={styles.ghost} style={{ width: 240, height: 44 }} />
+        <span className={styles.skeletonLine} style={{ width: 240, height: 44 }} />
       </div>
       <div className={styles.strip} aria-hidden="true" style={{ height: 78 }} />
-      <span className={styles.ghost} style={{ height: 240, borderRadius: 10 }} aria-hidden="true" />
+      <span className={styles.skeletonLine} style={{ height: 240, borderRadius: 10 }} aria-hidden="true" />
       <ReadmeSkeleton />
     </div>
   );

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { AppDetail } from '@/api/types';
 import { Copyable } from '@/app/copyable';
 import { useTexts } from '@/app/i18n';
-import { ShieldIcon } from '@/app/icons';
+import { Shield } from '@/kit/store-icons';
 import { countText, dayText } from '@/lib/format';
 import styles from './facts.module.css';
 import { pricesOf } from './price';
@@ -36,7 +36,7 @@ export function Facts({ app }: { app: AppDetail }) {
       t('app.website'),
       <a key="website" href={app.website} target="_blank" rel="nofollow ugc noopener noreferrer">
         {new URL(app.website).hostname}
-        <span className="unseen"> {t('a11y.newTab')}</span>
+        <span className="sr-only"> {t('a11y.newTab')}</span>
       </a>,
     ]);
   }
@@ -55,11 +55,11 @@ export function Facts({ app }: { app: AppDetail }) {
       <ul>
         {app.developer.verified ? (
           <li>
-            <ShieldIcon /> {t('app.trust.verified')}
+            <Shield /> {t('app.trust.verified')}
           </li>
         ) : null}
         <li>
-          <ShieldIcon /> {t('app.trust.digest')}
+          <Shield /> {t('app.trust.digest')}
         </li>
       </ul>
       {digest ? <Copyable label={t('app.digest')} value={digest} /> : null}

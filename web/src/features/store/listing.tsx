@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { Category } from '@/api/types';
 import { useTexts } from '@/app/i18n';
-import { Failed, Notice } from '@/app/notice';
 import { usePageTitle } from '@/app/page';
 import { Pager } from '@/app/pager';
 import { useStore } from '@/app/queries';
+import { EmptyState, ErrorState } from '@/app/states';
 import { Button } from '@/kit/button';
 import { AppGrid } from './app-grid';
 import { CategoryChips } from './category-chips';
@@ -64,20 +64,20 @@ function Results({ search, category }: { search: ListingSearch; category?: strin
 
   return (
     <section aria-labelledby="results">
-      <h2 id="results" className="unseen">
+      <h2 id="results" className="sr-only">
         {t('home.all')}
       </h2>
       <fieldset className={styles.filters}>
-        <legend className="unseen">{t('listing.filters')}</legend>
+        <legend className="sr-only">{t('listing.filters')}</legend>
         <p className={styles.count} role="status">
           {data && !isPlaceholderData ? t('listing.count', { count: data.count }) : ''}
         </p>
         <Filters search={search} onChange={change} />
       </fieldset>
       {isError && !data ? (
-        <Failed title={t('listing.error')} onRetry={() => void refetch()} />
+        <ErrorState title={t('listing.error')} onRetry={() => void refetch()} />
       ) : data?.count === 0 ? (
-        <Notice
+        <EmptyState
           title={t('listing.empty.title')}
           text={t('listing.empty.text')}
           action={

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import type { AppPlan, Recurring } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import en from '@/i18n/en/plans.json';
@@ -10,7 +11,7 @@ import { checkoutAddress } from './queries';
 
 const t = translator({ en, zh });
 
-/** What can be subscribed to with an app: how often it costs how much, and for how long it is free first. */
+/** The subscriptions to an app: what each costs, how often, and how long it can be tried for free. */
 export function Plans({ plans }: { plans: AppPlan[] }) {
   const sold = plans.filter(({ prices }) => prices.length > 0);
   if (sold.length === 0) return null;
@@ -42,23 +43,41 @@ function Plan({ plan }: { plan: AppPlan }) {
       </div>
       <p className="money">
         <strong className={styles.price}>{first}</strong>{' '}
-        {rhythm(plan.recurring, plan.unit_label && text(plan.unit_label))}
+        {billedEvery(plan.recurring, plan.unit_label && text(plan.unit_label))}
         {others.length > 0 ? (
           <span className={styles.others}>{t('plans.or', { prices: others.join(', ') })}</span>
         ) : null}
       </p>
-      <ButtonLink
-        href={checkoutAddress(plan.payment_link_id)}
-        aria-label={count > 0 ? t('plans.tryOf', { name, count }) : t('plans.subscribeTo', { name })}
-      >
-        {count > 0 ? t('plans.try', { count }) : t('plans.subscribe')}
-      </ButtonLink>
+      {plan.subscription_id ? (
+        <Manage id={plan.subscription_id} name={name} />
+      ) : (
+        <ButtonLink
+          href={checkoutAddress(plan.payment_link_id)}
+          aria-label={count > 0 ? t('plans.tryOf', { name, count }) : t('plans.subscribeTo', { name })}
+        >
+          {count > 0 ? t('plans.try', { count }) : t('plans.subscribe')}
+        </ButtonLink>
+      )}
     </li>
   );
 }
 
+/** Whoever subscribes already goes to the subscription. */
+function Manage({ id, name }: { id: string; name: string }) {
+  return (
+    <Link
+      to="/customer/subscription/$id"
+      params={{ id }}
+      className="k-button k-button-secondary"
+      aria-label={t('plans.manageOf', { name })}
+    >
+      {t('plans.manage')}
+    </Link>
+  );
+}
+
 /** "/ month", "every 3 months", "/ message / month" where usage is counted. */
-function rhythm(recurring: Recurring, unit?: string): string {
+function billedEvery(recurring: Recurring, unit?: string): string {
   const label = unit || (recurring.usage_type === 'metered' ? t('plans.unit') : '');
   return [label && `/ ${label}`, every(recurring)].filter(Boolean).join(' ');
 }

@@ -1,7 +1,8 @@
 import { type KeyboardEvent, useRef, useState } from 'react';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
-import { CloseIcon, LeftIcon, RightIcon } from '@/app/icons';
+import { Close } from '@/kit/icons';
+import { ChevronLeft, ChevronRight } from '@/kit/store-icons';
 import styles from './screenshots.module.css';
 
 /** A row of pictures; each opens large in a modal dialog, where the arrow keys turn. */
@@ -24,7 +25,7 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
 
   return (
     <section aria-labelledby="screenshots">
-      <h2 id="screenshots" className="unseen">
+      <h2 id="screenshots" className="sr-only">
         {t('app.screenshots')}
       </h2>
       <ul className={styles.row}>
@@ -64,7 +65,7 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
                   onClick={() => turn(-1)}
                   aria-label={t('app.previousScreenshot')}
                 >
-                  <LeftIcon />
+                  <ChevronLeft />
                 </button>
                 <button
                   type="button"
@@ -72,10 +73,10 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
                   onClick={() => turn(1)}
                   aria-label={t('app.nextScreenshot')}
                 >
-                  <RightIcon />
+                  <ChevronRight />
                 </button>
                 <button type="button" onClick={() => dialog.current?.close()} aria-label={t('action.close')}>
-                  <CloseIcon />
+                  <Close size="1em" />
                 </button>
               </span>
             </figcaption>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTexts } from '@/app/i18n';
-import { Failed } from '@/app/notice';
+import { ErrorState } from '@/app/states';
 import { AppGrid } from './app-grid';
 import styles from './listing.module.css';
 import { shelvesQuery } from './queries';
@@ -16,7 +16,7 @@ const SHELVES = [
 export function Shelves() {
   const { t } = useTexts();
   const { data, isError, refetch } = useQuery(shelvesQuery);
-  if (isError && !data) return <Failed title={t('listing.error')} onRetry={() => void refetch()} />;
+  if (isError && !data) return <ErrorState title={t('listing.error')} onRetry={() => void refetch()} />;
   return SHELVES.filter(([shelf]) => !data || data[shelf].length > 0).map(([shelf, sort]) => (
     <section key={shelf} aria-labelledby={`shelf-${shelf}`} aria-busy={!data}>
       <div className={styles.shelfHead}>

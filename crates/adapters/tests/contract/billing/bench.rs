@@ -13,7 +13,9 @@ use souk_domain::billing::{
 };
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
-use souk_domain::payment::{Grant, Mandate, MandateStatus, MethodKind, Outcome, Purpose, RailError, SandboxTime, WalletRail};
+use souk_domain::payment::{
+    self, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome, Purpose, RailError, SandboxTime, WalletRail,
+};
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Price, Prices, Products, Recurring, Usage};
 use souk_domain::shared::*;
 use std::sync::Arc;
@@ -64,6 +66,7 @@ impl Billing {
             clock: networks.clock.clone(),
             random: Arc::new(SeededRandom::new(3)),
             networks: Networks::default().with_wallet(MethodKind::Arcblock, rail).with_sandbox_time(Arc::new(time)),
+            handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
         };
         let start = networks.clock.now();
@@ -81,7 +84,7 @@ impl Billing {
             customer_id: id("cus_1"),
             method_id: networks.method.id.clone(),
             status: MandateStatus::Active,
-            grant: Some(Grant::Delegation { payer: networks.wallet.did().clone(), limits, reference: "0xgiven".to_owned() }),
+            grant: Some(MandateDetails::Delegation { payer: networks.wallet.did().clone(), limits, reference: "0xgiven".to_owned() }),
             created_at: start,
             updated_at: start,
         };
@@ -177,14 +180,14 @@ impl Billing {
     /// One round of the engine, and the charges it asks for. Answers how many subscriptions were due.
     pub async fn round(&self) -> usize {
         let round = billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("renews");
-        billing::charge(&self.ctx, &round.attempts).await.expect("charges");
+        payment::charge(&self.ctx, &round.attempts).await.expect("charges");
         round.due
     }
 
     /// What the schedule tries again now. Answers how many charges were sent.
     pub async fn retry(&self) -> usize {
         let round = billing::retry_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("retries");
-        billing::charge(&self.ctx, &round.attempts).await.expect("charges");
+        payment::charge(&self.ctx, &round.attempts).await.expect("charges");
         round.attempts.len()
     }
 
@@ -255,7 +258,7 @@ impl Billing {
         let mut unit = self.ctx.store.read().await.expect("reads");
         let open = unit.attempts().open_of(purpose).await.expect("reads").expect("an open attempt");
         drop(unit);
-        billing::charge(&self.ctx, &[open.id]).await.expect("charges");
+        payment::charge(&self.ctx, &[open.id]).await.expect("charges");
     }
 
     /// Sends every open attempt.
@@ -264,7 +267,7 @@ impl Billing {
         let mut unit = self.ctx.store.begin().await.expect("begins");
         let open = unit.attempts().claim_due(later, later, 100).await.expect("reads");
         drop(unit);
-        billing::charge(&self.ctx, &open).await.expect("charges");
+        payment::charge(&self.ctx, &open).await.expect("charges");
     }
 
     pub fn database(&self) -> &Database {

@@ -7,7 +7,7 @@ use souk_adapters::on_both;
 use souk_domain::billing::{
     self, BilledUsage, Credit, InvoiceStatus, ManageError, Scope, Subscription, SubscriptionFilter, TestClock, Threshold,
 };
-use souk_domain::payment::{Asker, Attempt, Intent, Mandate, MandateStatus, Outcome, Purpose, Pursued, Settlement};
+use souk_domain::payment::{self, Attempt, AttemptContext, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
@@ -107,10 +107,10 @@ on_both! {
         let mut unit = begin(db).await;
         let mandate: MandateId = billing.find("sub_1").await.mandate_id.expect("a mandate");
         let subscription: SubscriptionId = id("sub_1");
-        unit.mandates().promise(&mandate, &subscription).await.expect("promises");
-        unit.mandates().promise(&mandate, &subscription).await.expect("promises once more");
-        assert_eq!(unit.mandates().promised(&mandate).await.expect("reads"), std::slice::from_ref(&subscription));
-        assert_eq!(unit.mandates().awaited(&subscription).await.expect("reads"), [], "it is given already");
+        unit.mandates().link_subscription(&mandate, &subscription).await.expect("promises");
+        unit.mandates().link_subscription(&mandate, &subscription).await.expect("promises once more");
+        assert_eq!(unit.mandates().linked_subscriptions(&mandate).await.expect("reads"), std::slice::from_ref(&subscription));
+        assert_eq!(unit.mandates().pending_for_subscription(&subscription).await.expect("reads"), [], "it is given already");
         unit.commit().await.expect("commits");
         billing.wait(DAY * 31);
         billing.round().await;
@@ -118,12 +118,12 @@ on_both! {
         let mut unit = begin(db).await;
         let pending = Mandate { id: id("man_9"), status: MandateStatus::Pending, ..unit.mandates().find(&mandate).await.expect("reads").expect("is there") };
         unit.mandates().put(&pending).await.expect("puts");
-        unit.mandates().owe(&pending.id, std::slice::from_ref(&invoice)).await.expect("owes");
-        unit.mandates().owe(&pending.id, std::slice::from_ref(&invoice)).await.expect("owes once more");
-        assert_eq!(unit.mandates().owed(&pending.id).await.expect("reads"), std::slice::from_ref(&invoice));
-        assert_eq!(unit.mandates().awaited_by(&invoice).await.expect("reads"), std::slice::from_ref(&pending.id));
+        unit.mandates().link_invoices(&pending.id, std::slice::from_ref(&invoice)).await.expect("owes");
+        unit.mandates().link_invoices(&pending.id, std::slice::from_ref(&invoice)).await.expect("owes once more");
+        assert_eq!(unit.mandates().linked_invoices(&pending.id).await.expect("reads"), std::slice::from_ref(&invoice));
+        assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), std::slice::from_ref(&pending.id));
         unit.mandates().put(&Mandate { status: MandateStatus::Active, ..pending }).await.expect("puts");
-        assert_eq!(unit.mandates().awaited_by(&invoice).await.expect("reads"), [], "it is given already");
+        assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), [], "it is given already");
     }
 
     async fn a_permission_that_settles_late_does_not_undo_a_newer_choice(db: &TestDatabase) {
@@ -143,17 +143,17 @@ on_both! {
         for number in [2, 3] {
             let pending = Mandate { id: id(&format!("man_{number}")), status: MandateStatus::Pending, created_at: at(number), ..first.clone() };
             unit.mandates().put(&pending).await.expect("puts");
-            unit.mandates().promise(&pending.id, &one.id).await.expect("promises");
+            unit.mandates().link_subscription(&pending.id, &one.id).await.expect("promises");
             unit.attempts().insert(&asked(number), &[]).await.expect("inserts");
         }
         unit.commit().await.expect("commits");
         for number in [3, 2] {
             let settlement = Settlement { reference: String::new(), payer: String::new(), amount: Amount::ZERO, card: None };
             let (method, currency) = (billing.networks.method.clone(), billing.networks.currency.clone());
-            let pursued = Pursued { attempt: asked(number), method, currency };
+            let context = AttemptContext { attempt: asked(number), method, currency };
             let mut unit = begin(db).await;
             let outcome = Outcome::Settled(settlement);
-            billing::note(&billing.ctx, unit.as_mut(), &pursued, &outcome, Asker::Worker).await.expect("is written");
+            payment::record(&billing.ctx, unit.as_mut(), &context, &outcome, Trigger::Reconciler).await.expect("is written");
             unit.commit().await.expect("commits");
             assert_eq!(billing.find("sub_1").await.mandate_id, Some(id("man_3")));
         }

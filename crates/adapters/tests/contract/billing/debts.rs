@@ -4,13 +4,13 @@ use super::bench::{Billing, DAY, MONTHLY};
 use super::stakes::is_sound;
 use crate::ledger::bench::UNIT;
 use crate::till::{id, wallet_attempt};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{self, CancelReason, Debt, InvoiceStatus, STAKE_WAITING, Subscription, SubscriptionStatus};
-use souk_domain::payment::{Attempt, AttemptStatus, Mandate, MandateStatus};
+use souk_domain::payment::{self, Attempt, AttemptStatus, Mandate, MandateStatus};
 use souk_domain::shared::Amount;
 
-on_both! {
+on_one! {
     async fn too_little_money_is_past_due_and_tried_again_until_it_is_there(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
@@ -118,7 +118,7 @@ on_both! {
             assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
             is_sound(&billing).await;
         }
-        billing::charge(&billing.ctx, &retried).await.expect("charges");
+        payment::charge(&billing.ctx, &retried).await.expect("charges");
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
         billing.round().await;
         assert_eq!(billing.find("sub_1").await.index, Some(2), "the period that has begun meanwhile is billed");
@@ -140,7 +140,7 @@ on_both! {
         let ended = billing.find("sub_2").await;
         assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::CancellationRequested));
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
-        billing::charge(&billing.ctx, &retried).await.expect("charges");
+        payment::charge(&billing.ctx, &retried).await.expect("charges");
         assert_eq!(billing.round().await, 1);
         let ended = billing.find("sub_1").await;
         assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::PaymentFailed));
@@ -187,7 +187,7 @@ on_both! {
         assert_eq!(billing.retry().await, 0);
         assert_eq!(billing.invoices().await[0].retry_at, Some(billing.start.plus(DAY * 3)));
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.attempts().finish(&own.id, AttemptStatus::Refused, None, billing.ctx.now()).await.expect("finishes");
+        unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.ctx.now()).await.expect("finishes");
         // On day 3 there is no permission; on day 5 there is one again.
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         unit.mandates().put(&Mandate { status: MandateStatus::Ended, ..mandate.clone() }).await.expect("writes");

@@ -2,7 +2,7 @@
 
 use super::bench::{Billing, DAY, HOUR, HOURLY, MONTHLY};
 use crate::till::id;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{
     self, InvoiceStatus, ParkReason, Parked, Scope, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
 };
@@ -21,7 +21,7 @@ async fn configure(billing: &Billing, address: &str) {
     unit.commit().await.expect("commits");
 }
 
-on_both! {
+on_one! {
     async fn a_late_round_bills_the_periods_before_an_end_that_was_asked_for(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 1, HOURLY).await;

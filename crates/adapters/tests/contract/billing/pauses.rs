@@ -4,12 +4,12 @@ use super::bench::{Billing, DAY, MONTHLY};
 use super::thresholds::metered;
 use crate::ledger::bench::UNIT;
 use crate::till::id;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{self, ManageError, Subscription, SubscriptionStatus, UsageAction, UsageReport};
 use souk_domain::pricing::Aggregate;
 use souk_domain::shared::{Amount, Mode};
 
-on_both! {
+on_one! {
     async fn a_pause_is_no_time_in_which_a_debt_grows_old(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;

@@ -6,7 +6,7 @@ use super::plans::subscribed;
 use super::thresholds::metered;
 use crate::ledger::bench::UNIT;
 use crate::till::id;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{
     self, InvoiceStatus, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, Requester, Subscription, SubscriptionItem,
     Threshold, UsageAction, UsageReport, period,
@@ -75,7 +75,7 @@ pub async fn three_from(db: &souk_adapters::testing::TestDatabase, tokens: u128,
     billing
 }
 
-on_both! {
+on_one! {
     async fn an_item_is_worth_what_it_was_paid_while_the_charge_of_another_is_on_its_way(db: &TestDatabase) {
         let billing = two(db).await;
         let up = order(&billing, "si_1", "price_2").await;

@@ -3,13 +3,14 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::{id, intent, wallet_attempt};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{
     self, CancelAt, CancelTerms, Credit, Invoice, InvoiceStatus, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice,
     RefundOrder, Requester, StakeChoice, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::{
-    Asker, Attempt, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Pursued, RefundFilter, RefundStatus, Settlement,
+    self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, RefundFilter, RefundStatus, Settlement,
+    Trigger,
 };
 use souk_domain::pricing::{Anchoring, Cycle, Interval, QuantityError, Recurring, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode, Page, SubscriptionId, Timestamp};
@@ -106,8 +107,8 @@ pub async fn pay_together(billing: &Billing, invoices: &[Invoice]) {
     unit.attempts().insert(&attempt, &intent.invoices).await.expect("inserts");
     let payer = billing.networks.wallet.did().to_string();
     let settlement = Settlement { reference: "0x7".to_owned(), payer, amount: total, card: None };
-    let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
-    billing::note(&billing.ctx, unit.as_mut(), &pursued, &Outcome::Settled(settlement), Asker::Worker).await.expect("is written");
+    let context = AttemptContext { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
+    payment::record(&billing.ctx, unit.as_mut(), &context, &Outcome::Settled(settlement), Trigger::Reconciler).await.expect("is written");
     unit.commit().await.expect("commits");
 }
 
@@ -115,7 +116,7 @@ fn nothing_due(credited: Option<Amount>) -> Agreed {
     (Amount::ZERO, credited)
 }
 
-on_both! {
+on_one! {
     async fn no_more_of_a_plan_is_ordered_than_there_is(db: &TestDatabase) {
         let billing = subscribed(db, 10, 2, MONTHLY).await;
         billing.price("price_2", 20, MONTHLY).await;
@@ -319,7 +320,7 @@ on_both! {
             assert!(matches!(answer, Err(ManageError::PaymentInFlight)), "{answer:?}");
         }
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
-        billing::charge(&billing.ctx, &renewal).await.expect("charges");
+        payment::charge(&billing.ctx, &renewal).await.expect("charges");
         billing.end_with(RefundChoice::Last).await.expect("ends");
         assert_eq!(billing.refunds().await, [30 * UNIT]);
         let refunded = billing.invoices().await[1].intent_id.clone().expect("a payment");

@@ -5,22 +5,27 @@ use crate::ledger::bench::UNIT;
 use crate::till::{id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, BillingError, Credit, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription,
+    self, Credit, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription,
     SubscriptionStatus, UsageAction, UsageReport,
 };
 use souk_domain::context::Context;
-use souk_domain::payment::{Asker, Attempt, AttemptStatus, Outcome, Purpose, Pursued, Refusal, Settlement};
+use souk_domain::payment::{self, Attempt, AttemptContext, AttemptStatus, Decline, Outcome, Purpose, Settlement, SettlementError, Trigger};
 use souk_domain::pricing::{Aggregate, Recurring, Usage};
 use souk_domain::shared::{Amount, AttemptId, Mode, StorageError};
 use souk_domain::storage::UnitOfWork;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The network says that an attempt has settled.
-async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, billing: &Billing, attempt: &AttemptId) -> Result<(), BillingError> {
+async fn settle(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    billing: &Billing,
+    attempt: &AttemptId,
+) -> Result<Vec<AttemptId>, SettlementError> {
     let attempt = unit.attempts().find(attempt).await?.expect("stands");
     let settlement = Settlement { reference: attempt.id.to_string(), payer: String::new(), amount: attempt.amount, card: None };
-    let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
-    billing::note(ctx, unit, &pursued, &Outcome::Settled(settlement), Asker::Worker).await
+    let context = AttemptContext { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
+    payment::record(ctx, unit, &context, &Outcome::Settled(settlement), Trigger::Reconciler).await
 }
 
 on_both! {
@@ -59,14 +64,14 @@ on_both! {
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let sent = billing.round_unsent().await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.attempts().claim_first(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims");
+        unit.attempts().claim_unsent(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims");
         let attempt = unit.attempts().find(&sent[0]).await.expect("reads").expect("stands");
         unit.commit().await.expect("commits");
-        let pursued = Pursued { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
-        let refusal = Refusal { code: "INSUFFICIENT_FUND".to_owned(), message: "It is not that much".to_owned() };
-        for (outcome, asker) in [(Outcome::Absent, Asker::Page), (Outcome::Refused(refusal), Asker::First)] {
+        let context = AttemptContext { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
+        let decline = Decline { code: "INSUFFICIENT_FUND".to_owned(), message: "It is not that much".to_owned() };
+        for (outcome, trigger) in [(Outcome::NotFound, Trigger::Poll), (Outcome::Declined(decline), Trigger::Initial)] {
             let mut unit = billing.ctx.store.begin().await.expect("begins");
-            billing::note(&billing.ctx, unit.as_mut(), &pursued, &outcome, asker).await.expect("is noted");
+            payment::record(&billing.ctx, unit.as_mut(), &context, &outcome, trigger).await.expect("is noted");
             unit.commit().await.expect("commits");
         }
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
@@ -97,12 +102,12 @@ on_both! {
         assert!(matches!(answer, Err(ManageError::PaymentInFlight)), "{answer:?}");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.attempts().finish(&own.id, AttemptStatus::Refused, None, billing.start).await.expect("finishes");
+        unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.start).await.expect("finishes");
         unit.commit().await.expect("commits");
 
         // The other way round: whoever pays finds it taken back.
         let mut taking = billing.ctx.store.begin().await.expect("begins");
-        assert!(taking.attempts().keep_uncovered(&debt.id).await.expect("keeps"));
+        assert!(taking.attempts().lock_not_in_flight(&debt.id).await.expect("keeps"));
         assert!(taking.invoices().void(&debt.id, billing.start).await.expect("is taken back"));
         let next = Attempt { id: id("att_next"), purpose: Purpose::Payment(id("pi_next")), ..wallet_attempt("att_next", "pi_next", "0x1") };
         let next = Attempt { method_id: debt.method_id.clone(), currency_id: debt.currency_id.clone(), session_id: None, ..next };

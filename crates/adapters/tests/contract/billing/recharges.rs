@@ -7,13 +7,13 @@ use crate::ledger::bench::UNIT;
 use crate::till::id;
 use serde_json::json;
 use souk_adapters::arcblock::TestWallet;
-use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::verify::verify;
+use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{self, BillingReason, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
-use souk_domain::checkout::check_due;
-use souk_domain::payment::{AttemptStatus, CheckError, Grant, Mandate, Purpose};
+use souk_domain::payment::check_due;
+use souk_domain::payment::{AttemptStatus, CheckError, Mandate, MandateDetails, Purpose};
 use souk_domain::shared::{Amount, InvoiceId, StorageError, SubscriptionId};
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ async fn is_moving(billing: &Billing) -> bool {
     unit.attempts().open_of(&purpose()).await.expect("reads").is_some()
 }
 
-on_both! {
+on_one! {
     async fn funds_arrive_at_the_account_that_pays_and_what_is_overdue_is_charged_at_once(db: &TestDatabase) {
         let billing = charged(db, 1_500).await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
@@ -95,7 +95,7 @@ on_both! {
         assert!(!unit.invoices().void(&invoice.id, billing.ctx.now()).await.expect("asks"), "what has arrived stays");
     }
 
-    async fn an_answer_that_got_lost_is_found_by_the_janitor_and_tells_of_the_funds_once(db: &TestDatabase) {
+    async fn an_answer_that_got_lost_is_found_by_the_reconciler_and_tells_of_the_funds_once(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         billing.networks.fault("drop_answer").await;
         add(&billing, 60, 7).await.expect("it is on its way");
@@ -110,7 +110,7 @@ on_both! {
         is_sound(&billing).await;
     }
 
-    async fn what_a_dead_process_has_written_down_is_sent_by_the_janitor(db: &TestDatabase) {
+    async fn what_a_dead_process_has_written_down_is_sent_by_the_reconciler(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         billing.networks.fault("drop_request").await;
         add(&billing, 60, 7).await.expect("nobody knows");
@@ -136,7 +136,9 @@ on_both! {
         assert_eq!(told(&billing).await, [(InvoiceStatus::Paid, 60)]);
         is_sound(&billing).await;
     }
+}
 
+on_both! {
     async fn the_same_signature_sent_twice_at_once_adds_funds_once(db: &TestDatabase) {
         let billing = Arc::new(charged(db, 5).await);
         let signed = Arc::new(signed(&billing, tokens(60), 7).await);
@@ -151,7 +153,9 @@ on_both! {
         assert_eq!((told(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
         is_sound(&billing).await;
     }
+}
 
+on_one! {
     async fn what_was_signed_for_another_amount_or_account_is_not_sent(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         let (ctx, from) = (&billing.ctx, account(&friend()));
@@ -161,9 +165,9 @@ on_both! {
         // Between the question and the answer another wallet has begun to pay.
         let mut unit = ctx.store.begin().await.expect("begins");
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
-        let Some(Grant::Delegation { limits, .. }) = mandate.grant.clone() else { panic!("a delegation") };
+        let Some(MandateDetails::Delegation { limits, .. }) = mandate.grant.clone() else { panic!("a delegation") };
         let payer = TestWallet::from_seed(&[22; 32]).did().clone();
-        let grant = Some(Grant::Delegation { payer, limits, reference: String::new() });
+        let grant = Some(MandateDetails::Delegation { payer, limits, reference: String::new() });
         unit.mandates().put(&Mandate { grant, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         let taken = billing::take_recharge(ctx, &sub(), tokens(60), &from, (7, &less)).await;
@@ -225,8 +229,8 @@ on_both! {
         add(&billing, 60, 7).await.expect("nobody knows");
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let open = unit.attempts().open_of(&purpose()).await.expect("reads").expect("it is open");
-        assert_eq!((open.status, unit.attempts().covers(&open.id).await.expect("reads")), (AttemptStatus::Unknown, Vec::<InvoiceId>::new()));
-        assert!(unit.attempts().keep_uncovered(&debt).await.expect("asks"));
+        assert_eq!((open.status, unit.attempts().invoices_of(&open.id).await.expect("reads")), (AttemptStatus::Unknown, Vec::<InvoiceId>::new()));
+        assert!(unit.attempts().lock_not_in_flight(&debt).await.expect("asks"));
         assert!(matches!(unit.attempts().insert(&open, &[]).await, Err(StorageError::Duplicate(_))));
     }
 }

@@ -6,7 +6,7 @@ use super::plans::{pay_together, subscribed};
 use super::thresholds::metered;
 use crate::ledger::bench::UNIT;
 use crate::till::id;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_adapters::verify::verify;
 use souk_domain::billing::{
     self, InvoiceStatus, ManageError, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Requester, SubscriptionItem, Threshold, UsageAction,
@@ -47,7 +47,7 @@ async fn take(billing: &Billing, subscription: &str, price: &str) {
     assert_eq!(done, PlanSwitch::Switched);
 }
 
-on_both! {
+on_one! {
     async fn the_last_payment_goes_back_whole_though_a_part_of_it_and_of_its_credit_went_before(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;

@@ -3,15 +3,16 @@
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::id;
-use souk_adapters::on_both;
+use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
     self, BillingReason, InvoiceStatus, ParkReason, Parked, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction,
     UsageRecord,
 };
+use souk_domain::payment;
 use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Interval, Recurring, Usage};
 use souk_domain::shared::*;
 
-on_both! {
+on_one! {
     async fn a_period_that_ends_is_followed_by_a_paid_one(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
@@ -29,7 +30,9 @@ on_both! {
         assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.income().await), (995, 5, 5));
         assert_eq!(billing.round().await, 0);
     }
+}
 
+on_both! {
     async fn rounds_at_the_same_time_renew_each_subscription_once(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
@@ -43,7 +46,9 @@ on_both! {
         assert_eq!(numbers, (1..=12).collect::<Vec<_>>());
         assert_eq!((billing.networks.earned().await, billing.income().await), (60, 60));
     }
+}
 
+on_one! {
     async fn missed_days_are_caught_up_one_invoice_for_each(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let daily = Recurring { cycle: Cycle::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed };
@@ -114,20 +119,20 @@ on_both! {
         billing.networks.fault("drop_answer").await;
         billing.round().await;
         billing.wait(std::time::Duration::from_secs(120));
-        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!((billing.networks.earned().await, billing.income().await, billing.networks.transfers().await.len()), (5, 5, 1));
     }
 
-    async fn a_round_that_died_before_it_charged_is_taken_up_by_the_janitor(db: &TestDatabase) {
+    async fn a_round_that_died_before_it_charged_is_taken_up_by_the_reconciler(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let round = billing::renew_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 10).await.expect("renews");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Open]);
         billing.wait(std::time::Duration::from_secs(900));
-        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
-        billing::charge(&billing.ctx, &round.attempts).await.expect("comes late, and finds nothing to do");
+        payment::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::charge(&billing.ctx, &round.attempts).await.expect("comes late, and finds nothing to do");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.networks.transfers().await.len(), 1);
     }
@@ -139,48 +144,48 @@ on_both! {
         let round = billing::renew_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 10).await.expect("renews");
         // Whoever had its message may have sent it, and died before the answer.
         let (now, mut unit) = (billing.ctx.now(), billing.ctx.store.begin().await.expect("begins"));
-        assert_eq!(unit.attempts().claim_first(&round.attempts, now, now.plus(HOUR)).await.expect("claims"), round.attempts);
+        assert_eq!(unit.attempts().claim_unsent(&round.attempts, now, now.plus(HOUR)).await.expect("claims"), round.attempts);
         unit.commit().await.expect("commits");
         billing.wait(HOUR * 2);
         billing.networks.fault("refuse").await;
-        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "one refusal decides nothing yet");
-        billing::charge(&billing.ctx, &round.attempts).await.expect("leaves it to the janitor");
+        payment::charge(&billing.ctx, &round.attempts).await.expect("leaves it to the reconciler");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0));
         billing.wait(DAY);
-        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));
     }
 
-    async fn a_refusal_of_what_the_janitor_sends_first_is_believed_at_once(db: &TestDatabase) {
+    async fn a_refusal_of_what_the_reconciler_sends_first_is_believed_at_once(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let sent = billing.round_unsent().await;
-        // Its message waits behind many others: the janitor is the first to send, and the message must not be beside it.
+        // Its message waits behind many others: the reconciler is the first to send, and the message must not be beside it.
         billing.wait(HOUR);
         billing.networks.fault("refuse").await;
-        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
-        billing::charge(&billing.ctx, &sent).await.expect("finds nothing to send");
+        payment::charge(&billing.ctx, &sent).await.expect("finds nothing to send");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Uncollectible], 0));
     }
 
-    async fn whoever_comes_after_the_janitor_is_not_the_first_to_send(db: &TestDatabase) {
+    async fn whoever_comes_after_the_reconciler_is_not_the_first_to_send(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let sent = billing.round_unsent().await;
-        // The janitor has taken it, and may be sending it now.
+        // The reconciler has taken it, and may be sending it now.
         billing.wait(DAY);
         let now = billing.ctx.now();
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         assert_eq!(unit.attempts().claim_due(now, now.plus(HOUR), 10).await.expect("claims"), sent);
         unit.commit().await.expect("commits");
-        souk_domain::checkout::settle_first(&billing.ctx, &sent[0]).await.expect("asks");
-        assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0), "the janitor's to send");
+        payment::settle_first(&billing.ctx, &sent[0]).await.expect("asks");
+        assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0), "the reconciler's to send");
         billing.wait(DAY);
-        souk_domain::checkout::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));
     }
 

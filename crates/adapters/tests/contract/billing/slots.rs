@@ -1,19 +1,18 @@
 //! However many messages are charged beside each other, a network never has more than its slots to answer at once.
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
-use crate::ledger::bench::{sandbox_db, serve};
+use crate::ledger::bench::{sandbox_clock, sandbox_db, serve};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use poem::{Endpoint, EndpointExt, Route};
 use souk_adapters::arcblock::ArcblockRail;
+use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
 use souk_adapters::on_both;
-use souk_adapters::sandbox::ledger::{Ledger, routes};
-use souk_adapters::slots::NetworkSlots;
 use souk_domain::billing::{self, InvoiceStatus, Scope};
-use souk_domain::checkout;
 use souk_domain::context::{Context, Networks};
-use souk_domain::payment::{Asker, ChargeSlots, MethodKind};
+use souk_domain::payment::{self, ConcurrencyLimit, MethodKind, Trigger};
 use souk_domain::shared::MethodId;
+use souk_sandbox::ledger::{Ledger, routes};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -35,8 +34,8 @@ struct Crowd {
 struct Crowded(Barrier);
 
 #[async_trait]
-impl ChargeSlots for Crowded {
-    async fn take(&self, _: &MethodId, _: Asker) -> Box<dyn Send> {
+impl ConcurrencyLimit for Crowded {
+    async fn take(&self, _: &MethodId, _: Trigger) -> Box<dyn Send> {
         self.0.wait().await;
         Box::new(())
     }
@@ -50,8 +49,8 @@ struct Gate {
 }
 
 #[async_trait]
-impl ChargeSlots for Gate {
-    async fn take(&self, _: &MethodId, _: Asker) -> Box<dyn Send> {
+impl ConcurrencyLimit for Gate {
+    async fn take(&self, _: &MethodId, _: Trigger) -> Box<dyn Send> {
         self.is_waited_for.notify_one();
         self.is_free.notified().await;
         Box::new(())
@@ -59,64 +58,64 @@ impl ChargeSlots for Gate {
 }
 
 on_both! {
-    async fn a_janitor_that_waited_for_a_slot_beyond_its_turn_sends_nothing(db: &TestDatabase) {
+    async fn a_reconciler_that_waited_for_a_slot_beyond_its_turn_sends_nothing(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let sent = billing.round_unsent().await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        assert_eq!(unit.attempts().claim_first(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims"), sent);
+        assert_eq!(unit.attempts().claim_unsent(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims"), sent);
         unit.commit().await.expect("commits");
         // Long enough for a refusal to be believed.
         billing.wait(DAY + HOUR);
         let gate = Arc::new(Gate::default());
-        let slow = Context { networks: billing.ctx.networks.clone().with_slots(gate.clone()), ..billing.ctx.clone() };
+        let slow = Context { networks: billing.ctx.networks.clone().with_concurrency_limit(gate.clone()), ..billing.ctx.clone() };
         let second = async {
             gate.is_waited_for.notified().await;
             billing.wait(HOUR);
             billing.networks.fault("refuse").await;
-            assert_eq!(checkout::check_due(&billing.ctx, 10).await.expect("asks"), 1);
+            assert_eq!(payment::check_due(&billing.ctx, 10).await.expect("asks"), 1);
             assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "its refusal is believed");
             gate.is_free.notify_one();
         };
-        let (first, ()) = tokio::join!(checkout::check_due(&slow, 10), second);
+        let (first, ()) = tokio::join!(payment::check_due(&slow, 10), second);
         assert_eq!((first.expect("asks"), billing.networks.transfers().await.len()), (1, 0), "and nothing is sent afterwards");
     }
 
     async fn all_of_a_message_wait_for_slots_from_the_beginning(db: &TestDatabase) {
-        const MANY: usize = 100;
+        const MANY: usize = 32;
         let billing = Billing::open(db, 300).await;
         let price = billing.price("price_1", 2, MONTHLY).await;
         for number in 1..=MANY {
             billing.insert(&billing.subscription(&format!("sub_{number}"), &price, DAY * 30)).await;
         }
-        let networks = billing.ctx.networks.clone().with_slots(Arc::new(Crowded(Barrier::new(MANY))));
+        let networks = billing.ctx.networks.clone().with_concurrency_limit(Arc::new(Crowded(Barrier::new(MANY))));
         let ctx = Context { networks, ..billing.ctx.clone() };
         let round = billing::renew_due(&ctx, &Scope::Wall, ctx.now(), 100).await.expect("renews");
-        let charged = timeout(Duration::from_secs(60), billing::charge(&ctx, &round.attempts)).await;
+        let charged = timeout(Duration::from_secs(60), payment::charge(&ctx, &round.attempts)).await;
         charged.expect("none waits for another's answer before it queues").expect("charges");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; MANY]);
     }
 
-    async fn the_janitor_and_charges_do_not_wait_for_each_other(db: &TestDatabase) {
+    async fn the_reconciler_and_charges_do_not_wait_for_each_other(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 2, MONTHLY).await;
-        let slots = Arc::new(NetworkSlots::of(1));
-        let ctx = Context { networks: billing.ctx.networks.clone().with_slots(slots.clone()), ..billing.ctx.clone() };
+        let slots = Arc::new(NetworkConcurrencyLimit::of(1));
+        let ctx = Context { networks: billing.ctx.networks.clone().with_concurrency_limit(slots.clone()), ..billing.ctx.clone() };
         let in_time = Duration::from_secs(60);
 
         let first = billing.subscription("sub_1", &price, DAY * 30);
         billing.insert(&first).await;
         let sent = billing.round_unsent().await;
-        let question = slots.take(&first.method_id, Asker::Worker).await;
-        timeout(in_time, billing::charge(&ctx, &sent)).await.expect("a charge does not wait behind questions").expect("charges");
+        let question = slots.take(&first.method_id, Trigger::Reconciler).await;
+        timeout(in_time, payment::charge(&ctx, &sent)).await.expect("a charge does not wait behind questions").expect("charges");
         drop(question);
 
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         assert_eq!(billing.round_unsent().await.len(), 1);
         billing.wait(HOUR);
-        let _charge = slots.take(&first.method_id, Asker::First).await;
-        let asked = timeout(in_time, checkout::check_due(&ctx, 10)).await.expect("the janitor does not wait behind charges");
+        let _charge = slots.take(&first.method_id, Trigger::Initial).await;
+        let asked = timeout(in_time, payment::check_due(&ctx, 10)).await.expect("the reconciler does not wait behind charges");
         assert_eq!((asked.expect("asks"), billing.networks.transfers().await.len()), (1, 2));
     }
 
@@ -133,7 +132,7 @@ on_both! {
             full: Barrier::new(SLOTS),
         });
         let (clock, app) = (billing.networks.clock.clone(), &billing.networks.app);
-        let ledger = Ledger::open(sandbox_db(db).await, clock.clone(), app.did(), false).await.expect("opens");
+        let ledger = Ledger::open(sandbox_db(db).await, sandbox_clock(&clock), app.did().as_str(), false).await.expect("opens");
         let counting = Arc::clone(&crowd);
         let counted = Route::new().nest("/sandbox/arcblock", routes(Arc::new(ledger))).around(move |network, call| {
             let crowd = Arc::clone(&counting);
@@ -150,12 +149,12 @@ on_both! {
         });
         let (address, _open) = serve(counted).await;
         let rail = ArcblockRail::new(app.clone(), clock, address.parse().expect("an address")).expect("a rail");
-        let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)).with_slots(Arc::new(NetworkSlots::of(SLOTS)));
+        let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(SLOTS)));
         let ctx = Context { networks, ..billing.ctx.clone() };
 
         let round = billing::renew_due(&ctx, &Scope::Wall, ctx.now(), 100).await.expect("renews");
         assert_eq!(round.attempts.len(), 24);
-        for charged in join_all(round.attempts.chunks(6).map(|message| billing::charge(&ctx, message))).await {
+        for charged in join_all(round.attempts.chunks(6).map(|message| payment::charge(&ctx, message))).await {
             charged.expect("charges");
         }
         assert_eq!(crowd.most.load(Ordering::SeqCst), SLOTS);

@@ -5,13 +5,13 @@ use super::stakes::{is_sound, two_of_one_order};
 use crate::ledger::bench::UNIT;
 use crate::till::{begin, id};
 use souk_adapters::arcblock::TestWallet;
-use souk_adapters::on_both;
+use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
     self, CancelAt, CancelTerms, ManageError, PREVIEW_LIFETIME, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Requester, StakeChoice,
     StakeFor, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
 };
-use souk_domain::checkout::check_due;
+use souk_domain::payment::check_due;
 use souk_domain::shared::{Amount, PriceId, SubscriptionId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -97,7 +97,7 @@ async fn end(billing: &Billing, name: &str) {
     billing::cancel(&billing.ctx, Requester::Store, &id(name), &terms).await.expect("ends");
 }
 
-on_both! {
+on_one! {
     async fn what_a_wallet_stakes_that_takes_over_is_reckoned_from_all_that_it_secures(db: &TestDatabase) {
         let billing = two_of_one_order(db).await;
         let first = billing.find("sub_1").await;
@@ -193,7 +193,9 @@ on_both! {
         assert_eq!((&stake.payer, stake.amount, &left.items[0].price_id), (other.did(), Amount::new(65 * UNIT), &id("price_2")));
         assert_eq!((stake.earlier[0].amount, stake.earlier[0].status), (Amount::new(50 * UNIT), StakeStatus::Waiting));
     }
+}
 
+on_both! {
     async fn two_dearer_plans_at_once_do_not_share_one_stake(db: &TestDatabase) {
         let billing = permitted(db).await;
         billing.price("price_4", 40, MONTHLY).await;
@@ -217,7 +219,9 @@ on_both! {
         assert_eq!(changed, PlanSwitch::NeedsPermission, "50 are there for 45, not for 80");
         assert_eq!((price_of(&billing, "sub_1").await, price_of(&billing, "sub_2").await), (id("price_4"), id("price_1")));
     }
+}
 
+on_one! {
     async fn an_end_that_was_asked_for_stands_though_another_wallet_leaves_a_stake(db: &TestDatabase) {
         let billing = permitted(db).await;
         let first = billing.find("sub_1").await;

@@ -5,16 +5,16 @@ use crate::ledger::bench::UNIT;
 use crate::ledger::stakes::revoke;
 use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till, session, wallet_attempt};
 use souk_adapters::arcblock::TestWallet;
-use souk_adapters::on_both;
 use souk_adapters::verify::verify;
+use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
     self, BillingReason, Calculation, CancelAt, CancelTerms, Debt, Invoice, InvoiceItem, InvoiceStatus, ManageError, RefundChoice,
     Requester, STAKE_WAITING, Stake, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
 };
-use souk_domain::checkout::{Session, SubscriptionTerms, check_due};
+use souk_domain::checkout::{Session, SubscriptionTerms};
 use souk_domain::ledger::{Entry, Movement, Reason};
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Grant, Mandate, Method, Purpose};
+use souk_domain::payment::{self, Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, Method, Purpose, check_due};
 use souk_domain::shared::{Amount, Mode, StorageError, SubscriptionId};
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ async fn refused_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
     billing
 }
 
-on_both! {
+on_one! {
     async fn what_a_deposit_is_being_taken_for_is_not_collected_as_well(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         billing.wait(DAY * 15);
@@ -144,7 +144,7 @@ on_both! {
         assert_eq!(slash.len(), 1);
         billing.networks.faucet().await;
         assert!(matches!(collect(&billing).await, Err(ManageError::PaymentInFlight)));
-        billing::charge(&billing.ctx, &slash).await.expect("charges");
+        payment::charge(&billing.ctx, &slash).await.expect("charges");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Void, InvoiceStatus::Paid]);
         assert!(matches!(collect(&billing).await, Err(ManageError::NothingOwed)));
         assert_eq!((billing.networks.earned().await, billing.income().await), (700, 700));
@@ -202,7 +202,7 @@ on_both! {
         assert_eq!(ended.stake.expect("a deposit").status, StakeStatus::Waiting);
         assert_eq!(billing.round().await, 1, "it is looked at from now on");
         assert_eq!(billing.networks.staked("sub_1").await, (800, 0));
-        billing::charge(&billing.ctx, &retried).await.expect("charges");
+        payment::charge(&billing.ctx, &retried).await.expect("charges");
         billing.wait(HOURS);
         assert_eq!(billing.round().await, 1);
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid, InvoiceStatus::Paid]);
@@ -379,7 +379,7 @@ on_both! {
         assert_eq!((seen.status, seen.parked), (SubscriptionStatus::PastDue, None));
         assert_eq!(billing.find("sub_2").await.index, Some(1), "the others are not kept waiting");
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.attempts().finish(&moving.id, AttemptStatus::Refused, None, billing.ctx.now()).await.expect("finishes");
+        unit.attempts().finish(&moving.id, AttemptStatus::Declined, None, billing.ctx.now()).await.expect("finishes");
         unit.commit().await.expect("commits");
         assert_eq!(billing.round().await, 0);
         billing.wait(Duration::from_secs(60));
@@ -437,7 +437,7 @@ on_both! {
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         let payer = TestWallet::from_seed(&[77; 32]).did().clone();
-        let grant = Some(Grant::Delegation { payer, limits: Vec::new(), reference: String::new() });
+        let grant = Some(MandateDetails::Delegation { payer, limits: Vec::new(), reference: String::new() });
         unit.mandates().put(&Mandate { id: id("man_2"), grant, ..first }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.insert(&Subscription { mandate_id: Some(id("man_2")), ..one }).await;
@@ -567,7 +567,9 @@ on_both! {
             assert_eq!(raced.await, [true, true]);
         }
     }
+}
 
+on_both! {
     async fn an_attempt_knows_what_it_pays_and_a_subscription_what_it_owes(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         let mut unit = billing.ctx.store.read().await.expect("reads");
@@ -581,7 +583,7 @@ on_both! {
         billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let slash = unit.attempts().open_of(&Purpose::Slash(sub())).await.expect("reads").expect("stands");
-        assert_eq!(unit.attempts().covers(&slash.id).await.expect("reads"), [owed[0].id.clone()]);
+        assert_eq!(unit.attempts().invoices_of(&slash.id).await.expect("reads"), [owed[0].id.clone()]);
     }
 }
 

@@ -5,13 +5,13 @@ use super::stakes::is_sound;
 use crate::catalogue::price;
 use crate::ledger::bench::UNIT;
 use crate::till::id;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_adapters::persistence::SqlPrices;
 use souk_domain::billing::{
     self, Invoice, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, RefundOrder, Requester, STAKE_WAITING, Subscription,
     SubscriptionItem, Threshold, UsageAction, UsageReport,
 };
-use souk_domain::payment::{Asker, Outcome, Purpose, Pursued, Refusal};
+use souk_domain::payment::{self, AttemptContext, Decline, Outcome, Purpose, Trigger};
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Tier, TiersMode, Usage};
 use souk_domain::shared::{Amount, CustomerId, Mode};
 
@@ -120,7 +120,7 @@ async fn asked_too_much(db: &souk_adapters::testing::TestDatabase) -> Billing {
     billing
 }
 
-on_both! {
+on_one! {
     async fn what_earlier_bills_asked_too_much_is_given_back_once(db: &TestDatabase) {
         let billing = subscribed(db).await;
         billing.used("si_1", 100).await;
@@ -241,10 +241,10 @@ on_both! {
         let attempt = unit.attempts().open_of(&Purpose::Refund(refund.id)).await.expect("reads").expect("on its way");
         let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("stands");
         let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("stands");
-        let refused = Outcome::Refused(Refusal { code: "declined".to_owned(), message: "No".to_owned() });
-        let pursued = Pursued { attempt, method, currency };
+        let refused = Outcome::Declined(Decline { code: "declined".to_owned(), message: "No".to_owned() });
+        let context = AttemptContext { attempt, method, currency };
         for _ in 0..2 {
-            billing::note(&billing.ctx, unit.as_mut(), &pursued, &refused, Asker::First).await.expect("notes");
+            payment::record(&billing.ctx, unit.as_mut(), &context, &refused, Trigger::Initial).await.expect("notes");
         }
         unit.commit().await.expect("commits");
         assert_eq!(billing.kept().await, kept);

@@ -3,7 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use crate::till::id;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{
     self, BillingReason, CancelAt, CancelTerms, RefundChoice, Requester, StakeChoice, Subscription, USAGE_MAX, UsageAction, UsageRecord,
     UsageReport,
@@ -27,7 +27,7 @@ fn total(records: &[UsageRecord], aggregate: Aggregate) -> u64 {
     }
 }
 
-on_both! {
+on_one! {
     async fn records_amount_to_the_same_as_when_they_are_counted_one_by_one(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 3, METERED).await;

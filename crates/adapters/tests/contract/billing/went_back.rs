@@ -6,7 +6,7 @@ use super::plan_worth::{three, three_from, used};
 use super::plans::subscribed;
 use crate::ledger::bench::UNIT;
 use crate::till::{id, session};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{
     self, CancelAt, CancelTerms, InvoiceStatus, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, Requester, StakeChoice, Subscription,
 };
@@ -20,7 +20,7 @@ async fn backs(billing: &Billing) -> Vec<u128> {
     back
 }
 
-on_both! {
+on_one! {
     async fn an_upgrade_that_went_back_does_not_go_back_again_at_the_end(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 600, MONTHLY).await;

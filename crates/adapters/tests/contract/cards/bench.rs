@@ -1,19 +1,20 @@
 //! A processor on a socket, a rail that speaks to it, and a browser with a card.
 
+use crate::ledger::bench::sandbox_clock;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::web::Data;
 use poem::{EndpointExt, IntoResponse, Response, Route, Server, handler};
 use reqwest::Method as Verb;
 use serde_json::Value;
-use souk_adapters::sandbox::cards::{CardProcessor, CardProcessorConfig, Webhook, routes};
-use souk_adapters::sandbox::store::SandboxDb;
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
 use souk_domain::payment::{
-    CardAsk, CardHolder, CardIntent, CardRail, CardRefundAsk, CardSetup, ChargeAsk, Currency, Method, MethodKind, MethodSettings, Outcome,
-    RailError, SavedCard, Secret, SetupAsk, SetupOutcome,
+    CardHint, CardHolder, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Method, MethodKind,
+    MethodSettings, Outcome, RailError, SavedCard, Secret, SetupOutcome, SetupRequest,
 };
-use souk_domain::shared::{Amount, AttemptId, Clock, CurrencyId, CustomerId, MethodId, Mode, RefundId, Timestamp};
+use souk_domain::shared::{Amount, AttemptId, Clock, CurrencyId, CustomerId, MethodId, Mode, Random, RefundId, Timestamp};
+use souk_sandbox::cards::{CardProcessor, CardProcessorConfig, Secret as SandboxSecret, Webhook, routes};
+use souk_sandbox::store::SandboxDb;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -31,7 +32,7 @@ pub const SECOND_STEP: &str = "4000002500003155";
 pub const ALWAYS_SECOND_STEP: &str = "4000002760003184";
 pub const DECLINES_LATER: &str = "4000000000000341";
 pub const SLOW: &str = "4000000000000077";
-pub const SILENT: &str = "4000000000000259";
+pub const SILENT: &str = "4000000000006009";
 
 /// What arrived at the webhook: signature and body. Answers with the statuses that wait in `refusals` first, then 200.
 #[derive(Default)]
@@ -84,13 +85,14 @@ impl Bench {
         let address = format!("http://{}", acceptor.local_addr()[0].as_socket_addr().expect("an address"));
         let clock = Arc::new(FixedClock::default());
         let config = CardProcessorConfig {
-            secret_key: Secret::new(SECRET_KEY),
+            secret_key: SandboxSecret::new(SECRET_KEY),
             publishable_key: PUBLISHABLE_KEY.to_owned(),
-            webhook: Some(Webhook { url: format!("{address}/hook"), secret: Secret::new(WEBHOOK_SECRET) }),
+            webhook: Some(Webhook { url: format!("{address}/hook"), secret: SandboxSecret::new(WEBHOOK_SECRET) }),
             faults,
         };
-        let processor =
-            CardProcessor::open(sandbox_db(db).await, clock.clone(), Arc::new(SeededRandom::new(1)), config).await.expect("opens");
+        let seeded = SeededRandom::new(1);
+        let random = souk_sandbox::time::Random::new(move |bytes| seeded.fill(bytes));
+        let processor = CardProcessor::open(sandbox_db(db).await, sandbox_clock(&clock), random, config).await.expect("opens");
         let inbox = Arc::new(Inbox::default());
         let app = Route::new().nest("/sandbox/stripe", routes(processor.clone())).at("/hook", poem::post(receive.data(inbox.clone())));
         let stop = CancellationToken::new();
@@ -108,7 +110,8 @@ impl Bench {
 
     pub async fn try_open(&self, attempt: &str, cents: u128) -> Result<CardIntent, RailError> {
         let attempt = AttemptId::parse(attempt).expect("an id");
-        let ask = CardAsk { attempt, amount: Amount::new(cents), description: "An app".to_owned(), receipt_email: None, keep_for: None };
+        let ask =
+            CardRequest { attempt, amount: Amount::new(cents), description: "An app".to_owned(), receipt_email: None, keep_for: None };
         self.rail.open(&self.method, &self.currency, &ask).await
     }
 
@@ -125,7 +128,7 @@ impl Bench {
     }
 
     pub async fn open_setup(&self, attempt: &str) -> CardSetup {
-        let ask = SetupAsk { attempt: AttemptId::parse(attempt).expect("an id"), holder: holder("Ada") };
+        let ask = SetupRequest { attempt: AttemptId::parse(attempt).expect("an id"), holder: holder("Ada") };
         self.rail.open_setup(&self.method, &ask).await.expect("opens")
     }
 
@@ -159,7 +162,7 @@ impl Bench {
 
     pub async fn charge(&self, attempt: &str, cents: u128, card: &SavedCard) -> CardIntent {
         let attempt = AttemptId::parse(attempt).expect("an id");
-        let ask = ChargeAsk { attempt, amount: Amount::new(cents), description: "in_1".to_owned(), card: card.clone(), is_late: false };
+        let ask = ChargeRequest { attempt, amount: Amount::new(cents), description: "in_1".to_owned(), card: card.clone(), is_late: false };
         self.rail.charge(&self.method, &self.currency, &ask).await.expect("the call is made")
     }
 
@@ -171,8 +174,42 @@ impl Bench {
 
     pub async fn refund(&self, refund: &str, provider_id: &str, cents: u128) -> Outcome {
         let refund = RefundId::parse(refund).expect("an id");
-        let ask = CardRefundAsk { refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents), is_late: false };
+        let ask = CardRefundRequest { refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents), is_late: false };
         self.rail.refund(&self.method, &self.currency, &ask).await
+    }
+
+    /// A payment that has succeeded.
+    pub async fn paid(&self, attempt: &str, cents: u128, number: &str) -> String {
+        let intent = self.open_intent(attempt, cents).await;
+        assert_eq!(self.confirm(&intent, number).await.body["status"], "succeeded");
+        intent.provider_id
+    }
+
+    /// Orders something at the sandbox's own endpoints for tests.
+    pub async fn order(&self, path: &str, form: &[(&str, &str)]) -> Value {
+        let answer = self.call("", Verb::POST, &format!("/debug/{path}"), form, None).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body
+    }
+
+    /// What the processor holds for the store, in cents.
+    pub async fn held(&self) -> i64 {
+        let balance = self.server(Verb::GET, "/v1/balance", &[]).await.body;
+        balance["available"][0]["amount"].as_i64().expect("an amount")
+    }
+
+    /// Hints of the events of this kind that have arrived.
+    pub fn hints(&self, kind: &str) -> Vec<CardHint> {
+        let delivered = self.inbox.delivered.lock().expect("inbox").clone();
+        let read = |(signature, body): &(String, Vec<u8>)| {
+            self.rail.read_event(&self.method, body, signature, self.clock.now()).expect("a signed event")
+        };
+        delivered.iter().map(read).filter(|event| event.kind == kind).filter_map(|event| event.hint).collect()
+    }
+
+    /// Waits for an event of each of these kinds.
+    pub async fn events(&self, kinds: &[&str]) {
+        until(&format!("{kinds:?}"), async || kinds.iter().all(|kind| self.kinds().iter().any(|arrived| arrived == kind))).await;
     }
 
     pub async fn answer_second_step(&self, intent: &CardIntent, success: &str) -> Seen {

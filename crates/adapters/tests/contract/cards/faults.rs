@@ -49,7 +49,7 @@ on_both! {
         let intent = bench.open_intent("att_1", 1_000).await;
         bench.fault(json!({ "mode": "drop_answer" })).await;
         let outcome = bench.rail.cancel(&bench.method, &bench.currency, &intent.provider_id).await;
-        assert!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+        assert!(matches!(outcome, Outcome::Declined(_)), "{outcome:?}");
     }
 
     async fn a_delayed_answer_is_an_answer(db: &TestDatabase) {

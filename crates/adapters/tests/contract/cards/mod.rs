@@ -1,7 +1,9 @@
 //! The stripe rail against the sandbox's card processor, over a real socket.
 
 mod bench;
+mod disputes;
 mod faults;
+mod late_refunds;
 mod payments;
 mod processor;
 mod saved;

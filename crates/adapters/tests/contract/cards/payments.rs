@@ -2,7 +2,7 @@
 
 use super::bench::{ACCEPTED, Bench, DECLINED, DECLINES_LATER, INSUFFICIENT, SECOND_STEP, SILENT, SLOW, until};
 use souk_adapters::on_both;
-use souk_domain::payment::{CardRail, MethodSettings, Outcome, RailError, Refusal, Secret, Settlement};
+use souk_domain::payment::{CardRail, Decline, MethodSettings, Outcome, RailError, Secret, Settlement};
 use souk_domain::shared::{Amount, Mode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ fn settled(provider_id: &str, cents: u128) -> Outcome {
 }
 
 fn waiting(error: Option<(&str, &str)>) -> Outcome {
-    let last_error = error.map(|(code, message)| Refusal { code: code.to_owned(), message: message.to_owned() });
+    let last_error = error.map(|(code, message)| Decline { code: code.to_owned(), message: message.to_owned() });
     Outcome::Pending { requires_payer: true, last_error }
 }
 
@@ -157,10 +157,10 @@ on_both! {
     async fn cancelling_ends_what_is_open_and_tells_what_is_not(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let (open, paid) = (bench.open_intent("att_1", 1_000).await, bench.open_intent("att_2", 1_000).await);
-        let abandoned = Refusal { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
+        let abandoned = Decline { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
         for _ in 0..2 {
             let cancelled = bench.rail.cancel(&bench.method, &bench.currency, &open.provider_id).await;
-            assert_eq!(cancelled, Outcome::Refused(abandoned.clone()));
+            assert_eq!(cancelled, Outcome::Declined(abandoned.clone()));
         }
         assert_eq!(bench.confirm(&open, ACCEPTED).await.status, 400);
         bench.confirm(&paid, ACCEPTED).await;
@@ -171,8 +171,8 @@ on_both! {
 
     async fn an_intent_that_nobody_opened_is_absent(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        assert_eq!(bench.rail.find(&bench.method, &bench.currency, "pi_none").await, Outcome::Absent);
-        assert_eq!(bench.rail.cancel(&bench.method, &bench.currency, "pi_none").await, Outcome::Absent);
+        assert_eq!(bench.rail.find(&bench.method, &bench.currency, "pi_none").await, Outcome::NotFound);
+        assert_eq!(bench.rail.cancel(&bench.method, &bench.currency, "pi_none").await, Outcome::NotFound);
     }
 
     async fn settings_are_verified(db: &TestDatabase) {

@@ -7,7 +7,8 @@ use reqwest::Method as Verb;
 use serde_json::json;
 use souk_adapters::on_both;
 use souk_domain::payment::{
-    CardAsk, CardExpiry, CardRail, CardRefundAsk, ChargeAsk, Outcome, Refusal, SavedCard, Settlement, SetupAsk, SetupOutcome,
+    CardExpiry, CardRail, CardRefundRequest, CardRequest, ChargeRequest, Decline, Outcome, SavedCard, Settlement, SetupOutcome,
+    SetupRequest,
 };
 use souk_domain::shared::{Amount, AttemptId, RefundId};
 use std::time::Duration;
@@ -18,7 +19,7 @@ fn settled(reference: &str, cents: u128, card: Option<&SavedCard>) -> Outcome {
 
 fn refused_with(outcome: &Outcome) -> &str {
     match outcome {
-        Outcome::Refused(Refusal { code, .. }) => code,
+        Outcome::Declined(Decline { code, .. }) => code,
         other => panic!("not refused: {other:?}"),
     }
 }
@@ -29,7 +30,7 @@ async fn status_of(bench: &Bench, intent: &str) -> String {
 }
 
 async fn keeping(bench: &Bench, attempt: &str, name: &str) -> souk_domain::payment::CardIntent {
-    let ask = CardAsk {
+    let ask = CardRequest {
         attempt: AttemptId::parse(attempt).expect("an id"),
         amount: Amount::new(1_000),
         description: "in_1".to_owned(),
@@ -59,7 +60,7 @@ on_both! {
         let bench = Bench::open(db).await;
         let first = bench.open_setup("att_1").await;
         assert_eq!(bench.open_setup("att_1").await, first);
-        let renamed = SetupAsk { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada Lovelace") };
+        let renamed = SetupRequest { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada Lovelace") };
         assert_eq!(bench.rail.open_setup(&bench.method, &renamed).await, Ok(first.clone()), "a customer may change their name between two tries");
         assert_ne!(bench.open_setup("att_2").await.provider_id, first.provider_id);
         let made = bench.server(Verb::GET, "/v1/events", &[("type", "customer.created")]).await.body;
@@ -73,7 +74,7 @@ on_both! {
     async fn a_setup_whose_answer_is_lost_is_found_by_asking_again(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.fault(json!({ "mode": "error_500" })).await;
-        let ask = SetupAsk { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada") };
+        let ask = SetupRequest { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada") };
         assert!(bench.rail.open_setup(&bench.method, &ask).await.is_err());
         let setup = bench.open_setup("att_1").await;
         bench.confirm_setup(&setup, ACCEPTED).await;
@@ -99,16 +100,16 @@ on_both! {
     async fn a_setup_that_was_cancelled_saves_nothing(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let (open, done) = (bench.open_setup("att_1").await, bench.open_setup("att_2").await);
-        let abandoned = Refusal { code: "abandoned".to_owned(), message: "Saving the card was cancelled.".to_owned() };
+        let abandoned = Decline { code: "abandoned".to_owned(), message: "Saving the card was cancelled.".to_owned() };
         for _ in 0..2 {
-            assert_eq!(bench.rail.cancel_setup(&bench.method, &open.provider_id).await, SetupOutcome::Refused(abandoned.clone()));
+            assert_eq!(bench.rail.cancel_setup(&bench.method, &open.provider_id).await, SetupOutcome::Declined(abandoned.clone()));
         }
         assert_eq!(bench.confirm_setup(&open, ACCEPTED).await.status, 400);
         bench.confirm_setup(&done, ACCEPTED).await;
         let too_late = bench.rail.cancel_setup(&bench.method, &done.provider_id).await;
         assert!(matches!(too_late, SetupOutcome::Saved(_)), "{too_late:?}");
-        assert_eq!(bench.rail.cancel_setup(&bench.method, "seti_none").await, SetupOutcome::Absent);
-        assert_eq!(bench.rail.find_setup(&bench.method, "pi_1").await, SetupOutcome::Absent);
+        assert_eq!(bench.rail.cancel_setup(&bench.method, "seti_none").await, SetupOutcome::NotFound);
+        assert_eq!(bench.rail.find_setup(&bench.method, "pi_1").await, SetupOutcome::NotFound);
     }
 
     async fn a_payment_may_keep_its_card(db: &TestDatabase) {
@@ -157,7 +158,7 @@ on_both! {
         bench.clock.advance(Duration::from_secs(3 * 86_400));
         // A key that is kept refuses another amount.
         until("keys are forgotten", async || matches!(bench.charge("att_probe", 1_001, &card).await.outcome, Outcome::Settled(_))).await;
-        let ask = |attempt: &str| ChargeAsk {
+        let ask = |attempt: &str| ChargeRequest {
             attempt: AttemptId::parse(attempt).expect("an id"),
             amount: Amount::new(900),
             description: "in_1".to_owned(),
@@ -166,7 +167,7 @@ on_both! {
         };
         assert_eq!(bench.rail.charge(&bench.method, &bench.currency, &ask("att_2")).await, Ok(first.clone()));
         let refund = RefundId::parse("re_1").expect("an id");
-        let again = CardRefundAsk { refund, provider_id: first.provider_id.clone(), amount: Amount::new(300), is_late: true };
+        let again = CardRefundRequest { refund, provider_id: first.provider_id.clone(), amount: Amount::new(300), is_late: true };
         assert_eq!(bench.rail.refund(&bench.method, &bench.currency, &again).await, given_back);
         assert_eq!(bench.charged().await, ["att_2", "att_probe", "att_probe"]);
         let never_arrived = bench.rail.charge(&bench.method, &bench.currency, &ask("att_3")).await.expect("charges");
@@ -190,7 +191,7 @@ on_both! {
     async fn a_declined_charge_says_why_and_can_never_settle(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", ACCEPTED).await;
-        for (attempt, code, is_final) in [
+        for (attempt, code, is_hard_decline) in [
             ("att_2", "insufficient_funds", false),
             ("att_3", "do_not_honor", false),
             ("att_4", "stolen_card", true),
@@ -199,8 +200,8 @@ on_both! {
         ] {
             bench.tell_bank(&card, code).await;
             let charge = bench.charge(attempt, 900, &card).await;
-            let Outcome::Refused(refusal) = &charge.outcome else { panic!("{charge:?}") };
-            assert_eq!((refusal.code.as_str(), refusal.is_final()), (code, is_final));
+            let Outcome::Declined(decline) = &charge.outcome else { panic!("{charge:?}") };
+            assert_eq!((decline.code.as_str(), decline.is_hard_decline()), (code, is_hard_decline));
             assert_eq!(status_of(&bench, &charge.provider_id).await, "canceled");
             assert_eq!(bench.find(&charge).await, charge.outcome, "the provider says the same afterwards");
             bench.tell_bank(&card, "").await;
@@ -241,7 +242,7 @@ on_both! {
         assert_eq!(refused_with(&found), "insufficient_funds");
         assert_eq!(status_of(&bench, &intent).await, "canceled");
         let again = bench.rail.find_charge(&bench.method, &bench.currency, &intent).await;
-        assert!(matches!(again, Outcome::Refused(_)), "{again:?}");
+        assert!(matches!(again, Outcome::Declined(_)), "{again:?}");
     }
 
     async fn a_card_that_saves_fine_may_decline_each_charge(db: &TestDatabase) {
@@ -343,7 +344,7 @@ on_both! {
                 Some("payment_intent" | "charge" | "refund") => Some(charge.provider_id.as_str()),
                 _ => None,
             };
-            assert_eq!(event.provider_id.as_deref(), expected, "{}", event.kind);
+            assert_eq!(event.intent(), expected, "{}", event.kind);
         }
     }
 

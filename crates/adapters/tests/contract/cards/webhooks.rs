@@ -19,7 +19,7 @@ on_both! {
         let delivered = bench.inbox.delivered.lock().expect("inbox").clone();
         for (signature, body) in &delivered {
             let event = bench.rail.read_event(&bench.method, body, signature, bench.clock.now()).expect("reads");
-            assert_eq!(event.provider_id.as_deref(), Some(intent.provider_id.as_str()), "{}", event.kind);
+            assert_eq!(event.intent(), Some(intent.provider_id.as_str()), "{}", event.kind);
             let mut altered = body.clone();
             let last = altered.len() - 2;
             altered[last] ^= 1;

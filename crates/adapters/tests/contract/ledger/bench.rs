@@ -1,5 +1,6 @@
 //! A ledger on a socket, a rail that speaks to it, and a customer with a wallet.
 
+use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use poem::listener::{Acceptor, Listener, TcpListener};
@@ -7,14 +8,15 @@ use poem::{Endpoint, Route, Server};
 use serde_json::{Value, json};
 use souk_adapters::arcblock::{ArcblockRail, Itx, TestWallet, transaction_hash};
 use souk_adapters::identity::AppKey;
-use souk_adapters::sandbox::ledger::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_SYMBOL, routes, token};
-use souk_adapters::sandbox::store::SandboxDb;
 use souk_adapters::testing::{FixedClock, TestDatabase};
+use souk_domain::access::Did;
 use souk_domain::payment::{
-    Currency, Errand, ErrandAsk, MandateAsk, Method, MethodKind, MethodSettings, Outcome, Refusal, SandboxTime, SignedTransfer, StakeAsk,
-    StakeState, TransferAsk, WalletRail,
+    Currency, Decline, MandateRequest, Method, MethodKind, MethodSettings, Outcome, RailError, SandboxTime, SignedTransaction,
+    StakeRequest, StakeState, StoreTransaction, StoreTransactionRequest, TransferRequest, WalletRail,
 };
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
+use souk_sandbox::ledger::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_SYMBOL, routes, token};
+use souk_sandbox::store::SandboxDb;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,9 +31,9 @@ pub const WAITING: Duration = Duration::from_secs(3 * 86_400);
 /// An outcome in one word, and what was moved in whole tokens.
 pub fn said(outcome: &Outcome) -> (&str, u128) {
     match outcome {
-        Outcome::Refused(Refusal { code, .. }) => (code, 0),
+        Outcome::Declined(Decline { code, .. }) => (code, 0),
         Outcome::Settled(settlement) => ("settled", settlement.amount.base_units() / UNIT),
-        Outcome::Absent => ("absent", 0),
+        Outcome::NotFound => ("absent", 0),
         Outcome::Pending { .. } => ("pending", 0),
         Outcome::Unknown(_) => ("unknown", 0),
     }
@@ -50,6 +52,23 @@ pub struct Bench {
     pub ledger: String,
     http: reqwest::Client,
     _stop: DropGuard,
+}
+
+/// The sandbox reads the time of the test.
+pub fn sandbox_clock(clock: &Arc<FixedClock>) -> souk_sandbox::time::Clock {
+    let clock = Arc::clone(clock);
+    souk_sandbox::time::Clock::new(move || clock.now().micros())
+}
+
+/// The ledger as the port by which it follows a customer's clock.
+struct LedgerTime(Arc<Ledger>);
+
+#[async_trait]
+impl SandboxTime for LedgerTime {
+    async fn set(&self, payer: &Did, now: Timestamp) -> Result<(), RailError> {
+        let now = souk_sandbox::time::Timestamp::from_micros(now.micros());
+        self.0.set_time(payer.as_str(), now).await.map_err(|error| RailError::Unreachable(error.to_string()))
+    }
 }
 
 pub async fn sandbox_db(db: &TestDatabase) -> SandboxDb {
@@ -77,7 +96,7 @@ impl Bench {
     pub async fn with(db: &TestDatabase, faults: bool) -> Self {
         let clock = Arc::new(FixedClock::default());
         let app = AppKey::from_seed(&[2; 32]);
-        let ledger = Ledger::open(sandbox_db(db).await, clock.clone(), app.did(), faults).await.expect("opens");
+        let ledger = Ledger::open(sandbox_db(db).await, sandbox_clock(&clock), app.did().as_str(), faults).await.expect("opens");
         let ledger = Arc::new(ledger);
         let (address, stop) = serve(Route::new().nest("/sandbox/arcblock", routes(Arc::clone(&ledger)))).await;
         let rail = Arc::new(ArcblockRail::new(app.clone(), clock.clone(), address.parse().expect("address")).expect("a rail"));
@@ -88,15 +107,15 @@ impl Bench {
             clock,
             app,
             wallet: TestWallet::from_seed(&[1; 32]),
-            time: ledger,
+            time: Arc::new(LedgerTime(ledger)),
             ledger: format!("{address}/sandbox/arcblock"),
             http: reqwest::Client::builder().no_proxy().build().expect("a client"),
             _stop: stop,
         }
     }
 
-    pub fn ask(&self, reference: &str, tokens: u128, nonce: u64) -> TransferAsk {
-        TransferAsk {
+    pub fn ask(&self, reference: &str, tokens: u128, nonce: u64) -> TransferRequest {
+        TransferRequest {
             payer: self.wallet.did().clone(),
             payer_key: self.wallet.public_key_base58(),
             to: None,
@@ -107,15 +126,15 @@ impl Bench {
     }
 
     /// Asks, lets the wallet sign, and checks.
-    pub fn signed(&self, reference: &str, tokens: u128, nonce: u64) -> SignedTransfer {
+    pub fn signed(&self, reference: &str, tokens: u128, nonce: u64) -> SignedTransaction {
         let ask = self.ask(reference, tokens, nonce);
         let prepared = self.rail.prepare(&self.method, &self.currency, &ask).expect("prepares");
         let signed = self.wallet.sign_transfer(&prepared.partial_tx, &prepared.token, ask.amount).expect("signs");
         self.rail.check(&self.method, &self.currency, &ask, &signed).expect("passes")
     }
 
-    pub fn mandate(&self, tokens: u128, nonce: u64) -> MandateAsk {
-        MandateAsk {
+    pub fn mandate(&self, tokens: u128, nonce: u64) -> MandateRequest {
+        MandateRequest {
             payer: self.wallet.did().clone(),
             payer_key: self.wallet.public_key_base58(),
             limits: vec![(self.currency.clone(), Amount::new(tokens * UNIT))],
@@ -133,8 +152,8 @@ impl Bench {
         self.send(&signed).await
     }
 
-    pub fn deposit(&self, subject: &str, tokens: u128, nonce: u64) -> StakeAsk {
-        StakeAsk {
+    pub fn deposit(&self, subject: &str, tokens: u128, nonce: u64) -> StakeRequest {
+        StakeRequest {
             payer: self.wallet.did().clone(),
             payer_key: self.wallet.public_key_base58(),
             amount: Amount::new(tokens * UNIT),
@@ -153,13 +172,13 @@ impl Bench {
         self.send(&self.rail.check_stake(&self.method, &self.currency, &ask, &signed).expect("passes")).await
     }
 
-    pub fn signed_errand(&self, errand: Errand, tokens: u128, nonce: u64) -> SignedTransfer {
-        let ask = ErrandAsk { errand, amount: Amount::new(tokens * UNIT), reference: "in_1".to_owned(), nonce };
+    pub fn signed_errand(&self, errand: StoreTransaction, tokens: u128, nonce: u64) -> SignedTransaction {
+        let ask = StoreTransactionRequest { errand, amount: Amount::new(tokens * UNIT), reference: "in_1".to_owned(), nonce };
         self.rail.sign(&self.method, &self.currency, &ask).expect("signs")
     }
 
     pub async fn pull(&self, tokens: u128, nonce: u64) -> Outcome {
-        self.send(&self.signed_errand(Errand::Pull { payer: self.wallet.did().clone() }, tokens, nonce)).await
+        self.send(&self.signed_errand(StoreTransaction::Pull { payer: self.wallet.did().clone() }, tokens, nonce)).await
     }
 
     pub async fn permits(&self, tokens: u128) -> bool {
@@ -201,11 +220,11 @@ impl Bench {
         balance.base_units() / UNIT
     }
 
-    pub async fn send(&self, signed: &SignedTransfer) -> Outcome {
+    pub async fn send(&self, signed: &SignedTransaction) -> Outcome {
         self.rail.send(&self.method, &self.currency, signed).await
     }
 
-    pub async fn find(&self, signed: &SignedTransfer) -> Outcome {
+    pub async fn find(&self, signed: &SignedTransaction) -> Outcome {
         self.rail.find(&self.method, &self.currency, &signed.hash).await
     }
 
@@ -276,7 +295,7 @@ pub fn currency() -> Currency {
         logo: String::new(),
         decimals: TOKEN_DECIMALS,
         maximum_precision: 6,
-        contract: token().to_string(),
+        contract: token(),
         is_base: true,
         created_at: at,
         updated_at: at,

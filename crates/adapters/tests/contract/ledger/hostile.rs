@@ -6,12 +6,12 @@ use poem::{Endpoint, Request, Response, Route, endpoint};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::identity::AppKey;
 use souk_adapters::testing::FixedClock;
-use souk_domain::payment::{Outcome, RailError, SignedTransfer, WalletRail};
+use souk_domain::payment::{Outcome, RailError, SignedTransaction, WalletRail};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn signed() -> SignedTransfer {
-    SignedTransfer { bytes: vec![1, 2, 3], hash: "AB".to_owned() }
+fn signed() -> SignedTransaction {
+    SignedTransaction { bytes: vec![1, 2, 3], hash: "AB".to_owned() }
 }
 
 fn rail(address: &str) -> ArcblockRail {

@@ -5,15 +5,15 @@ use futures_util::future::join_all;
 use souk_adapters::arcblock::{ArcblockRail, DelegateLimit, DelegateOp, DelegateTx, RateLimit, RevokeDelegateTx, TokenLimit};
 use souk_adapters::identity::{AppKey, delegation_address};
 use souk_adapters::on_both;
-use souk_adapters::sandbox::ledger::token;
-use souk_domain::payment::{Errand, ErrandAsk, Outcome, Settlement, WalletRail};
+use souk_domain::payment::{Outcome, Settlement, StoreTransaction, StoreTransactionRequest, WalletRail};
 use souk_domain::shared::{Amount, Clock};
+use souk_sandbox::ledger::token;
 use std::time::Duration;
 
 const PULL: &str = "fg:t:transfer_v2";
 
 fn limit(bench: &Bench) -> TokenLimit {
-    TokenLimit { address: token().to_string(), to: vec![bench.app.did().to_string()], ..TokenLimit::default() }
+    TokenLimit { address: token(), to: vec![bench.app.did().to_string()], ..TokenLimit::default() }
 }
 
 /// A permission as a wallet could give it by itself, with limits that this store never asks for.
@@ -33,7 +33,7 @@ fn revoke(bench: &Bench) -> RevokeDelegateTx {
 
 /// What the ledger answers to a charge: the code, and the reason in its own words.
 async fn refusal(bench: &Bench, tokens: u128, nonce: u64) -> (String, String) {
-    let signed = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, tokens, nonce);
+    let signed = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, tokens, nonce);
     let (code, message) = bench.send_bytes(&signed.bytes).await;
     (code, message.rsplit(": ").next().unwrap_or_default().to_owned())
 }
@@ -44,8 +44,8 @@ on_both! {
         bench.faucet().await;
         assert_eq!(said(&bench.permit(10, 1).await), ("settled", 0));
         assert!(bench.permits(10).await && !bench.permits(11).await);
-        let signed = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 10, 2);
-        assert_eq!(bench.find(&signed).await, Outcome::Absent);
+        let signed = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        assert_eq!(bench.find(&signed).await, Outcome::NotFound);
         let settled = Outcome::Settled(Settlement {
             reference: signed.hash.clone(),
             payer: bench.wallet.did().to_string(),
@@ -63,8 +63,8 @@ on_both! {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.permit(10, 1).await;
-        let signed = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 10, 2);
-        assert_eq!(signed, bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 10, 2));
+        let signed = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        assert_eq!(signed, bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2));
         let outcomes = join_all((0..10).map(|_| bench.send(&signed))).await;
         assert!(outcomes.iter().all(|outcome| said(outcome) == ("settled", 10)), "{outcomes:?}");
         assert_eq!((bench.balance().await, bench.transfers().await.len()), (990, 1));
@@ -74,12 +74,12 @@ on_both! {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.permit(10, 1).await;
-        let signed = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        let signed = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
         bench.fault("drop_answer").await;
         assert_eq!(said(&bench.send(&signed).await).0, "unknown");
         assert_eq!(said(&bench.find(&signed).await), ("settled", 10));
         assert_eq!(said(&bench.send(&signed).await), ("settled", 10));
-        let refused = bench.signed_errand(Errand::Pull { payer: bench.wallet.did().clone() }, 11, 3);
+        let refused = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 11, 3);
         bench.fault("drop_answer").await;
         assert_eq!(said(&bench.send(&refused).await).0, "unknown");
         assert_eq!(said(&bench.find(&refused).await).0, "INSUFFICIENT_DELEGATION");
@@ -93,7 +93,7 @@ on_both! {
         let payer = bench.wallet.did().clone();
         let stranger = AppKey::from_seed(&[9; 32]);
         let other = ArcblockRail::new(stranger, bench.clock.clone(), "http://127.0.0.1:1".parse().expect("address")).expect("a rail");
-        let ask = ErrandAsk { errand: Errand::Pull { payer }, amount: Amount::new(UNIT), reference: "in_1".to_owned(), nonce: 2 };
+        let ask = StoreTransactionRequest { errand: StoreTransaction::Pull { payer }, amount: Amount::new(UNIT), reference: "in_1".to_owned(), nonce: 2 };
         let signed = other.sign(&bench.method, &bench.currency, &ask).expect("signs");
         assert_eq!(bench.send_bytes(&signed.bytes).await.0, "INVALID_DELEGATION");
         assert_eq!(bench.balance().await, 1_000);
@@ -104,7 +104,7 @@ on_both! {
         bench.faucet().await;
         bench.permit(10, 1).await;
         let outcome = bench.pull(11, 2).await;
-        let Outcome::Refused(refused) = &outcome else { panic!("{outcome:?}") };
+        let Outcome::Declined(refused) = &outcome else { panic!("{outcome:?}") };
         assert!(refused.is_for_mandate() && !refused.is_for_funds());
         assert_eq!(refused.code, "INSUFFICIENT_DELEGATION");
         bench.permit(20, 3).await;
@@ -118,7 +118,7 @@ on_both! {
         bench.faucet().await;
         assert!(!bench.permits(1).await);
         let outcome = bench.pull(1, 1).await;
-        assert!(matches!(&outcome, Outcome::Refused(refused) if refused.is_for_mandate()), "{outcome:?}");
+        assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_mandate()), "{outcome:?}");
         assert_eq!(said(&outcome).0, "INVALID_DELEGATION");
     }
 
@@ -129,7 +129,7 @@ on_both! {
         assert_eq!(bench.wallet_sends(2, revoke(&bench)).await.0, "OK");
         assert!(!bench.permits(1).await);
         let outcome = bench.pull(1, 3).await;
-        assert!(matches!(&outcome, Outcome::Refused(refused) if refused.is_for_mandate()), "{outcome:?}");
+        assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_mandate()), "{outcome:?}");
         assert_eq!(said(&outcome).0, "INVALID_DELEGATION_TYPE_URL");
         bench.permit(10, 4).await;
         assert!(bench.permits(10).await);
@@ -140,7 +140,7 @@ on_both! {
         let bench = Bench::open(db).await;
         bench.permit(10, 1).await;
         let outcome = bench.pull(10, 2).await;
-        assert!(matches!(&outcome, Outcome::Refused(refused) if refused.is_for_funds() && !refused.is_for_mandate()), "{outcome:?}");
+        assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_funds() && !refused.is_for_mandate()), "{outcome:?}");
         bench.faucet().await;
         assert_eq!(bench.pull(10, 2).await, outcome);
         assert_eq!(said(&bench.pull(10, 3).await), ("settled", 10));
@@ -252,12 +252,12 @@ on_both! {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.send(&bench.signed("cs_1", 10, 1)).await;
-        let refund = bench.signed_errand(Errand::PayOut { to: bench.wallet.did().clone() }, 4, 1);
+        let refund = bench.signed_errand(StoreTransaction::Payout { to: bench.wallet.did().clone() }, 4, 1);
         for _ in 0..2 {
             assert_eq!(said(&bench.send(&refund).await), ("settled", 4));
         }
         assert_eq!((bench.balance().await, bench.earned().await), (994, 6));
-        let more = bench.signed_errand(Errand::PayOut { to: bench.wallet.did().clone() }, 7, 2);
+        let more = bench.signed_errand(StoreTransaction::Payout { to: bench.wallet.did().clone() }, 7, 2);
         assert_eq!(said(&bench.send(&more).await), ("INSUFFICIENT_FUND", 0));
     }
 

@@ -3,15 +3,15 @@
 use super::bench::{Bench, UNIT, method};
 use futures_util::future::join_all;
 use souk_adapters::on_both;
-use souk_domain::payment::{Currency, MethodSettings, Outcome, RailError, Refusal, Settlement};
+use souk_domain::payment::{Currency, Decline, MethodSettings, Outcome, RailError, Settlement};
 use souk_domain::shared::Amount;
 use std::time::Duration;
 
 fn code(outcome: &Outcome) -> &str {
     match outcome {
-        Outcome::Refused(Refusal { code, .. }) => code,
+        Outcome::Declined(Decline { code, .. }) => code,
         Outcome::Settled(_) => "settled",
-        Outcome::Absent => "absent",
+        Outcome::NotFound => "absent",
         Outcome::Pending { .. } => "pending",
         Outcome::Unknown(_) => "unknown",
     }
@@ -22,7 +22,7 @@ on_both! {
         let bench = Bench::open(db).await;
         assert_eq!(bench.faucet().await, 200);
         let signed = bench.signed("cs_1", 10, 1);
-        assert_eq!(bench.find(&signed).await, Outcome::Absent);
+        assert_eq!(bench.find(&signed).await, Outcome::NotFound);
         let settled = Outcome::Settled(Settlement {
             reference: signed.hash.clone(),
             payer: bench.wallet.did().to_string(),
@@ -59,7 +59,7 @@ on_both! {
         let signed = bench.signed("cs_1", 10, 1);
         bench.fault("drop_request").await;
         assert_eq!(code(&bench.send(&signed).await), "unknown");
-        assert_eq!(bench.find(&signed).await, Outcome::Absent);
+        assert_eq!(bench.find(&signed).await, Outcome::NotFound);
         assert_eq!(code(&bench.send(&signed).await), "settled");
     }
 
@@ -80,7 +80,7 @@ on_both! {
         assert_eq!(code(&bench.send(&bench.signed("cs_1", 10, 1)).await), "settled");
         let same_nonce = bench.signed("cs_2", 10, 1);
         assert_eq!(code(&bench.send(&same_nonce).await), "INVALID_NONCE");
-        assert_eq!(bench.find(&same_nonce).await, Outcome::Absent);
+        assert_eq!(bench.find(&same_nonce).await, Outcome::NotFound);
         bench.fault("refuse").await;
         assert_eq!(code(&bench.send(&bench.signed("cs_3", 10, 2)).await), "FORBIDDEN");
         assert_eq!(bench.balance().await, 990);

@@ -4,7 +4,7 @@ use super::bench::{Bench, UNIT};
 use serde_json::json;
 use souk_adapters::on_both;
 use souk_domain::access::Did;
-use souk_domain::payment::{Outcome, TransferAsk};
+use souk_domain::payment::{Outcome, TransferRequest};
 use souk_domain::shared::Amount;
 
 /// A wallet whose secret is 32 bytes of 1, and what it signed with each of the client's encoders.
@@ -36,8 +36,8 @@ const RECORDED: [Recorded; 3] = [
     },
 ];
 
-fn ask(recorded: &Recorded) -> TransferAsk {
-    TransferAsk {
+fn ask(recorded: &Recorded) -> TransferRequest {
+    TransferRequest {
         payer: Did::from_verified(recorded.payer),
         payer_key: recorded.payer_key.to_owned(),
         to: None,
@@ -57,7 +57,7 @@ on_both! {
             assert!(matches!(&protobuf, Outcome::Settled(settled) if settled.payer == recorded.payer && settled.amount == ask(recorded).amount), "{protobuf:?}");
             // The other encoding is another transaction; what keeps it from moving money again is the nonce.
             let cbor = bench.send(&check(recorded.cbor)).await;
-            assert!(matches!(&cbor, Outcome::Refused(refusal) if refusal.code == "INVALID_NONCE"), "{cbor:?}");
+            assert!(matches!(&cbor, Outcome::Declined(refusal) if refusal.code == "INVALID_NONCE"), "{cbor:?}");
         }
         assert_eq!(bench.transfers().await.len(), 3);
     }

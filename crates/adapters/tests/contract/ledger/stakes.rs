@@ -4,25 +4,25 @@ use super::bench::{Bench, UNIT, WAITING, said};
 use souk_adapters::arcblock::{ClaimStakeTx, Evidence, ReturnStakeTx, RevokeStakeTx, SlashStakeTx, TokenInput, TransactionInput};
 use souk_adapters::identity::stake_address;
 use souk_adapters::on_both;
-use souk_adapters::sandbox::ledger::{CHAIN_ID, token};
-use souk_domain::payment::{Errand, Outcome, Settlement, SignedTransfer};
+use souk_domain::payment::{Outcome, Settlement, SignedTransaction, StoreTransaction};
 use souk_domain::shared::{Amount, Clock};
+use souk_sandbox::ledger::{CHAIN_ID, token};
 use std::time::Duration;
 
 fn address(bench: &Bench, subject: &str) -> String {
     stake_address(bench.wallet.did(), bench.app.did(), subject).to_string()
 }
 
-fn back(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransfer {
-    bench.signed_errand(Errand::ReturnStake { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
+fn back(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransaction {
+    bench.signed_errand(StoreTransaction::ReturnStake { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
 }
 
-fn taken(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransfer {
-    bench.signed_errand(Errand::Slash { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
+fn taken(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransaction {
+    bench.signed_errand(StoreTransaction::Slash { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
 }
 
 pub fn revoke(bench: &Bench, subject: &str, tokens: u128) -> RevokeStakeTx {
-    let tokens = vec![TokenInput { address: token().to_string(), value: (tokens * UNIT).to_string() }];
+    let tokens = vec![TokenInput { address: token(), value: (tokens * UNIT).to_string() }];
     let outputs = vec![TransactionInput { owner: bench.wallet.did().to_string(), tokens, assets: Vec::new() }];
     RevokeStakeTx { address: address(bench, subject), outputs, data: None }
 }
@@ -118,7 +118,7 @@ on_both! {
         bench.faucet().await;
         bench.stake("sub_1", 10, 1).await;
         let share = |owner: &str| {
-            let tokens = vec![TokenInput { address: token().to_string(), value: UNIT.to_string() }];
+            let tokens = vec![TokenInput { address: token(), value: UNIT.to_string() }];
             vec![TransactionInput { owner: owner.to_owned(), tokens, assets: Vec::new() }]
         };
         let stake = address(&bench, "sub_1");

@@ -9,8 +9,8 @@ use souk_adapters::arcblock::{
 };
 use souk_adapters::identity::AppKey;
 use souk_adapters::on_both;
-use souk_adapters::sandbox::ledger::{CHAIN_ID, TOKEN_NAME, TOKEN_SYMBOL, token};
 use souk_domain::shared::Clock;
+use souk_sandbox::ledger::{CHAIN_ID, TOKEN_NAME, TOKEN_SYMBOL, token};
 
 /// The requests of `@ocap/client` 1.30.24, as its builders write them; the deepest parts are cut.
 const CONTEXT: &str = "{ getForgeState { code state { token { address decimal symbol } vaults { slashedStake txFee txGas } \
@@ -35,7 +35,7 @@ fn transaction_query(hash: &str) -> String {
 fn transfer(bench: &Bench) -> Transaction {
     let share = |owner: &str| TransactionInput {
         owner: owner.to_owned(),
-        tokens: vec![TokenInput { address: token().to_string(), value: UNIT.to_string() }],
+        tokens: vec![TokenInput { address: token(), value: UNIT.to_string() }],
         assets: Vec::new(),
     };
     let itx = TransferV3Tx { inputs: vec![share(bench.wallet.did().as_str())], outputs: vec![share(bench.app.did().as_str())], data: None };
@@ -66,7 +66,7 @@ on_both! {
         bench.faucet().await;
         let context = bench.query(CONTEXT).await;
         let state = &context["data"]["getForgeState"]["state"];
-        assert_eq!(state["token"], json!({"address": token().as_str(), "decimal": 18, "symbol": TOKEN_SYMBOL}));
+        assert_eq!(state["token"], json!({"address": token(), "decimal": 18, "symbol": TOKEN_SYMBOL}));
         assert_eq!(state["txConfig"]["txFee"], json!([]));
         assert_eq!(bench.query(CHAIN).await["data"]["getChainInfo"]["info"]["network"], CHAIN_ID);
 
@@ -143,7 +143,7 @@ on_both! {
     async fn the_older_transfer_moves_money_too(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        let tokens = vec![TokenInput { address: token().to_string(), value: UNIT.to_string() }];
+        let tokens = vec![TokenInput { address: token(), value: UNIT.to_string() }];
         let itx = TransferV2Tx { to: bench.app.did().to_string(), tokens, ..TransferV2Tx::default() };
         let mut tx = transaction(&bench, itx.into());
         bench.wallet.sign(&mut tx, Format::Protobuf);

@@ -100,7 +100,7 @@ impl AppsApi {
         let mut model = model.pop().ok_or_else(Problem::not_found)?;
         model.version.clone_from(&shown.version);
         model.size = shown.size;
-        let plans = plans_of(unit.as_mut(), call.mode, &found.did).await?;
+        let plans = plans_of(unit.as_mut(), call.mode, &found.did, guest.0.as_ref().map(|caller| &caller.user.did)).await?;
         let screenshots = found.screenshots.iter().enumerate().map(|(index, shot)| ScreenshotModel::new(&found, index, shot));
         Ok(Json(AppDetailModel {
             app: model,
@@ -198,6 +198,7 @@ impl EntitlementsApi {
                 acquired_at: entitlement.acquired_at.to_iso(),
                 checkout_session_id: entitlement.session_id.to_string(),
                 invoice_id: entitlement.invoice_id.as_ref().map(ToString::to_string),
+                subscription_id: entitlement.subscription_id.as_ref().map(ToString::to_string),
             })
         });
         Ok(Json(EntitlementListModel { count: found.count, list: list.collect() }))

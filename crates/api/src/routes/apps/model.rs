@@ -4,7 +4,7 @@ use poem_openapi::Object;
 use souk_domain::checkout::PaymentLink;
 use souk_domain::payment::{Currency, Method};
 use souk_domain::pricing::{Product, Recurring};
-use souk_domain::shared::Amount;
+use souk_domain::shared::{Amount, SubscriptionId};
 use souk_domain::store::{App, AppVersion, Category, Screenshot};
 
 #[derive(Debug, Clone, Object)]
@@ -212,21 +212,28 @@ pub struct AppPlanModel {
     pub recurring: RecurringModel,
     /// Of one unit, in each currency.
     pub prices: Vec<AppPriceModel>,
+    /// The caller's subscription to it, if it has not ended.
+    pub subscription_id: Option<String>,
 }
 
 impl AppPlanModel {
     #[must_use]
-    pub fn new(link: &PaymentLink, product: &Product, recurring: Recurring, prices: Vec<AppPriceModel>) -> Self {
-        let text =
-            |en: &str, zh: &str| TextModel { en: en.to_owned(), zh: product.metadata.get(zh).map_or_else(|| en.to_owned(), Clone::clone) };
+    pub fn new(
+        link: &PaymentLink,
+        product: &Product,
+        recurring: Recurring,
+        prices: Vec<AppPriceModel>,
+        subscription: Option<&SubscriptionId>,
+    ) -> Self {
         Self {
             payment_link_id: link.id.to_string(),
-            name: text(&product.name, "name_zh"),
-            description: text(&product.description, "description_zh"),
+            name: TextModel::from(&product.localized_name()),
+            description: TextModel::from(&product.localized_description()),
             trial_days: link.terms.trial.days,
-            unit_label: product.unit_label.as_ref().map(|label| text(label, "unit_label_zh")),
+            unit_label: product.localized_unit_label().as_ref().map(TextModel::from),
             recurring: RecurringModel::from(recurring),
             prices,
+            subscription_id: subscription.map(ToString::to_string),
         }
     }
 }
@@ -254,6 +261,8 @@ pub struct EntitlementModel {
     pub acquired_at: String,
     pub checkout_session_id: String,
     pub invoice_id: Option<String>,
+    /// The subscription that grants it; none for a one-time purchase.
+    pub subscription_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]

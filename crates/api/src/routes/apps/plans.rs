@@ -2,6 +2,7 @@
 
 use super::model::{AppPlanModel, AppPriceModel};
 use souk_domain::access::Did;
+use souk_domain::checkout;
 use souk_domain::pricing::CatalogueFilter;
 use souk_domain::shared::{Mode, Page, StorageError};
 use souk_domain::storage::UnitOfWork;
@@ -11,8 +12,8 @@ const APP: &str = "app";
 /// The most that a page shows.
 const SHOWN: u32 = 20;
 
-/// The links that are made for an app, each with the price that it begins with, the oldest first.
-pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did) -> Result<Vec<AppPlanModel>, StorageError> {
+/// The links that are made for an app, each with the price that it begins with, the oldest first, and what the caller has of them.
+pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did, caller: Option<&Did>) -> Result<Vec<AppPlanModel>, StorageError> {
     let filter = CatalogueFilter { active: Some(true), metadata: [(APP.to_owned(), app.to_string())].into(), ..CatalogueFilter::default() };
     let links = unit.links().list(mode, &filter, &Page::new(None, Some(SHOWN))).await?.list;
     if links.is_empty() {
@@ -22,6 +23,10 @@ pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did) -> Resul
     let prices = unit.prices().find_all(&ids).await?;
     let ids: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
     let products = unit.products().find_all(&ids).await?;
+    let held = match caller {
+        Some(caller) => checkout::subscribed(unit, mode, caller, &ids).await?,
+        None => Vec::new(),
+    };
     let methods = unit.methods().list(mode).await?;
     let currencies = unit.methods().currencies(mode).await?;
     let plans = links.iter().rev().filter_map(|link| {
@@ -31,7 +36,8 @@ pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did) -> Resul
             let method = methods.iter().find(|method| method.id == currency.method_id && method.active)?;
             Some(AppPriceModel::new(price.unit_amount_in(&currency.id)?, currency, method))
         });
-        Some(AppPlanModel::new(link, product, price.recurring?, amounts.collect()))
+        let own = held.iter().find(|(of, _)| *of == product.id).map(|(_, subscription)| subscription);
+        Some(AppPlanModel::new(link, product, price.recurring?, amounts.collect(), own))
     });
     Ok(plans.collect())
 }

@@ -13,7 +13,8 @@ use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{OpenApi, Tags};
 use souk_domain::access::Did;
-use souk_domain::checkout::{self, Expanded, FastPay, Submission, SubmitError, Visitor};
+use souk_domain::checkout::{self, Expanded, FastPay, SessionStatus, Submission, SubmitError, Visitor};
+use souk_domain::payment;
 use souk_domain::shared::{CurrencyId, Language, MethodId, PaymentLinkId, PriceId, SessionId};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,9 @@ pub struct CheckoutApi;
 /// How long a submit waits to hear whether the wallet is needed.
 const FAST_PAY_PATIENCE: Duration = Duration::from_secs(3);
 /// SPEC.md 5.
-const EITHER_ID: &str = "Either a checkoutSession or a paymentLink id is required.";
+fn either_id() -> Problem {
+    Problem::bad("Either a checkoutSession or a paymentLink id is required.").code("ID_REQUIRED")
+}
 
 #[OpenApi(prefix_path = "/api/checkout-sessions", tag = "Tag::CheckoutSessions")]
 impl CheckoutApi {
@@ -43,7 +46,7 @@ impl CheckoutApi {
         call: Call,
         link: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
-        let link = PaymentLinkId::parse(&link).map_err(|_| Problem::bad(EITHER_ID))?;
+        let link = PaymentLinkId::parse(&link).map_err(|_| either_id())?;
         app.limits.admit_start(request)?;
         let id = checkout::start(&app.ctx, &link, &visitor(&app, request, &guest)).await?;
         view(&app, &id, guest.0.as_ref(), call.language).await
@@ -52,11 +55,12 @@ impl CheckoutApi {
     /// Read a session. While a payment is open, its network is asked on the way.
     #[oai(path = "/retrieve/:id", method = "get")]
     async fn retrieve(&self, app: Data<&Arc<App>>, guest: Guest, call: Call, id: Path<String>) -> Result<Json<CheckoutModel>, Problem> {
-        let id = SessionId::parse(&id).map_err(|_| Problem::bad(EITHER_ID))?;
-        let expanded = load(&app, &id).await?;
+        let id = SessionId::parse(&id).map_err(|_| either_id())?;
+        let expanded = load(&app, &id, guest.0.as_ref()).await?;
+        let is_open = expanded.session.status == SessionStatus::Open;
         // A stranger who knows the address must not make us call the network.
-        if let Some(attempt) = expanded.attempt.as_ref().filter(|_| may_see(&expanded, guest.0.as_ref())) {
-            checkout::nudge(&app.ctx, &expanded.session, attempt).await?;
+        if let Some(attempt) = expanded.attempt.as_ref().filter(|_| is_open && may_see(&expanded, guest.0.as_ref())) {
+            payment::poll_network(&app.ctx, attempt).await?;
         }
         view(&app, &id, guest.0.as_ref(), call.language).await
     }
@@ -126,12 +130,12 @@ impl CheckoutApi {
         change: Json<AdjustModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = SessionId::parse(&id)?;
-        let expanded = load(&app, &id).await?;
+        let expanded = load(&app, &id, guest.0.as_ref()).await?;
         if expanded.session.payer.is_some() && !may_see(&expanded, guest.0.as_ref()) {
             return Err(Problem::forbidden());
         }
         checkout::adjust_quantity(&app.ctx, &id, &PriceId::parse(&change.item_id)?, change.quantity).await?;
-        let expanded = load(&app, &id).await?;
+        let expanded = load(&app, &id, guest.0.as_ref()).await?;
         let private = may_see(&expanded, guest.0.as_ref());
         Ok(Json(SessionModel::new(&expanded, &app.site, private)))
     }
@@ -165,9 +169,10 @@ fn visitor(app: &App, request: &Request, guest: &Guest) -> Visitor {
     Visitor(name)
 }
 
-pub(crate) async fn load(app: &App, id: &SessionId) -> Result<Expanded, Problem> {
+/// A session as the caller sees it.
+pub(crate) async fn load(app: &App, id: &SessionId, caller: Option<&Caller>) -> Result<Expanded, Problem> {
     let mut unit = app.ctx.store.read().await?;
-    checkout::expand(&app.ctx, unit.as_mut(), id).await?.ok_or_else(Problem::not_found)
+    checkout::expand(&app.ctx, unit.as_mut(), id, caller.map(|caller| &caller.user.did)).await?.ok_or_else(Problem::not_found)
 }
 
 /// The payer sees who they are; so do those who run the store. Before the first submit there is nothing to hide.
@@ -176,7 +181,7 @@ pub(super) fn may_see(expanded: &Expanded, caller: Option<&Caller>) -> bool {
 }
 
 async fn view(app: &App, id: &SessionId, caller: Option<&Caller>, language: Language) -> Result<Json<CheckoutModel>, Problem> {
-    let expanded = load(app, id).await?;
+    let expanded = load(app, id, caller).await?;
     let private = may_see(&expanded, caller);
-    Ok(Json(CheckoutModel::new(&expanded, &app.site, private, language)))
+    Ok(Json(CheckoutModel::new(&expanded, &app.site, private, caller.is_some(), language)))
 }

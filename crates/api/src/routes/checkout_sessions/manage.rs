@@ -14,7 +14,7 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::checkout::{self, Expanded, FormOptions, NewSession, Session, SessionFilter, SessionStatus};
+use souk_domain::checkout::{self, Buyer, Expanded, FormOptions, NewSession, Session, SessionFilter, SessionStatus};
 use souk_domain::shared::{CurrencyId, Mode, PaymentLinkId, SessionId, Timestamp};
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ impl ManageSessionsApi {
 }
 
 async fn show(app: &App, mode: Mode, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
-    let expanded = load(app, id).await?;
+    let expanded = load(app, id, None).await?;
     if expanded.session.mode != mode {
         return Err(Problem::not_found());
     }
@@ -189,6 +189,7 @@ fn alone(session: Session, now: Timestamp) -> Expanded {
         entitlements: Vec::new(),
         subscriptions: Vec::new(),
         upsells: Vec::new(),
+        buyer: Buyer::default(),
         now,
     }
 }

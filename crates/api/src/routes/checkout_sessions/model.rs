@@ -1,14 +1,15 @@
 //! The checkout session as payment-kit.md 1.2 and 2 spell it.
 
-use super::terms::{BegunModel, DueModel, SubscriptionDataModel};
+use super::terms::{BegunModel, BuyerModel, DueModel, SubscriptionDataModel};
 use crate::routes::payments::{AddressModel, CustomerModel, IntentModel, MethodModel};
 use crate::routes::prices::PriceModel;
 use crate::state::Site;
 use poem_openapi::Object;
+use souk_domain::billing::STAKE_WAITING;
 use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink, SessionStatus};
 use souk_domain::customer::{ContactForm, PageInfo};
 use souk_domain::payment::Method;
-use souk_domain::pricing::{Metadata, Price, Product};
+use souk_domain::pricing::{DAY_SECONDS, Metadata, Price, Product};
 use souk_domain::shared::{PriceId, Text};
 use std::collections::BTreeMap;
 
@@ -279,6 +280,10 @@ pub struct SessionModel {
     /// auto or required.
     pub cross_sell_behavior: String,
     pub due: Option<DueModel>,
+    /// What a wallet has staked, in base units; once the session is complete.
+    pub stake_amount: Option<String>,
+    /// How many days after the end of the subscriptions a stake is returned.
+    pub stake_return_days: u64,
     /// The first of the subscriptions that it began.
     pub subscription_id: Option<String>,
     /// All of them, where there are several.
@@ -346,6 +351,8 @@ impl SessionModel {
             subscription_data: SubscriptionDataModel::of(&session.terms),
             cross_sell_behavior: cross_sell_behavior(session.requires_cross_sell),
             due,
+            stake_amount: session.deposit.as_ref().filter(|_| private && session.is_complete()).map(|deposit| deposit.held.to_string()),
+            stake_return_days: STAKE_WAITING.as_secs() / DAY_SECONDS,
             subscription_id: own(begun.first().map(|begun| begun.id.clone())),
             subscriptions: Some(begun).filter(|begun| private && begun.len() > 1),
             payment_link_id: session.link_id.as_ref().map(ToString::to_string),
@@ -375,11 +382,13 @@ pub struct CheckoutModel {
     pub payment_link: Option<PaymentLinkModel>,
     pub payment_intent: Option<IntentModel>,
     pub customer: Option<CustomerModel>,
+    /// While the session is open, for whoever is signed in.
+    pub buyer: Option<BuyerModel>,
 }
 
 impl CheckoutModel {
     #[must_use]
-    pub fn new(expanded: &Expanded, site: &Site, private: bool, language: souk_domain::shared::Language) -> Self {
+    pub fn new(expanded: &Expanded, site: &Site, private: bool, signed_in: bool, language: souk_domain::shared::Language) -> Self {
         let active: Vec<_> =
             expanded.currencies.iter().filter(|currency| currency.active && payable_in(expanded, currency)).cloned().collect();
         let offered = |method: &&Method| method.active && active.iter().any(|currency| currency.method_id == method.id);
@@ -391,6 +400,7 @@ impl CheckoutModel {
             payment_link: expanded.link.as_ref().map(|link| PaymentLinkModel::new(link, language)),
             payment_intent: intent.map(|intent| IntentModel::new(intent, &expanded.methods, &expanded.currencies, site)),
             customer: expanded.customer.as_ref().filter(|_| private).map(CustomerModel::from),
+            buyer: (signed_in && expanded.session.status == SessionStatus::Open).then(|| BuyerModel::from(&expanded.buyer)),
         }
     }
 }

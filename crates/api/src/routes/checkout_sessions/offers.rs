@@ -122,7 +122,7 @@ impl OffersApi {
         match offered {
             Some((price, product)) => Ok(Json(OfferedModel::Price(Box::new(PriceModel::from(&price).with_product(Some(&product)))))),
             None if skip_error.0 == Some(true) => Ok(Json(OfferedModel::Nothing(NothingOfferedModel { error: NOTHING.to_owned() }))),
-            None => Err(Problem::bad(NOTHING)),
+            None => Err(Problem::bad(NOTHING).code("NOT_OFFERED")),
         }
     }
 
@@ -159,7 +159,7 @@ impl OffersApi {
         change: Json<AmountInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = changeable(&app, &guest, &id).await?;
-        let amount = Amount::parse_base_units(&change.amount).map_err(|error| Problem::bad(error.to_string()))?;
+        let amount = Amount::parse_base_units(&change.amount)?;
         let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         checkout::set_amount(&app.ctx, &id, &PriceId::parse(&change.price_id)?, amount, currency.as_ref()).await?;
         bare(&app, &guest, &id).await
@@ -182,7 +182,7 @@ impl OffersApi {
         let agreed = match (&kind.0, &amount.0) {
             (Some(kind), Some(amount)) => Some(FastConsent {
                 by: FastMeans::from_name(kind).ok_or_else(|| Problem::bad("type is credit or delegation"))?,
-                amount: Amount::parse_base_units(amount).map_err(|error| Problem::bad(error.to_string()))?,
+                amount: Amount::parse_base_units(amount)?,
             }),
             (None, None) => None,
             _ => return Err(Problem::bad("type and amount are told together")),
@@ -195,7 +195,7 @@ impl OffersApi {
 /// Once a session was submitted, only its payer changes it.
 async fn changeable(app: &App, guest: &Guest, id: &str) -> Result<SessionId, Problem> {
     let id = SessionId::parse(id)?;
-    let expanded = load(app, &id).await?;
+    let expanded = load(app, &id, guest.0.as_ref()).await?;
     if expanded.session.payer.is_some() && !may_see(&expanded, guest.0.as_ref()) {
         return Err(Problem::forbidden());
     }
@@ -203,7 +203,7 @@ async fn changeable(app: &App, guest: &Guest, id: &str) -> Result<SessionId, Pro
 }
 
 async fn bare(app: &App, guest: &Guest, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
-    let expanded = load(app, id).await?;
+    let expanded = load(app, id, guest.0.as_ref()).await?;
     let private = may_see(&expanded, guest.0.as_ref());
     Ok(Json(SessionModel::new(&expanded, &app.site, private)))
 }

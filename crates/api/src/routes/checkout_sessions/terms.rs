@@ -5,8 +5,8 @@ use crate::problem::Problem;
 use poem_openapi::Object;
 use serde_json::{Number, Value};
 use souk_domain::billing::{Subscription, TrialTerms};
-use souk_domain::checkout::{self, Expanded, SessionMode, SubscriptionTerms};
-use souk_domain::shared::{CurrencyId, Timestamp};
+use souk_domain::checkout::{self, Buyer, Expanded, SessionMode, SubscriptionTerms};
+use souk_domain::shared::{CurrencyId, ProductId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
 /// `subscription_data` as it is sent. Fields that this product does not honour are not looked at.
@@ -118,7 +118,8 @@ impl DueModel {
         let currency = expanded.currencies.iter().find(|currency| currency.id == session.currency_id)?;
         let method = expanded.methods.iter().find(|method| method.id == currency.method_id)?;
         let sold = expanded.sold()?;
-        let terms = (session.kind, &session.terms);
+        let without_trial = (!expanded.gives_trial()).then(|| session.terms.without_trial());
+        let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
         let order = checkout::reckon(terms, &session.items, &sold, currency, !method.kind.is_card(), expanded.now).ok()?;
         Some(Self {
             now: order.due.now.to_string(),
@@ -129,6 +130,37 @@ impl DueModel {
     }
 }
 
+/// What whoever calls has of an open session's products already.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SessionBuyer")]
+pub struct BuyerModel {
+    /// They have had their free trial: this session gives none.
+    pub trial_used: bool,
+    /// Their subscriptions to the same products that have not ended.
+    pub subscriptions: Vec<HeldSubscriptionModel>,
+    /// The apps that they may download and would buy again.
+    pub owned_apps: Vec<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "HeldSubscription")]
+pub struct HeldSubscriptionModel {
+    pub id: String,
+    pub product_id: String,
+}
+
+impl From<&Buyer> for BuyerModel {
+    fn from(buyer: &Buyer) -> Self {
+        let held =
+            |(product, id): &(ProductId, SubscriptionId)| HeldSubscriptionModel { id: id.to_string(), product_id: product.to_string() };
+        Self {
+            trial_used: buyer.trial_used,
+            subscriptions: buyer.subscriptions.iter().map(held).collect(),
+            owned_apps: buyer.owned_apps.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
 /// A subscription as its session tells it.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SessionSubscription")]
@@ -136,6 +168,8 @@ pub struct BegunModel {
     pub id: String,
     pub description: String,
     pub status: String,
+    /// What it is for.
+    pub price_ids: Vec<String>,
 }
 
 impl From<&Subscription> for BegunModel {
@@ -144,6 +178,7 @@ impl From<&Subscription> for BegunModel {
             id: subscription.id.to_string(),
             description: subscription.description.clone(),
             status: subscription.status.name().to_owned(),
+            price_ids: subscription.items.iter().map(|item| item.price_id.to_string()).collect(),
         }
     }
 }

@@ -107,6 +107,8 @@ async fn begin(
         // Microseconds, so that each session's transaction is another one (chains.md 3.3), kept below 2^53.
         nonce: u64::try_from(now.micros()).unwrap_or_default(),
         error: String::new(),
+        error_code: String::new(),
+        error_params: BTreeMap::new(),
         login: None,
         created_at: now,
         expires_at: now.plus(CONNECT_LIFETIME),
@@ -131,12 +133,12 @@ async fn begin(
 async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, query: Query<Token>) -> Result<Response, Problem> {
     let action = action_of(&action)?;
     if query.token.is_empty() {
-        return Err(Problem::bad("Session Id is required to check status"));
+        return Err(Problem::bad("Session Id is required to check status").code("CONNECT_EXPIRED"));
     }
     let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, app.ctx.now()).await?;
-    let session = found.filter(|session| session.action == action).ok_or_else(|| Problem::bad("Session not found or expired"))?;
+    let session = found.filter(|session| session.action == action).ok_or_else(step::gone)?;
     if session.status == ConnectStatus::Forbidden {
-        return Err(Problem::new(StatusCode::FORBIDDEN, session.error));
+        return Err(step::other_wallet());
     }
     let is_own = cookie(request, BROWSER_COOKIE).is_some_and(|browser| token_hash(browser) == session.browser);
     let shown = match session.status {
@@ -147,6 +149,8 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
     let mut body = json!({ "token": session.token, "status": shown.name(), "currentStep": step, "mfaCode": 0 });
     if !session.error.is_empty() {
         body["error"] = Value::String(session.error.clone());
+        body["code"] = Value::String(session.error_code.clone());
+        body["params"] = json!(session.error_params);
     }
     if let Some(wallet) = session.wallet.as_ref().filter(|_| is_own) {
         body["did"] = Value::String(wallet.did.to_string());
@@ -218,7 +222,7 @@ async fn wallet_reads(app: Data<&Arc<App>>, action: Path<String>, query: Query<T
     let now = app.ctx.now();
     let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, now).await?;
     let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
-        return Ok(Json(claims::refused(&app, "Session not found or expired", now)));
+        return Ok(Json(claims::refused(&app, &step::gone(), now)));
     };
     if session.status == ConnectStatus::Created {
         let scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };

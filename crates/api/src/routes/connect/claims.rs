@@ -1,11 +1,12 @@
 //! What passes between store and wallet, inside the signed envelopes.
 
+use crate::problem::Problem;
 use crate::state::App;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession};
-use souk_domain::checkout::{AskedMandate, AskedStake, AskedTransfer};
-use souk_domain::payment::{Method, MethodSettings};
+use souk_domain::checkout::AskedTransfer;
+use souk_domain::payment::{AskedMandate, AskedStake, Method, MethodSettings};
 use souk_domain::shared::{Language, Timestamp};
 
 /// Where a phone opens the wallet. Wallets read the query parameter `url` and decode it once more.
@@ -108,8 +109,14 @@ pub fn accepted(app: &App, session: &ConnectSession, response: Value, now: Times
 }
 
 /// Errors travel inside a signed answer with status 200 (did-connect.md 2.2).
-pub fn refused(app: &App, message: &str, now: Timestamp) -> Value {
-    signed(app, json!({ "status": "error", "errorMessage": message, "response": {}, "appInfo": app_info(app, Language::default()) }), now)
+pub fn refused(app: &App, problem: &Problem, now: Timestamp) -> Value {
+    let mut body =
+        json!({ "status": "error", "errorMessage": problem.to_string(), "response": {}, "appInfo": app_info(app, Language::default()) });
+    if let Some(code) = &problem.body.code {
+        body["errorCode"] = json!(code);
+        body["errorParams"] = json!(problem.body.params.clone().unwrap_or_default());
+    }
+    signed(app, body, now)
 }
 
 fn signed(app: &App, body: Value, now: Timestamp) -> Value {
@@ -137,17 +144,18 @@ pub fn principal_claim(action: ConnectAction, language: Language) -> Value {
 
 pub fn profile_claim(language: Language) -> Value {
     let text = match language {
-        Language::English => "Provide your profile: it fills in the checkout form",
-        Language::Chinese => "请提供您的资料,用于预填结账表单",
+        Language::English => "Share your profile to fill in the checkout form",
+        Language::Chinese => "请提供你的资料，用于填写结账表单",
     };
     json!([{ "type": "profile", "description": text, "items": ["fullName", "email", "phone"], "meta": {}, "mfaCode": [] }])
 }
 
 pub fn transfer_claim(asked: &AskedTransfer, language: Language) -> Value {
     let amount = asked.intent.amount.to_decimal(asked.currency.decimals);
+    let items = asked.description.in_language(language);
     let text = match language {
-        Language::English => format!("Pay {amount} {} for {}", asked.currency.symbol, asked.intent.description),
-        Language::Chinese => format!("支付 {amount} {},用于 {}", asked.currency.symbol, asked.intent.description),
+        Language::English => format!("Pay {amount} {} for {items}", asked.currency.symbol),
+        Language::Chinese => format!("支付 {amount} {}，用于 {items}", asked.currency.symbol),
     };
     json!([{
         "type": "prepareTx",
@@ -170,16 +178,16 @@ pub fn mandate_claim(asked: &AskedMandate, store: &str, language: Language) -> V
             format!(
                 "Allow {store} to charge at most {} at a time, for {} and your other subscriptions",
                 limits.join(", "),
-                asked.description
+                asked.description.in_language(language)
             )
         }
         Language::Chinese => {
-            format!("允许 {store} 每次最多扣款 {}，用于 {} 及您的其他订阅", limits.join("、"), asked.description)
+            format!("允许 {store} 每次最多扣款 {}，用于 {} 及你的其他订阅", limits.join("、"), asked.description.in_language(language))
         }
     };
     if asked.by_usage {
         text.push_str(match language {
-            Language::English => ". What you use is charged afterwards; more than this is never taken at a time",
+            Language::English => ". Usage is charged afterwards, and never more than this at a time",
             Language::Chinese => "。用量在使用后收取；单次扣款绝不超过此金额",
         });
     }
@@ -200,9 +208,12 @@ pub fn mandate_claim(asked: &AskedMandate, store: &str, language: Language) -> V
 
 pub fn stake_claim(asked: &AskedStake, language: Language) -> Value {
     let amount = asked.amount.to_decimal(asked.currency.decimals);
+    let items = asked.description.in_language(language);
     let text = match language {
-        Language::English => format!("Stake {amount} {} for {}: it comes back after the end", asked.currency.symbol, asked.description),
-        Language::Chinese => format!("为 {} 质押 {amount} {}，订阅结束后退还", asked.description, asked.currency.symbol),
+        Language::English => {
+            format!("Refundable deposit of {amount} {} for {items}, returned after the subscription ends", asked.currency.symbol)
+        }
+        Language::Chinese => format!("为 {items} 支付押金 {amount} {}（可退），订阅结束后退还", asked.currency.symbol),
     };
     json!([{
         "type": "prepareTx",

@@ -10,7 +10,7 @@ use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
 use souk_domain::billing::{self, AskedCollection, AskedRecharge, Debt, ManageError, PlanChoice, PlanOrder, StakeFor};
-use souk_domain::payment::PreparedTransfer;
+use souk_domain::payment::UnsignedTransaction;
 use souk_domain::shared::{
     Amount, AmountError, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
 };
@@ -215,7 +215,7 @@ fn funds_claim(asked: &AskedRecharge, language: Language) -> Value {
     transfer(&text, &asked.prepared, asked.amount)
 }
 
-fn transfer(text: &str, prepared: &PreparedTransfer, amount: Amount) -> Value {
+fn transfer(text: &str, prepared: &UnsignedTransaction, amount: Amount) -> Value {
     json!([{
         "type": "prepareTx",
         "description": text,

@@ -11,12 +11,31 @@ use souk_domain::checkout::{self, TransferError, Wanted};
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
 
-const GONE: &str = "Session not found or expired";
-const DECLINED: &str = "You have declined the authentication request";
-const BUSY: &str = "Busy processing another DID Connect request";
-const CHALLENGE: &str = "Challenge mismatch";
-const OTHER_WALLET: &str = "Login user and wallet user mismatch, please relogin and try again";
-const NO_CLAIM: &str = "The answer lacks the claim that was asked for";
+/// The session is over, or never was.
+pub fn gone() -> Problem {
+    Problem::bad("Session not found or expired").code("CONNECT_EXPIRED")
+}
+
+/// Another wallet than the one that began answers.
+pub fn other_wallet() -> Problem {
+    Problem::forbidden_for("Login user and wallet user mismatch, please relogin and try again").code("CONNECT_OTHER_WALLET")
+}
+
+fn declined() -> Problem {
+    Problem::bad("You have declined the authentication request").code("CONNECT_DECLINED")
+}
+
+fn busy() -> Problem {
+    Problem::bad("Busy processing another DID Connect request").code("CONNECT_BUSY")
+}
+
+fn wrong_challenge() -> Problem {
+    Problem::bad("Challenge mismatch").code("CONNECT_CHALLENGE")
+}
+
+fn no_claim() -> Problem {
+    Problem::bad("The answer lacks the claim that was asked for").code("CONNECT_NO_CLAIM")
+}
 
 /// A fresh challenge: 16 random bytes in upper hex, one for each step.
 pub fn challenge(app: &App) -> String {
@@ -40,7 +59,7 @@ pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageEr
     if matches!(session.step, ConnectStep::Profile) {
         return Ok(claims::request(app, session, claims::profile_claim(language), claims::no_chain(), now));
     }
-    let (Some(id), Some(wallet)) = (checkout_of(session), &session.wallet) else { return Ok(claims::refused(app, GONE, now)) };
+    let (Some(id), Some(wallet)) = (checkout_of(session), &session.wallet) else { return Ok(claims::refused(app, &gone(), now)) };
     let ctx = &app.ctx;
     let asked = match session.step {
         ConnectStep::Mandate => checkout::ask_for_mandate(ctx, &id, wallet, session.nonce)
@@ -89,9 +108,9 @@ async fn refuse(app: &App, session: &ConnectSession, error: TransferError) -> Re
     match error {
         TransferError::Storage(error) => Err(error),
         error => {
-            let told = Problem::from(error).to_string();
-            fail(app, session, ConnectStatus::Error, &told).await?;
-            Ok(claims::refused(app, &told, app.ctx.now()))
+            let problem = Problem::from(error);
+            fail(app, session, ConnectStatus::Error, &problem).await?;
+            Ok(claims::refused(app, &problem, app.ctx.now()))
         }
     }
 }
@@ -105,32 +124,33 @@ pub async fn take(app: &App, action: ConnectAction, token: &str, public_key: &st
     let now = app.ctx.now();
     let found = app.ctx.store.read().await?.connect_sessions().find(token, now).await?;
     let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
-        return Ok(claims::refused(app, GONE, now));
+        return Ok(claims::refused(app, &gone(), now));
     };
     let opened = match app.envelopes.open(envelope, public_key, now) {
         Ok(opened) => opened,
         Err(error) => {
-            fail(app, &session, ConnectStatus::Error, &error.to_string()).await?;
-            return Ok(claims::refused(app, &error.to_string(), now));
+            let problem = Problem::bad(error.to_string()).code("CONNECT_SIGNATURE");
+            fail(app, &session, ConnectStatus::Error, &problem).await?;
+            return Ok(claims::refused(app, &problem, now));
         }
     };
-    let Ok(answer) = serde_json::from_str::<Answer>(&opened.body) else { return Ok(claims::refused(app, NO_CLAIM, now)) };
+    let Ok(answer) = serde_json::from_str::<Answer>(&opened.body) else { return Ok(claims::refused(app, &no_claim(), now)) };
     let matches: bool = answer.challenge.as_bytes().ct_eq(session.challenge.as_bytes()).into();
     if !matches || session.status == ConnectStatus::Working {
-        return Ok(claims::refused(app, CHALLENGE, now));
+        return Ok(claims::refused(app, &wrong_challenge(), now));
     }
     let wallet = Wallet { did: opened.issuer, public_key: public_key.to_owned() };
     if session.wallet.as_ref().is_some_and(|known| known.did != wallet.did) {
-        fail(app, &session, ConnectStatus::Forbidden, OTHER_WALLET).await?;
-        return Ok(claims::refused(app, OTHER_WALLET, now));
+        fail(app, &session, ConnectStatus::Forbidden, &other_wallet()).await?;
+        return Ok(claims::refused(app, &other_wallet(), now));
     }
     match answer.action.as_str() {
         "declineAuth" => {
-            fail(app, &session, ConnectStatus::Error, DECLINED).await?;
+            fail(app, &session, ConnectStatus::Error, &declined()).await?;
             return Ok(claims::accepted(app, &session, json!({}), now));
         }
         "busy" => {
-            fail(app, &session, ConnectStatus::Busy, BUSY).await?;
+            fail(app, &session, ConnectStatus::Busy, &busy()).await?;
             return Ok(json!({}));
         }
         _ => {}
@@ -142,19 +162,19 @@ pub async fn take(app: &App, action: ConnectAction, token: &str, public_key: &st
         ..session.clone()
     };
     if !advance(app, &session, &working).await? {
-        return Ok(claims::refused(app, CHALLENGE, now));
+        return Ok(claims::refused(app, &wrong_challenge(), now));
     }
     carry_out(app, working, &answer, now).await
 }
 
 async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Timestamp) -> Result<Value, StorageError> {
-    let Some(wallet) = session.wallet.clone() else { return Ok(claims::refused(app, GONE, now)) };
+    let Some(wallet) = session.wallet.clone() else { return Ok(claims::refused(app, &gone(), now)) };
     match session.step {
         ConnectStep::Principal if session.action == ConnectAction::Login => go_on(app, session, ConnectStep::Profile).await,
         ConnectStep::Principal if deeds::deed_of(&session).is_some() => go_on(app, session, ConnectStep::Transfer).await,
         ConnectStep::Principal => match checkout_of(&session) {
             Some(id) => next(app, session, &id, &wallet, json!({}), now).await,
-            None => Ok(claims::refused(app, GONE, now)),
+            None => Ok(claims::refused(app, &gone(), now)),
         },
         ConnectStep::Profile => {
             let told = answer.claim("profile").map(|claim| Profile {
@@ -167,8 +187,8 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
         }
         ConnectStep::Transfer | ConnectStep::Stake if deeds::deed_of(&session).is_some() => {
             let (Some(deed), Some(signed)) = (deeds::deed_of(&session), answer.signed()) else {
-                fail(app, &session, ConnectStatus::Error, NO_CLAIM).await?;
-                return Ok(claims::refused(app, NO_CLAIM, now));
+                fail(app, &session, ConnectStatus::Error, &no_claim()).await?;
+                return Ok(claims::refused(app, &no_claim(), now));
             };
             match deeds::take(app, &session, &deed, &wallet, signed).await {
                 Ok(_) if deeds::lacks_stake(app, &session, &deed, &wallet).await => go_on(app, session, ConnectStep::Stake).await,
@@ -178,8 +198,8 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
         }
         ConnectStep::Transfer | ConnectStep::Mandate | ConnectStep::Stake => {
             let (Some(id), Some(signed)) = (checkout_of(&session), answer.signed()) else {
-                fail(app, &session, ConnectStatus::Error, NO_CLAIM).await?;
-                return Ok(claims::refused(app, NO_CLAIM, now));
+                fail(app, &session, ConnectStatus::Error, &no_claim()).await?;
+                return Ok(claims::refused(app, &no_claim(), now));
             };
             let ctx = &app.ctx;
             let taken = match session.step {
@@ -200,9 +220,9 @@ async fn refuse_deed(app: &App, session: &ConnectSession, error: ManageError, no
     if let ManageError::Storage(error) = error {
         return Err(error);
     }
-    let told = Problem::from(error).to_string();
-    fail(app, session, ConnectStatus::Error, &told).await?;
-    Ok(claims::refused(app, &told, now))
+    let problem = Problem::from(error);
+    fail(app, session, ConnectStatus::Error, &problem).await?;
+    Ok(claims::refused(app, &problem, now))
 }
 
 /// What is left to sign, or the end.
@@ -219,7 +239,7 @@ async fn next(
         Err(TransferError::Complete) => succeed(app, session, response, now).await,
         Ok(Wanted::Nothing) => {
             // What was signed just now has taken the next step itself. What is not decided by this first look is looked at again by
-            // the janitor; the page hears of it by polling.
+            // the reconciler; the page hears of it by polling.
             if session.step == ConnectStep::Principal {
                 let _ = checkout::proceed(&app.ctx, id).await;
             }
@@ -242,8 +262,14 @@ async fn succeed(app: &App, session: ConnectSession, response: Value, now: Times
     Ok(claims::accepted(app, &done, response, now))
 }
 
-async fn fail(app: &App, session: &ConnectSession, status: ConnectStatus, error: &str) -> Result<(), StorageError> {
-    let failed = ConnectSession { status, error: error.to_owned(), ..session.clone() };
+async fn fail(app: &App, session: &ConnectSession, status: ConnectStatus, problem: &Problem) -> Result<(), StorageError> {
+    let failed = ConnectSession {
+        status,
+        error: problem.to_string(),
+        error_code: problem.body.code.clone().unwrap_or_default(),
+        error_params: problem.body.params.clone().unwrap_or_default(),
+        ..session.clone()
+    };
     advance(app, session, &failed).await.map(|_| ())
 }
 

@@ -10,7 +10,7 @@ use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Binary, Json, Response};
 use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
-use souk_domain::checkout;
+use souk_domain::payment;
 use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, Page, SubscriptionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl InvoicesApi {
     ) -> Result<Json<InvoiceModel>, Problem> {
         let mut invoice = own(&app, &opener, &id).await?;
         // Whoever has just saved a card to pay it waits for that.
-        if checkout::nudge_payment(&app.ctx, &invoice.invoice.id).await? {
+        if payment::poll_for_invoice(&app.ctx, &invoice.invoice.id).await? {
             invoice = own(&app, &opener, &id).await?;
         }
         Ok(Json(InvoiceModel::expanded(&invoice, &app.site)))

@@ -10,8 +10,9 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
+use souk_domain::billing::Invoice;
 use souk_domain::payment::{Intent, label_payment};
-use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId};
+use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId, StorageError};
 use souk_domain::storage::UnitOfWork;
 use std::sync::Arc;
 
@@ -160,13 +161,22 @@ impl PaymentIntentsApi {
 async fn shown(app: &App, unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Json<IntentModel>, Problem> {
     let methods = unit.methods().list(intent.mode).await?;
     let currencies = unit.methods().currencies(intent.mode).await?;
-    Ok(Json(IntentModel::new(intent, &methods, &currencies, &app.site).labelled(intent)))
+    let invoices = first_invoices(unit, std::slice::from_ref(intent)).await?;
+    Ok(Json(IntentModel::new(intent, &methods, &currencies, &app.site).labelled(intent).with_invoice_status(&invoices)))
 }
 
 async fn listed(app: &App, mode: Mode, found: Listed<Intent>) -> Result<Json<IntentListModel>, Problem> {
     let mut unit = app.ctx.store.read().await?;
     let methods = unit.methods().list(mode).await?;
     let currencies = unit.methods().currencies(mode).await?;
-    let models = found.list.iter().map(|intent| IntentModel::new(intent, &methods, &currencies, &app.site).labelled(intent));
+    let invoices = first_invoices(unit.as_mut(), &found.list).await?;
+    let model = |intent| IntentModel::new(intent, &methods, &currencies, &app.site).labelled(intent).with_invoice_status(&invoices);
+    let models = found.list.iter().map(model);
     Ok(Json(IntentListModel { count: found.count, list: models.collect() }))
+}
+
+/// The first invoice of each payment, in one query.
+async fn first_invoices(unit: &mut dyn UnitOfWork, intents: &[Intent]) -> Result<Vec<Invoice>, StorageError> {
+    let ids: Vec<_> = intents.iter().filter_map(|intent| intent.invoices.first().cloned()).collect();
+    if ids.is_empty() { Ok(Vec::new()) } else { unit.invoices().find_all(&ids).await }
 }

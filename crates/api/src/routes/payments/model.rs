@@ -2,8 +2,9 @@
 
 use crate::state::Site;
 use poem_openapi::Object;
+use souk_domain::billing::Invoice;
 use souk_domain::customer::{Address, Customer};
-use souk_domain::payment::{Currency, Intent, Method, MethodKind, MethodSettings, Refusal};
+use souk_domain::payment::{Currency, Decline, Intent, Method, MethodKind, MethodSettings};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]
@@ -210,9 +211,9 @@ pub struct PaymentErrorModel {
     pub message: String,
 }
 
-impl From<&Refusal> for PaymentErrorModel {
-    fn from(refusal: &Refusal) -> Self {
-        Self { kind: "payment_error".to_owned(), code: refusal.code.clone(), message: refusal.message.clone() }
+impl From<&Decline> for PaymentErrorModel {
+    fn from(decline: &Decline) -> Self {
+        Self { kind: "payment_error".to_owned(), code: decline.code.clone(), message: decline.message.clone() }
     }
 }
 
@@ -275,6 +276,8 @@ pub struct IntentModel {
     pub payment_method_id: String,
     /// The first of those that it pays.
     pub invoice_id: Option<String>,
+    /// The status of that invoice now; another payment may have paid it. Only in the answers of `/api/payment-intents`.
+    pub invoice_status: Option<String>,
     pub checkout_session_id: Option<String>,
     pub subscription_id: Option<String>,
     pub amount_refunded: String,
@@ -296,6 +299,13 @@ impl IntentModel {
         Self { metadata: Some(intent.metadata.clone()), ..self }
     }
 
+    /// With the status of its first invoice, if that is among `invoices`.
+    #[must_use]
+    pub fn with_invoice_status(self, invoices: &[Invoice]) -> Self {
+        let invoice = invoices.iter().find(|invoice| self.invoice_id.as_deref() == Some(invoice.id.as_str()));
+        Self { invoice_status: invoice.map(|invoice| invoice.status.name().to_owned()), ..self }
+    }
+
     #[must_use]
     pub fn new(intent: &Intent, methods: &[Method], currencies: &[Currency], site: &Site) -> Self {
         let method = methods.iter().find(|method| method.id == intent.method_id);
@@ -312,6 +322,7 @@ impl IntentModel {
             customer_id: intent.customer_id.to_string(),
             payment_method_id: intent.method_id.to_string(),
             invoice_id: intent.invoices.first().map(ToString::to_string),
+            invoice_status: None,
             checkout_session_id: intent.session_id.as_ref().map(ToString::to_string),
             subscription_id: intent.subscription_id.as_ref().map(ToString::to_string),
             amount_refunded: intent.amount_refunded.to_string(),

@@ -124,10 +124,14 @@ pub struct ProductModel {
     #[oai(rename = "type")]
     pub kind: String,
     pub name: String,
+    /// Absent: `name` in every language. The same holds for the two below.
+    pub name_zh: Option<String>,
     pub description: String,
+    pub description_zh: Option<String>,
     pub images: Vec<String>,
     pub features: Vec<FeatureModel>,
     pub unit_label: Option<String>,
+    pub unit_label_zh: Option<String>,
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<String>,
     /// The app that a purchase entitles to.
@@ -148,10 +152,13 @@ impl From<&Product> for ProductModel {
             active: product.active,
             kind: "good".to_owned(),
             name: product.name.clone(),
+            name_zh: product.name_zh.clone(),
             description: product.description.clone(),
+            description_zh: product.description_zh.clone(),
             images: product.images.clone(),
             features: product.features.iter().map(|name| FeatureModel { name: name.clone() }).collect(),
             unit_label: product.unit_label.clone(),
+            unit_label_zh: product.unit_label_zh.clone(),
             statement_descriptor: product.statement_descriptor.clone(),
             default_price_id: product.default_price_id.as_ref().map(ToString::to_string),
             app_did: product.app.as_ref().map(ToString::to_string),

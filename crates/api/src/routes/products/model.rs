@@ -14,10 +14,14 @@ use souk_domain::shared::PriceId;
 pub struct ProductInputModel {
     pub active: Option<bool>,
     pub name: Option<String>,
+    /// The Chinese name; without one, `name` stands in every language. The same holds for the two below.
+    pub name_zh: Option<String>,
     pub description: Option<String>,
+    pub description_zh: Option<String>,
     pub images: Option<Vec<String>>,
     pub features: Option<Vec<FeatureModel>>,
     pub unit_label: Option<String>,
+    pub unit_label_zh: Option<String>,
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<String>,
     /// The app that a purchase entitles to.
@@ -37,10 +41,13 @@ impl ProductInputModel {
         let fields = ProductFields {
             active: self.active,
             name: self.name,
+            name_zh: self.name_zh,
             description: self.description,
+            description_zh: self.description_zh,
             images: self.images,
             features: self.features.map(|features| features.into_iter().map(|feature| feature.name).collect()),
             unit_label: self.unit_label,
+            unit_label_zh: self.unit_label_zh,
             statement_descriptor: self.statement_descriptor,
             default_price_id: price_id.map_err(|_| Problem::bad("default_price_id is not the id of a price"))?,
             app: did.transpose()?,

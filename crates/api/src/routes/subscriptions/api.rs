@@ -14,7 +14,7 @@ use souk_domain::billing::{
     self, ExpandedSubscription, Requester, Subscription, SubscriptionFields, SubscriptionFilter, SubscriptionStatus, expand_subscriptions,
     overdue_of,
 };
-use souk_domain::checkout;
+use souk_domain::payment;
 use souk_domain::shared::{CustomerId, Mode, Page, SubscriptionId};
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl SubscriptionsApi {
             return Err(Problem::not_found());
         }
         // Whoever has just saved a card waits for it to be used.
-        match checkout::nudge_mandates(&app.ctx, &found.subscription.id).await? {
+        match payment::poll_for_subscription(&app.ctx, &found.subscription.id).await? {
             true => show(&app, &found.subscription.id).await,
             false => Ok(Json(SubscriptionModel::new(&found, &app.site))),
         }

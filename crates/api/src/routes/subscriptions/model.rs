@@ -9,7 +9,7 @@ use poem_openapi::Object;
 use souk_domain::billing::{
     Cancellation, ExpandedItem, ExpandedSubscription, Funds, NextInvoice, Overdue, Stake, StakeStatus, Subscription, Threshold,
 };
-use souk_domain::payment::{Grant, Mandate, Method};
+use souk_domain::payment::{Mandate, MandateDetails, Method};
 use souk_domain::shared::{Amount, CurrencyId, Timestamp};
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ pub struct MandateModel {
 impl MandateModel {
     fn of(mandate: &Mandate, currency: &CurrencyId) -> Option<Self> {
         Some(match mandate.grant.as_ref()? {
-            Grant::Delegation { limits, .. } => Self {
+            MandateDetails::Delegation { limits, .. } => Self {
                 kind: "delegation".to_owned(),
                 limit: limits.iter().find(|(id, _)| id == currency).map(|(_, most)| most.to_string()),
                 brand: None,
@@ -124,7 +124,7 @@ impl MandateModel {
                 exp_month: None,
                 exp_year: None,
             },
-            Grant::Card(card) => Self {
+            MandateDetails::Card(card) => Self {
                 kind: "card".to_owned(),
                 limit: None,
                 brand: Some(card.brand.clone()),
@@ -137,7 +137,7 @@ impl MandateModel {
 }
 
 fn payment_details(subscription: &Subscription, mandate: Option<&Mandate>, method: &Method) -> BTreeMap<String, PaymentDetailModel> {
-    let Some(Grant::Delegation { payer, reference, .. }) = mandate.and_then(|mandate| mandate.grant.as_ref()) else {
+    let Some(MandateDetails::Delegation { payer, reference, .. }) = mandate.and_then(|mandate| mandate.grant.as_ref()) else {
         return BTreeMap::new();
     };
     let stake = subscription.stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id);

@@ -27,9 +27,9 @@ pub async fn take(app: Data<&Arc<App>>, request: &Request, method: Path<String>,
         EventError::BadSignature => Problem::new(StatusCode::UNAUTHORIZED, error.to_string()),
         EventError::Malformed => Problem::bad(error.to_string()),
     })?;
-    let Some(provider_id) = event.provider_id else { return Ok(StatusCode::OK) };
+    let Some(provider_id) = event.intent() else { return Ok(StatusCode::OK) };
     let mut unit = app.ctx.store.begin().await?;
-    let attempt = unit.attempts().find_by_provider(&method.id, &provider_id).await?;
+    let attempt = unit.attempts().find_by_provider(&method.id, provider_id).await?;
     let Some(attempt) = attempt.filter(|attempt| attempt.status.is_open()) else { return Ok(StatusCode::OK) };
     let message = Message::new(Topic::SettleAttempt, now).with("attempt", &attempt.id);
     unit.outbox().publish(&EventId::new(now, app.ctx.random.as_ref()), &message, now).await?;

@@ -2,8 +2,7 @@
 
 use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp, form};
 use serde_json::{Value, json};
-use souk_domain::billing;
-use souk_domain::payment::{Asker, MethodSettings, Outcome, Pursued, Secret};
+use souk_domain::payment::{self, AttemptContext, MethodSettings, Outcome, Secret, Trigger};
 use souk_domain::shared::{Mode, SessionId};
 use std::time::Duration;
 
@@ -116,7 +115,7 @@ async fn closing_the_browser_loses_nothing() {
     let secret = alice.submit_for_card(&app, &session).await;
     app.networks.confirm(&secret, ACCEPTED).await;
     app.advance(Duration::from_secs(60));
-    assert_eq!(souk_domain::checkout::check_due(&app.ctx, 10).await.expect("checks"), 1);
+    assert_eq!(payment::check_due(&app.ctx, 10).await.expect("checks"), 1);
     app.drain().await;
     assert_eq!(app.mails().len(), 1);
     app.finish().await;
@@ -170,12 +169,12 @@ async fn a_late_answer_about_an_ended_attempt_leaves_the_intent_alone() {
     let attempt = unit.attempts().open_of_intent(&intent).await.expect("reads").expect("is there");
     let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("is there");
     let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("is there");
-    let late = Pursued { attempt, method, currency };
+    let late = AttemptContext { attempt, method, currency };
     unit.commit().await.expect("commits");
     alice.submit_for_wallet(&app, &session).await;
     let status = alice.retrieve(&session).await["paymentIntent"]["status"].clone();
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    billing::note(&app.ctx, unit.as_mut(), &late, &Outcome::Unknown("late".to_owned()), Asker::Worker).await.expect("is noted");
+    payment::record(&app.ctx, unit.as_mut(), &late, &Outcome::Unknown("late".to_owned()), Trigger::Reconciler).await.expect("is noted");
     unit.commit().await.expect("commits");
     assert_eq!(status, "requires_payment_method");
     assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], status);

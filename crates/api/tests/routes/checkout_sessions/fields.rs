@@ -82,6 +82,25 @@ async fn a_form_without_a_postal_code_passes_by_wallet_and_not_by_card() {
 }
 
 #[tokio::test]
+async fn the_preset_country_of_a_form_that_shows_no_address_is_not_kept() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let mut by_wallet = form(&app.shop, "alice", false);
+    by_wallet["billing_address"] = json!({ "country": "us" });
+    let submitted = alice.submit(&session, &by_wallet).await.ok();
+    assert_eq!(submitted["checkoutSession"]["customer_details"]["address"]["country"], "");
+    assert_eq!(alice.browser.get("/api/customers/me").await.ok()["address"]["country"], "");
+    // The form of a card shows the country, with the postal code.
+    let mut by_card = form(&app.shop, "alice", true);
+    by_card["billing_address"] = json!({ "country": "de", "postal_code": "10115" });
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit(&session, &by_card).await.ok();
+    assert_eq!(alice.browser.get("/api/customers/me").await.ok()["address"]["country"], "de");
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_phone_number_is_kept_in_international_form() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;

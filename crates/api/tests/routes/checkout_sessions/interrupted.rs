@@ -4,14 +4,15 @@ use super::subscription::{begun, invoices};
 use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Connect, DECLINED, Plans, TestApp, form, signed_claim};
 use serde_json::{Value, json};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{InvoiceStatus, Scope, StakeStatus, SubscriptionStatus, renew_due};
-use souk_domain::checkout::{LineItem, LinkFields, QuantityRange, SubscriptionTerms, check_due, create_link, expire_session};
+use souk_domain::checkout::{LineItem, LinkFields, QuantityRange, SubscriptionTerms, create_link, expire_session};
+use souk_domain::payment::check_due;
 use souk_domain::pricing::Price;
 use souk_domain::shared::{Amount, Mode, SessionId};
 use std::time::Duration;
 
-on_both! {
+on_one! {
     async fn a_permission_whose_answer_was_lost_is_found_out_and_charged_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
@@ -25,7 +26,7 @@ on_both! {
         assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
         let refused = alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(409);
         assert_eq!(refused["code"], "PAYMENT_IN_FLIGHT");
-        // Nobody looks any more; the janitor does.
+        // Nobody looks any more; the reconciler does.
         app.advance(Duration::from_secs(60));
         check_due(&app.ctx, 10).await.expect("checks");
         app.advance(Duration::from_secs(600));
@@ -35,7 +36,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn a_charge_that_was_written_down_and_never_sent_is_sent_by_the_janitor(db: &TestDatabase) {
+    async fn a_charge_that_was_written_down_and_never_sent_is_sent_by_the_reconciler(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -130,7 +131,7 @@ on_both! {
         let submitted = poor.start(&app.shop.atlas).await;
         poor.submit(&submitted, &form(&app.shop, &poor.name, false)).await.ok();
         let round = renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 10).await.expect("renews");
-        souk_domain::billing::charge(&app.ctx, &round.attempts).await.expect("charges");
+        souk_domain::payment::charge(&app.ctx, &round.attempts).await.expect("charges");
         assert_eq!(begun(&app, &poor, &session).await.status, SubscriptionStatus::PastDue);
         let confirm = format!("/api/checkout-sessions/{submitted}/fast-checkout-confirm");
         let refused = poor.browser.post(&confirm, &json!({})).await.refused(403);

@@ -1,5 +1,6 @@
 //! `/api/checkout-sessions`
 
+mod buyer;
 mod card;
 mod credit;
 mod fields;

@@ -4,7 +4,7 @@ use crate::app::{ACCEPTED, TestApp};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 
 /// Everything a buyer has afterwards, whoever carried the money.
 async fn bought(app: &TestApp, buyer: &crate::app::Buyer, session: &str, amount: &str) -> Value {
@@ -42,7 +42,7 @@ async fn bought(app: &TestApp, buyer: &crate::app::Buyer, session: &str, amount:
     invoice
 }
 
-on_both! {
+on_one! {
     async fn a_purchase_by_wallet_ends_with_invoice_mail_entitlement_and_download(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

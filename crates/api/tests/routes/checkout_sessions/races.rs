@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use poem::http::Method;
 use serde_json::json;
 use souk_adapters::on_both;
-use souk_domain::checkout::check_due;
+use souk_domain::payment::check_due;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -2,10 +2,10 @@
 
 use crate::app::TestApp;
 use serde_json::json;
-use souk_adapters::on_both;
+use souk_adapters::{on_both, on_one};
 use std::time::Duration;
 
-on_both! {
+on_one! {
     async fn starts_of_one_visitor_within_three_seconds_give_one_session(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
@@ -17,7 +17,9 @@ on_both! {
         assert_ne!(alice.start(&app.shop.atlas).await, first);
         app.finish().await;
     }
+}
 
+on_both! {
     async fn starts_at_the_same_moment_give_one_session(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

@@ -2,7 +2,7 @@
 
 use crate::app::{TestApp, form};
 use serde_json::json;
-use souk_adapters::on_both;
+use souk_adapters::{on_both, on_one};
 use std::time::Duration;
 
 on_both! {
@@ -23,7 +23,9 @@ on_both! {
         assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 1);
         app.finish().await;
     }
+}
 
+on_one! {
     async fn a_session_that_was_paid_in_one_tab_is_complete_in_the_other(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

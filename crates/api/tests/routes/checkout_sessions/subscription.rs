@@ -3,10 +3,10 @@
 use crate::app::plans::{SKT, week};
 use crate::app::{ACCEPTED, Buyer, Plans, TestApp};
 use serde_json::Value;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{InvoiceFilter, InvoiceStatus, StakeStatus, Subscription, SubscriptionStatus};
 use souk_domain::checkout::SubscriptionTerms;
-use souk_domain::payment::{Grant, MandateStatus};
+use souk_domain::payment::{MandateDetails, MandateStatus};
 use souk_domain::shared::{Amount, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub async fn invoices(app: &TestApp) -> Vec<(&'static str, InvoiceStatus, u128)>
 }
 
 /// The grant that a subscription is charged by.
-async fn grant(app: &TestApp, subscription: &Subscription) -> Grant {
+async fn grant(app: &TestApp, subscription: &Subscription) -> MandateDetails {
     let mut unit = app.ctx.store.read().await.expect("reads");
     let id = subscription.mandate_id.as_ref().expect("a mandate");
     let mandate = unit.mandates().find(id).await.expect("reads").expect("is there");
@@ -45,7 +45,7 @@ fn status_of(found: &Value) -> (&Value, &Value) {
     (&found["checkoutSession"]["status"], &found["checkoutSession"]["payment_status"])
 }
 
-on_both! {
+on_one! {
     async fn a_wallet_subscribes_and_the_first_period_is_paid_by_its_permission(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
@@ -65,7 +65,7 @@ on_both! {
         assert_eq!(subscription.period.seconds(), 30 * 86_400);
         assert_eq!(invoices(&app).await, [("subscription_create", InvoiceStatus::Paid, 10 * SKT)]);
         let limits = vec![(app.shop.token.clone(), Amount::new(10 * SKT))];
-        let Grant::Delegation { payer, limits: given, reference } = grant(&app, &subscription).await else { panic!("a delegation") };
+        let MandateDetails::Delegation { payer, limits: given, reference } = grant(&app, &subscription).await else { panic!("a delegation") };
         assert_eq!((&payer, given, reference.is_empty()), (alice.wallet.did(), limits, false));
         assert_eq!(app.networks.payments_to(app.app_key.did().as_str()).await.len(), 1);
         app.finish().await;
@@ -118,7 +118,7 @@ on_both! {
         assert_eq!(status_of(&alice.retrieve(&session).await), (&"complete".into(), &"paid".into()));
         let subscription = begun(&app, &alice, &session).await;
         assert_eq!(subscription.status, SubscriptionStatus::Active);
-        assert!(matches!(grant(&app, &subscription).await, Grant::Card(card) if card.last4 == "4242"));
+        assert!(matches!(grant(&app, &subscription).await, MandateDetails::Card(card) if card.last4 == "4242"));
         assert_eq!(invoices(&app).await, [("subscription_create", InvoiceStatus::Paid, 499)]);
         app.drain().await;
         app.finish().await;
@@ -138,7 +138,7 @@ on_both! {
         assert_eq!(status_of(&alice.retrieve(&session).await), (&"complete".into(), &"no_payment_required".into()));
         let subscription = begun(&app, &alice, &session).await;
         assert_eq!(subscription.status, SubscriptionStatus::Trialing);
-        assert!(matches!(grant(&app, &subscription).await, Grant::Card(card) if card.brand == "visa"));
+        assert!(matches!(grant(&app, &subscription).await, MandateDetails::Card(card) if card.brand == "visa"));
         assert!(app.networks.charges().await.is_empty());
         app.drain().await;
         app.finish().await;

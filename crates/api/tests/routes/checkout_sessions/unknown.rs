@@ -1,12 +1,13 @@
-//! Answers that got lost: unknown is a state, and the janitor finds out (invariants 1 and 4).
+//! Answers that got lost: unknown is a state, and the reconciler finds out (invariants 1 and 4).
 
 use crate::app::{ACCEPTED, TestApp, form};
 use serde_json::json;
-use souk_adapters::on_both;
-use souk_domain::checkout::{check_due, expire_due};
+use souk_adapters::on_one;
+use souk_domain::checkout::expire_due;
+use souk_domain::payment::check_due;
 use std::time::Duration;
 
-on_both! {
+on_one! {
     async fn a_lost_answer_of_the_ledger_is_found_out_and_settled_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
@@ -47,7 +48,7 @@ async fn a_request_that_never_reached_the_ledger_is_sent_again_with_the_same_byt
 }
 
 #[tokio::test]
-async fn what_a_wallet_signed_is_the_janitors_to_send_though_the_session_is_over() {
+async fn what_a_wallet_signed_is_the_reconcilers_to_send_though_the_session_is_over() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -55,7 +56,7 @@ async fn what_a_wallet_signed_is_the_janitors_to_send_though_the_session_is_over
     app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
     alice.pay_by_wallet(&app, &session).await;
     app.advance(Duration::from_secs(25 * 3_600));
-    // Beside the janitor it would be believed when the network refuses it, as long as this may have been sent before.
+    // Beside the reconciler it would be believed when the network refuses it, as long as this may have been sent before.
     assert_eq!(expire_due(&app.ctx, 10).await.expect("looks"), 0);
     assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), 0);
     check_due(&app.ctx, 10).await.expect("checks");

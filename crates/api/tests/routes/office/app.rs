@@ -63,6 +63,7 @@ impl TestApp {
             clock: Arc::new(FixedClock::default()),
             random: Arc::new(SeededRandom::new(1)),
             networks,
+            handlers: souk_domain::purpose_handlers(),
             policy: souk_domain::billing::BillingPolicy::default(),
         };
         let printer = PdfPrinter {
@@ -234,27 +235,27 @@ impl WalletRail for Network {
         verified(method, currencies)
     }
 
-    fn prepare(&self, _: &Method, _: &Currency, _: &TransferAsk) -> Result<PreparedTransfer, RailError> {
+    fn prepare(&self, _: &Method, _: &Currency, _: &TransferRequest) -> Result<UnsignedTransaction, RailError> {
         Err(nothing_moves())
     }
 
-    fn check(&self, _: &Method, _: &Currency, _: &TransferAsk, _: &str) -> Result<SignedTransfer, CheckError> {
+    fn check(&self, _: &Method, _: &Currency, _: &TransferRequest, _: &str) -> Result<SignedTransaction, CheckError> {
         Err(CheckError::Malformed)
     }
 
-    fn prepare_mandate(&self, _: &Method, _: &MandateAsk) -> Result<PreparedTransfer, RailError> {
+    fn prepare_mandate(&self, _: &Method, _: &MandateRequest) -> Result<UnsignedTransaction, RailError> {
         Err(nothing_moves())
     }
 
-    fn check_mandate(&self, _: &Method, _: &MandateAsk, _: &str) -> Result<SignedTransfer, CheckError> {
+    fn check_mandate(&self, _: &Method, _: &MandateRequest, _: &str) -> Result<SignedTransaction, CheckError> {
         Err(CheckError::Malformed)
     }
 
-    fn prepare_stake(&self, _: &Method, _: &Currency, _: &StakeAsk) -> Result<PreparedTransfer, RailError> {
+    fn prepare_stake(&self, _: &Method, _: &Currency, _: &StakeRequest) -> Result<UnsignedTransaction, RailError> {
         Err(nothing_moves())
     }
 
-    fn check_stake(&self, _: &Method, _: &Currency, _: &StakeAsk, _: &str) -> Result<SignedTransfer, CheckError> {
+    fn check_stake(&self, _: &Method, _: &Currency, _: &StakeRequest, _: &str) -> Result<SignedTransaction, CheckError> {
         Err(CheckError::Malformed)
     }
 
@@ -266,16 +267,16 @@ impl WalletRail for Network {
         Err(nothing_moves())
     }
 
-    fn sign(&self, _: &Method, _: &Currency, _: &ErrandAsk) -> Result<SignedTransfer, RailError> {
+    fn sign(&self, _: &Method, _: &Currency, _: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
         Err(nothing_moves())
     }
 
-    async fn send(&self, _: &Method, _: &Currency, _: &SignedTransfer) -> Outcome {
-        Outcome::Absent
+    async fn send(&self, _: &Method, _: &Currency, _: &SignedTransaction) -> Outcome {
+        Outcome::NotFound
     }
 
     async fn find(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
-        Outcome::Absent
+        Outcome::NotFound
     }
 
     async fn balance(&self, _: &Method, _: &Currency, _: &Did) -> Result<Amount, RailError> {
@@ -289,40 +290,56 @@ impl CardRail for Network {
         verified(method, currencies)
     }
 
-    async fn open(&self, _: &Method, _: &Currency, _: &CardAsk) -> Result<CardIntent, RailError> {
+    async fn open(&self, _: &Method, _: &Currency, _: &CardRequest) -> Result<CardIntent, RailError> {
         Err(nothing_moves())
     }
 
     async fn find(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
-        Outcome::Absent
+        Outcome::NotFound
     }
 
     async fn cancel(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
-        Outcome::Absent
+        Outcome::NotFound
     }
 
-    async fn open_setup(&self, _: &Method, _: &SetupAsk) -> Result<CardSetup, RailError> {
+    async fn open_setup(&self, _: &Method, _: &SetupRequest) -> Result<CardSetup, RailError> {
         Err(nothing_moves())
     }
 
     async fn find_setup(&self, _: &Method, _: &str) -> SetupOutcome {
-        SetupOutcome::Absent
+        SetupOutcome::NotFound
     }
 
     async fn cancel_setup(&self, _: &Method, _: &str) -> SetupOutcome {
-        SetupOutcome::Absent
+        SetupOutcome::NotFound
     }
 
-    async fn charge(&self, _: &Method, _: &Currency, _: &ChargeAsk) -> Result<CardIntent, RailError> {
+    async fn charge(&self, _: &Method, _: &Currency, _: &ChargeRequest) -> Result<CardIntent, RailError> {
         Err(nothing_moves())
     }
 
     async fn find_charge(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
-        Outcome::Absent
+        Outcome::NotFound
     }
 
-    async fn refund(&self, _: &Method, _: &Currency, _: &CardRefundAsk) -> Outcome {
-        Outcome::Absent
+    async fn refund(&self, _: &Method, _: &Currency, _: &CardRefundRequest) -> Outcome {
+        Outcome::NotFound
+    }
+
+    async fn find_dispute(&self, _: &Method, _: &str) -> Result<Option<ProviderDispute>, RailError> {
+        Ok(None)
+    }
+
+    async fn disputes_of(&self, _: &Method, _: &str) -> Result<Vec<ProviderDispute>, RailError> {
+        Ok(Vec::new())
+    }
+
+    async fn find_refund(&self, _: &Method, _: &str) -> Result<Option<ProviderRefund>, RailError> {
+        Ok(None)
+    }
+
+    async fn refunds_of(&self, _: &Method, _: &str) -> Result<Vec<ProviderRefund>, RailError> {
+        Ok(Vec::new())
     }
 
     fn read_event(&self, _: &Method, _: &[u8], _: &str, _: Timestamp) -> Result<CardEvent, EventError> {

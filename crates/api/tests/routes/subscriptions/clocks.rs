@@ -1,6 +1,6 @@
 use crate::app::{Terms, TestApp, WEEK};
 use serde_json::json;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 
 #[tokio::test]
 async fn a_clock_lives_through_what_would_have_happened() {
@@ -35,7 +35,7 @@ async fn a_clock_lives_through_what_would_have_happened() {
     app.finish().await;
 }
 
-on_both! {
+on_one! {
     async fn a_clock_is_put_on_a_customer_by_their_did_and_clocks_are_listed_in_pages(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let owner = app.owner().await;

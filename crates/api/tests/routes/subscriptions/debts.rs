@@ -2,7 +2,7 @@
 
 use crate::app::{ACCEPTED, DECLINED_LATER, Subscriber, Terms, TestApp, WEEK, form, page_tokens};
 use serde_json::{Value, json};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::Invoice;
 use souk_domain::shared::InvoiceId;
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn invoice(one: &Subscriber, id: &str) -> Value {
     one.buyer.browser.get(&format!("/api/invoices/{id}")).await.ok()
 }
 
-on_both! {
+on_one! {
     async fn a_new_card_pays_at_once_what_the_old_one_did_not(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owed) = in_debt(&app, "alice").await;
@@ -43,6 +43,38 @@ on_both! {
         assert_eq!(invoice(&alice, &owed).await["status"], "paid");
         let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
         assert_eq!(seen["status"], "active");
+        app.finish().await;
+    }
+
+    async fn a_failed_attempt_names_the_status_of_its_invoice_so_that_it_asks_for_nothing_once_that_is_paid(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, owed) = in_debt(&app, "alice").await;
+        let attempts = async || {
+            let payments = alice.buyer.browser.get("/api/payment-intents").await.ok();
+            let list = payments["list"].as_array().expect("a list").clone();
+            list.into_iter().filter(|payment| payment["invoice_id"] == owed.as_str()).collect::<Vec<_>>()
+        };
+        let failed = attempts().await;
+        assert!(!failed.is_empty() && failed.iter().all(|payment| payment["invoice_status"] == "uncollectible"), "{failed:?}");
+        change_card(&app, &alice, ACCEPTED).await;
+        let settled = attempts().await;
+        assert!(settled.iter().all(|payment| payment["invoice_status"] == "paid"), "{settled:?}");
+        let path = format!("/api/payment-intents/{}", settled[0]["id"].as_str().expect("an id"));
+        assert_eq!(alice.buyer.browser.get(&path).await.ok()["invoice_status"], "paid");
+        app.finish().await;
+    }
+
+    async fn a_subscription_that_is_past_due_can_be_canceled_without_a_reason_and_then_ends(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, _) = in_debt(&app, "alice").await;
+        let path = format!("/api/subscriptions/{}", alice.id);
+        let terms = json!({ "at": "current_period_end", "cancel_from": "customer" });
+        let canceled = alice.buyer.browser.put(&format!("{path}/cancel"), &terms).await.ok();
+        assert_eq!((&canceled["status"], &canceled["cancel_at"]), (&json!("past_due"), &canceled["current_period_end"]));
+        app.live_on(WEEK).await;
+        let ended = alice.buyer.browser.get(&path).await.ok();
+        assert_eq!(ended["status"], "canceled");
+        assert!(ended["ended_at"].as_i64() >= canceled["current_period_end"].as_i64(), "{ended}");
         app.finish().await;
     }
 

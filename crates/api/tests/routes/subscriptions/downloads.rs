@@ -3,7 +3,7 @@
 use crate::app::plans::no_stake;
 use crate::app::{Buyer, Plans, TestApp, WEEK};
 use serde_json::json;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::PLAN_GROUP;
 use souk_domain::pricing::{Interval, Product};
 use souk_domain::shared::ProductId;
@@ -33,11 +33,13 @@ async fn opens(app: &TestApp, buyer: &Buyer) -> bool {
     sent
 }
 
-on_both! {
+on_one! {
     async fn a_download_ends_when_the_cancelled_subscription_has_run_out(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, path) = subscribed(&app).await;
         assert!(opens(&app, &alice).await);
+        let mine = alice.browser.get("/api/entitlements").await.ok();
+        assert!(path.ends_with(mine["list"][0]["subscription_id"].as_str().expect("what grants it")));
         let cancel = json!({ "at": "current_period_end" });
         alice.browser.put(&format!("{path}/cancel"), &cancel).await.ok();
         app.live_on(WEEK / 2).await;

@@ -1,10 +1,12 @@
 use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Connect, Plans, Subscriber, Terms, TestApp, WEEK, signed_claim};
 use serde_json::json;
-use souk_adapters::on_both;
-use souk_domain::billing::{Scope, Stake, StakeStatus, Subscription, note, renew_due};
-use souk_domain::checkout::{SubscriptionTerms, check_due, expire_due};
-use souk_domain::payment::{Asker, Attempt, AttemptKind, Method, MethodSettings, Outcome, Purpose, Pursued, Refusal};
+use souk_adapters::on_one;
+use souk_domain::billing::{Scope, Stake, StakeStatus, Subscription, renew_due};
+use souk_domain::checkout::{SubscriptionTerms, expire_due};
+use souk_domain::payment::{
+    Attempt, AttemptContext, AttemptKind, Decline, Method, MethodSettings, Outcome, Purpose, Trigger, check_due, record,
+};
 use souk_domain::shared::{Amount, AttemptId, SubscriptionId};
 use std::time::Duration;
 
@@ -131,7 +133,7 @@ async fn a_card_form_that_nobody_fills_in_is_given_up() {
     app.finish().await;
 }
 
-on_both! {
+on_one! {
     async fn a_stake_left_anew_lets_a_subscription_go_on_and_says_so(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
@@ -157,6 +159,7 @@ on_both! {
         app.drain().await;
         let seen = alice.browser.get(&path).await.ok();
         assert_eq!((&seen["cancel_at_period_end"], &seen["status"]), (&json!(false), &json!("active")));
+        assert!(app.mails().iter().any(|mail| mail.contains("Message-ID: <resumed-")), "an email says that it continues");
         let shown = format!("/api/invoices?subscription_id={id}&include_staking=true");
         let told = alice.browser.get(&shown).await.ok()["list"][0].clone();
         assert_eq!((&told["billing_reason"], &told["description"]), (&json!("subscription_recover"), &json!("Re-stake to resume subscription")));
@@ -228,9 +231,9 @@ on_both! {
         let mut unit = app.ctx.store.begin().await.expect("begins");
         let method = unit.methods().find(&found.method_id).await.expect("reads").expect("a method");
         let currency = unit.methods().find_currency(&found.currency_id).await.expect("reads").expect("a currency");
-        let refused = Outcome::Refused(Refusal { code: "INVALID".to_owned(), message: String::new() });
-        let pursued = Pursued { attempt: goes_back, method, currency };
-        note(&app.ctx, unit.as_mut(), &pursued, &refused, Asker::Worker).await.expect("notes");
+        let refused = Outcome::Declined(Decline { code: "INVALID".to_owned(), message: String::new() });
+        let context = AttemptContext { attempt: goes_back, method, currency };
+        record(&app.ctx, unit.as_mut(), &context, &refused, Trigger::Reconciler).await.expect("notes");
         unit.commit().await.expect("commits");
         app.drain().await;
         assert_eq!(status().await, StakeStatus::Returned);

@@ -1,7 +1,7 @@
 use crate::app::plans::SKT;
 use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, pdf_text, signed_claim};
 use serde_json::{Value, json};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{Stake, StakeStatus, Subscription};
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::pricing::Interval;
@@ -203,7 +203,7 @@ async fn what_was_used_until_the_change_is_billed_at_the_price_of_then() {
     app.finish().await;
 }
 
-on_both! {
+on_one! {
     async fn a_plan_that_the_wallet_does_not_permit_yet_begins_when_it_has(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;

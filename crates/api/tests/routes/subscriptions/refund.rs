@@ -1,6 +1,6 @@
 use crate::app::{ACCEPTED, TOKEN, Terms, TestApp, WEEK};
 use serde_json::json;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use std::time::Duration;
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
     app.finish().await;
 }
 
-on_both! {
+on_one! {
     async fn the_refunds_of_an_invoice_are_its_own(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms::default()).await;

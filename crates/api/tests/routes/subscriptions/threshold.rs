@@ -4,7 +4,7 @@ use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use souk_adapters::on_both;
+use souk_adapters::{on_both, on_one};
 use souk_domain::billing::Threshold;
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::shared::Amount;
@@ -40,7 +40,7 @@ fn report(item: &Value, quantity: u64) -> Value {
     json!({ "subscription_item_id": item["id"], "quantity": quantity })
 }
 
-on_both! {
+on_one! {
     async fn usage_that_reaches_the_amount_is_billed_at_once_and_the_end_of_the_period_bills_the_rest(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { metered: true, threshold: threshold(25, false), ..Terms::default() }).await;
@@ -72,7 +72,9 @@ on_both! {
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
     }
+}
 
+on_both! {
     async fn reports_at_the_same_time_bill_each_unit_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { metered: true, threshold: threshold(30, false), ..Terms::default() }).await;
@@ -90,7 +92,9 @@ on_both! {
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
     }
+}
 
+on_one! {
     async fn a_bill_may_begin_a_new_period_and_exchanges_what_is_paid_ahead(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let terms = Terms { beside: Some((10, true)), threshold: threshold(25, true), ..Terms::default() };

@@ -1,12 +1,12 @@
 use crate::app::plans::{SKT, no_stake};
 use crate::app::{Connect, Plans, TOKEN, Terms, TestApp, WEEK, signed_claim};
 use serde_json::json;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use std::time::Duration;
 
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
-on_both! {
+on_one! {
     async fn what_was_used_is_collected_by_the_permission_that_the_wallet_gave_at_checkout(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
@@ -18,7 +18,7 @@ on_both! {
         let connect = Connect::begin(&app, &alice.browser, "subscription", &query).await;
         let asked = connect.scan().await;
         let told = asked["requestedClaims"][0]["description"].as_str().expect("a text").to_owned();
-        assert!(told.contains("at most 1000 SKT at a time") && told.contains("What you use is charged afterwards"), "{told}");
+        assert!(told.contains("at most 1000 SKT at a time") && told.contains("Usage is charged afterwards"), "{told}");
         assert_eq!(connect.answer(&alice.wallet, &asked, signed_claim(&alice.wallet, &asked)).await["status"], "ok");
         let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
         let path = format!("/api/subscriptions/{id}");

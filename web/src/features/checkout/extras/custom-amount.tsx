@@ -31,10 +31,10 @@ export function CustomAmount({
   const id = `amount-${item.price_id}`;
   /** What stands in the box, null where it is no amount: only the answer to that says whether it can be paid. */
   const wanted = useRef(first);
-  const { hold, amend } = order;
+  const { block, amend } = order;
 
   const send = async (amount: string) => {
-    if (amount === sent.current) return hold(false);
+    if (amount === sent.current) return block(false);
     sent.current = amount;
     const refusal = await amend(() =>
       repeated(() => setAmount(sessionId, item.price_id, amount, currency.id), LOST_CHANGES),
@@ -42,7 +42,7 @@ export function CustomAmount({
     if (refusal && sent.current === amount) sent.current = null;
     if (wanted.current !== amount) return;
     setError(refusal ?? undefined);
-    hold(Boolean(refusal));
+    block(Boolean(refusal));
   };
   const latest = useRef(send);
   latest.current = send;
@@ -50,19 +50,19 @@ export function CustomAmount({
   // The amount that stands there is the one that is paid: also when the currency has just been changed.
   useEffect(() => {
     if (first) latest.current(first);
-    else hold(true);
+    else block(true);
     return () => {
       clearTimeout(timer.current);
-      hold(false);
+      block(false);
     };
-  }, [first, hold]);
+  }, [first, block]);
 
   const change = (next: string) => {
     setText(next);
     clearTimeout(timer.current);
     const read = readAmount(next, custom, currency, locale);
     wanted.current = 'amount' in read ? read.amount : null;
-    hold(true);
+    block(true);
     if ('fault' in read) {
       // Somebody is still typing; what is wrong is said when the box is left.
       if (error) setError(faultText(read));
@@ -82,7 +82,7 @@ export function CustomAmount({
     <div className="extras-amount">
       {presets.length > 0 && (
         <fieldset className="extras-presets" disabled={order.locked}>
-          <legend className="unseen">{t('amount.presets')}</legend>
+          <legend className="sr-only">{t('amount.presets')}</legend>
           {presets.map((preset) => (
             <button
               key={preset}

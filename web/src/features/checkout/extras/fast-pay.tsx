@@ -2,7 +2,6 @@ import { useLocale } from '@/i18n/light';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { formatMoney } from '@/lib/amount';
-import type { Order } from '../hooks/use-order';
 import type { Payment } from '../hooks/use-payment';
 import type { Currency, FastPayInfo } from '../wire';
 import { Address } from './address';
@@ -11,21 +10,26 @@ import { t } from './text';
 interface FastPayProps {
   info: FastPayInfo;
   currency: Currency;
-  order: Order;
+  storeName: string;
   payment: Payment;
 }
 
-/** Consent to pay by what was permitted before: how, how much and from where. */
-export function FastPay({ info, currency, order, payment }: FastPayProps) {
+/** Confirms a payment by an earlier authorization or by the balance: how, how much and from where. */
+export function FastPay({ info, currency, storeName, payment }: FastPayProps) {
   const locale = useLocale();
-  const asking = payment.phase.name === 'fast' && payment.phase.asking;
+  const isConfirming = payment.state.name === 'fastPayConfirmation' && payment.state.isConfirming;
   const amount = formatMoney(info.amount, currency, locale);
   return (
-    <Dialog title={t('fast.title')} closeLabel={t('action.close')} onClose={payment.leaveFast} locked={asking}>
+    <Dialog
+      title={t('fast.title')}
+      closeLabel={t('action.close')}
+      onClose={payment.dismissFastPay}
+      locked={isConfirming}
+    >
       <p>{t(`fast.by.${info.type}`)}</p>
       <dl className="extras-facts">
         <dt>{t('fast.for')}</dt>
-        <dd>{order.payee}</dd>
+        <dd>{storeName}</dd>
         <dt>{t('fast.amount')}</dt>
         <dd className="money">{amount}</dd>
         <dt>{t('fast.type')}</dt>
@@ -36,10 +40,10 @@ export function FastPay({ info, currency, order, payment }: FastPayProps) {
         </dd>
       </dl>
       <div className="extras-buttons">
-        <Button look="primary" wide busy={asking} onClick={payment.payFast} data-first>
-          {asking ? t('fast.paying') : t('fast.confirm', { amount })}
+        <Button variant="primary" wide loading={isConfirming} onClick={payment.confirmFastPay} data-first>
+          {isConfirming ? t('fast.paying') : t('fast.confirm', { amount })}
         </Button>
-        <Button wide disabled={asking} onClick={payment.leaveFast}>
+        <Button wide disabled={isConfirming} onClick={payment.dismissFastPay}>
           {t('action.cancel')}
         </Button>
       </div>

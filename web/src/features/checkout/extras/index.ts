@@ -7,4 +7,4 @@ export { FastPay } from './fast-pay';
 export { ItemExtras } from './item-extras';
 export { Needed } from './needed';
 export { OverdueDialog } from './overdue';
-export { Sums } from './sums';
+export { Totals } from './totals';

@@ -38,10 +38,10 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
       )}
       {state.name === 'error' && (
         <>
-          <Alert tone="danger" urgent title={t('overdue.failed')}>
+          <Alert severity="danger" urgent title={t('overdue.failed')}>
             <p>{state.text}</p>
           </Alert>
-          <Button look="primary" wide onClick={retry}>
+          <Button variant="primary" wide onClick={retry}>
             {t('action.retry')}
           </Button>
         </>
@@ -49,7 +49,7 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
       {state.name === 'ready' && rows.length === 0 && (
         <>
           <p>{t('overdue.none')}</p>
-          <Button look="primary" wide onClick={onPaid}>
+          <Button variant="primary" wide onClick={onPaid}>
             {t('overdue.again')}
           </Button>
         </>
@@ -84,8 +84,8 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
                     </p>
                   ) : (
                     <Button
-                      look={now === 'error' ? 'danger' : 'primary'}
-                      busy={now === 'open'}
+                      variant={now === 'error' ? 'danger' : 'primary'}
+                      loading={now === 'open'}
                       onClick={() => pay(id)}
                       aria-label={t('overdue.payOf', { amount: money })}
                     >
@@ -94,7 +94,7 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
                   )}
                   {now === 'error' && (
                     <p className="k-error" role="alert">
-                      {t('overdue.unseen')}
+                      {t('overdue.unconfirmed')}
                     </p>
                   )}
                   {isCard(method.type) && <p className="checkout-detail">{t('overdue.card')}</p>}

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { listenToRelay, type RelayIds } from '@/api/relay';
 import { openConnect } from '@/features/connect';
-import { spokenError } from '@/i18n/spoken';
+import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { PATIENCE_MS, POLL_MS } from '../settlement';
 import type { Overdue } from '../wire';
@@ -45,7 +45,7 @@ export function useOverdue({ owner, appPid, onPaid }: OverdueInput) {
   const mark = useCallback((id: string, now: Paying) => setPaying((all) => ({ ...all, [id]: now })), []);
 
   /** Takes the sums as they are; those that are gone are told as paid, and stand there for a moment. */
-  const take = useCallback(
+  const setOverdue = useCallback(
     (overdue: Overdue) => {
       const before = shown.current?.summary ?? {};
       const gone = Object.entries(before).filter(([id]) => !overdue.summary[id]);
@@ -70,10 +70,10 @@ export function useOverdue({ owner, appPid, onPaid }: OverdueInput) {
 
   const refresh = useCallback(
     () =>
-      fetchOverdue(owner).then(take, (error: unknown) => {
-        if (!shown.current) setState({ name: 'error', text: spokenError(error) });
+      fetchOverdue(owner).then(setOverdue, (error: unknown) => {
+        if (!shown.current) setState({ name: 'error', text: translateError(error) });
       }),
-    [owner, take],
+    [owner, setOverdue],
   );
 
   useEffect(() => {

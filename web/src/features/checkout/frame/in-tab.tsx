@@ -33,7 +33,7 @@ export function InTab({ sessionId, currencyId, onLeave }: InTabProps) {
       <div className="checkout-pay">
         <ButtonLink
           wide
-          look={left ? 'secondary' : 'primary'}
+          variant={left ? 'secondary' : 'primary'}
           target="_blank"
           rel="noopener"
           href={`${mountPrefix(window.location.pathname)}/checkout/pay/${sessionId}?${query}`}

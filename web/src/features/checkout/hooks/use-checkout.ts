@@ -2,11 +2,11 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { fetchStore } from '@/api/client';
 import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
-import { spokenError } from '@/i18n/spoken';
+import { translateError } from '@/i18n/translate';
 import { livemode, setLivemode } from '@/lib/livemode';
 import { framed } from '../broadcast';
 import { backoff, fetchCustomer, isLost, retrieve, start } from '../calls';
-import { crossSells, extrasPart, framePart, needsExtras, outcomePart } from '../parts-later';
+import { crossSells, extrasModule, frameModule, needsExtras, outcomeModule } from '../lazy-modules';
 import { idOf, inFlight, isComplete, modeOf, mountPrefix } from '../rules/view';
 import { t } from '../text';
 import type { Checkout, Price, SessionUser } from '../wire';
@@ -36,9 +36,9 @@ async function load(known: string | null): Promise<Loaded> {
   ]);
   const { checkoutSession } = checkout;
   // Shown together with the order, so that nothing moves when it arrives.
-  if (isComplete(checkoutSession) || inFlight(checkout)) await outcomePart.load();
-  const extras = needsExtras(checkoutSession) && !isComplete(checkoutSession) ? await extrasPart.load() : null;
-  if (framed) await framePart.load();
+  if (isComplete(checkoutSession) || inFlight(checkout)) await outcomeModule.load();
+  const extras = needsExtras(checkoutSession) && !isComplete(checkoutSession) ? await extrasModule.load() : null;
+  if (framed) await frameModule.load();
   const offers = extras && crossSells(checkoutSession);
   // One that cannot be had now is asked for again where it stands.
   const crossSell = offers ? await extras.fetchCrossSell(checkoutSession.id).catch(() => null) : null;
@@ -55,11 +55,11 @@ export interface CheckoutState {
   state: LoadState;
   /** Asks the server again, keeping what is shown until it answers. */
   reload: () => void;
-  take: Take;
+  setCheckout: SetCheckout;
 }
 
 /** Takes an answer that something else has fetched, or what follows from the order as it is by then. */
-export type Take = (next: Checkout | ((now: Checkout) => Checkout)) => void;
+export type SetCheckout = (next: Checkout | ((now: Checkout) => Checkout)) => void;
 
 export function useCheckout(): CheckoutState {
   const [state, setState] = useState<LoadState>({ name: 'loading', lost: false });
@@ -79,7 +79,7 @@ export function useCheckout(): CheckoutState {
       (error: unknown) => {
         if (run.current !== round) return;
         if (!isLost(error) || !idOf(window.location.pathname)) {
-          const text = spokenError(error);
+          const text = translateError(error);
           setState({ name: 'error', text });
           return;
         }
@@ -109,7 +109,7 @@ export function useCheckout(): CheckoutState {
     };
   }, [reload]);
 
-  const take: Take = useCallback((next) => {
+  const setCheckout: SetCheckout = useCallback((next) => {
     setState((before) => {
       if (before.name !== 'ready') return before;
       const checkout = typeof next === 'function' ? next(before.checkout) : next;
@@ -118,5 +118,5 @@ export function useCheckout(): CheckoutState {
     });
   }, []);
 
-  return { state, reload, take };
+  return { state, reload, setCheckout };
 }

@@ -35,7 +35,8 @@ export interface Form {
   preparePhone: () => void;
   /** Checks everything and shows it. Resolves with the context that was used, or null when something is wrong. */
   check: () => Promise<{ context: FieldContext; errors: FieldErrors }>;
-  refuse: (errors: FieldErrors) => void;
+  /** Shows what the server found wrong. */
+  showErrors: (errors: FieldErrors) => void;
 }
 
 interface FormInput {
@@ -108,7 +109,7 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
     return { context: used, errors: found };
   };
 
-  const refuse = (refused: FieldErrors) => setErrors((shown) => ({ ...shown, ...refused }));
+  const showErrors = (found: FieldErrors) => setErrors((shown) => ({ ...shown, ...found }));
 
-  return { values, errors, context, change, leave, preparePhone, check, refuse };
+  return { values, errors, context, change, leave, preparePhone, check, showErrors };
 }

@@ -14,19 +14,19 @@ import {
   dueOf,
   headline,
   isMetered,
-  payeeOf,
   pricedAs,
   priceText,
   renewals,
   renewalText,
   type Trial,
   trialOf,
+  withoutTrial,
 } from '../rules/price';
 import { recurringPhrase } from '../rules/recurring';
-import { type Phrase, say, t } from '../text';
-import type { Checkout, Currency, LineItem, SessionUser } from '../wire';
+import { type Phrase, t, translate } from '../text';
+import type { Buyer, Checkout, Currency, LineItem, SessionUser } from '../wire';
 import { type Amend, useAmendments } from './use-amendments';
-import type { Take } from './use-checkout';
+import type { SetCheckout } from './use-checkout';
 import { type Quantities, useQuantities } from './use-quantities';
 
 /** Storage may be closed to a frame; then nothing is remembered. */
@@ -57,12 +57,12 @@ export interface Order extends Omit<Quantities, 'blocked'> {
   totalText: string;
   /** The same as `total` if it were paid that way. */
   totalIn: (by: PayOption) => string;
-  /** Base units that are paid now, and that are staked beside. */
+  /** Its parts, in base units: what is paid for the items, and a deposit that is returned. */
   payment: string;
   stake: string;
-  payee: string;
+  stakeReturnDays: number;
   headline: Phrase;
-  /** What stands large where it is not the amount: "7 days free", or the price of a unit. */
+  /** What stands large where nothing is due now: "7 days free", or the price of a unit. */
   large: string | null;
   /** What follows: "Then 1.5 TBA per month". */
   then: string | null;
@@ -75,7 +75,9 @@ export interface Order extends Omit<Quantities, 'blocked'> {
   /** A change is on its way. */
   amending: boolean;
   /** Says whether an amount that is being typed cannot be paid yet. */
-  hold: (held: boolean) => void;
+  block: (isBlocked: boolean) => void;
+  /** What the customer has of the order's products already. */
+  buyer: Buyer | null;
   /** No payment may begin: a quantity or an amount is wrong or still being settled. */
   blocked: boolean;
   /** A payment is under way: the order may not change any more. */
@@ -86,12 +88,11 @@ export interface Order extends Omit<Quantities, 'blocked'> {
 interface OrderInput {
   checkout: Checkout;
   user: SessionUser | null;
-  storeName: string;
   now: number;
-  take: Take;
+  setCheckout: SetCheckout;
 }
 
-export function useOrder({ checkout, user, storeName, now, take }: OrderInput): Omit<Order, 'locked' | 'shakes'> {
+export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit<Order, 'locked' | 'shakes'> {
   const locale = useLocale();
   const { checkoutSession: session, paymentMethods } = checkout;
   const options = useMemo(() => payOptions(paymentMethods, session), [paymentMethods, session]);
@@ -116,23 +117,24 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
   const itemsIn = (currencyId: string | undefined) =>
     currencyId === session.currency_id ? session.line_items : elsewhere;
   const items = itemsIn(currency?.id);
-  const { held, ...amendments } = useAmendments(take);
+  const { isBlocked, ...amendments } = useAmendments(setCheckout);
   const { blocked, ...quantities } = useQuantities(session, amendments.amend);
 
-  const data = session.subscription_data;
+  const buyer = checkout.buyer ?? null;
+  // One free trial for each customer and product.
+  const data = buyer?.trial_used ? withoutTrial(session.subscription_data) : session.subscription_data;
   const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
   const trialIn = (currencyId: string) => (recurring.length > 0 ? trialOf(data, currencyId, now) : null);
   const trial = currency && trialIn(currency.id);
   const dueIn = (by: PayOption) => {
     const { id } = by.currency;
     const trialing = trialIn(id) !== null || session.mode === 'setup';
-    return dueOf(itemsIn(id), by, { trialing, data, told: id === session.currency_id ? session.due : null });
+    return dueOf(itemsIn(id), by, { trialing, data, quoted: id === session.currency_id ? session.due : null });
   };
   const due = option ? dueIn(option) : { total: '0', renew: '0', stake: '0' };
   const sumOf = (it: typeof due) => (toUnits(it.total) + toUnits(it.stake)).toString();
   const total = sumOf(due);
   const totalText = currency ? formatMoney(total, currency, locale) : '';
-  const payee = payeeOf(items, storeName);
   const again = currency ? renewals(items, currency.id) : [];
   const renewal =
     currency && again.length > 0
@@ -145,6 +147,7 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
   const first = recurring[0];
 
   const large = (() => {
+    if (total !== '0') return null;
     if (trial && recurring.length === items.length) return t(`trial.${trial.unit}`, { count: trial.count });
     if (metered && items.length === 1 && first && currency) return unitText(first, currency, locale);
     return null;
@@ -152,11 +155,12 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
   const then = (() => {
     if (!renewal) return null;
     if (trial) {
-      const after = t('price.then', { amount: renewal });
-      return large ? after : `${t(`trial.${trial.unit}`, { count: trial.count })} · ${after}`;
+      if (large) return t('price.then', { amount: renewal });
+      return t('price.trialThen', { trial: t(`trial.${trial.unit}`, { count: trial.count }), amount: renewal });
     }
-    if (only && !only.metered && session.mode !== 'setup') return say(recurringPhrase(only.rhythm));
-    return metered ? renewal : t('price.then', { amount: renewal });
+    if (metered || due.stake !== '0') return renewal;
+    if (only && !only.metered && session.mode !== 'setup') return translate(recurringPhrase(only.rhythm));
+    return t('price.then', { amount: renewal });
   })();
 
   const before = useRef(totalText);
@@ -180,17 +184,18 @@ export function useOrder({ checkout, user, storeName, now, take }: OrderInput): 
     totalIn: (by) => sumOf(dueIn(by)),
     payment: due.total,
     stake: due.stake,
-    payee,
-    headline: headline(items, payee, trial, locale),
+    stakeReturnDays: session.stake_return_days ?? 0,
+    headline: headline(items, trial, locale),
     large,
     then,
     trial,
     renewal,
     recurring: recurring.length > 0,
     choose,
+    buyer,
     ...quantities,
     ...amendments,
-    blocked: blocked || held || amendments.amending,
+    blocked: blocked || isBlocked || amendments.amending,
   };
 }
 

@@ -1,73 +1,51 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useReducer, useRef, useState } from 'react';
 import { idempotencyKey } from '@/api/client';
 import type { ApiError } from '@/api/error';
-import { fetchSession } from '@/api/session';
 import { report } from '@/app/tracking';
 import { openConnect } from '@/features/connect';
-import { spoken, spokenError } from '@/i18n/spoken';
+import { translateDecline, translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { toast } from '@/kit/toast';
 import { broadcast } from '../broadcast';
 import { abortCard, confirmFast, isLost, repeated, retrieve, submit } from '../calls';
-import { outcomePart } from '../parts-later';
-import type { PayOption } from '../rules/currency';
-import { isCard } from '../rules/currency';
+import { outcomeModule } from '../lazy-modules';
+import { isCard, type PayOption } from '../rules/currency';
 import { FIELDS, type FieldErrors, type FieldName, submitBody } from '../rules/fields';
-import { inFlight, isComplete, paymentError } from '../rules/view';
+import { isPayer } from '../rules/payer';
+import { isComplete, paymentError, returnedFromBank } from '../rules/view';
 import { type Outcome, watchSettlement } from '../settlement';
 import { t } from '../text';
-import type { Checkout, FastPayInfo, SessionUser, StripeContext, Submitted } from '../wire';
-import type { Take } from './use-checkout';
+import type { Checkout, SessionUser, StripeContext, Submitted } from '../wire';
+import { initialPayment, type PaymentState, type Problem, type Rail, reducePayment } from './payment-state';
+import type { SetCheckout } from './use-checkout';
 import type { Form } from './use-form';
 import { useRelay } from './use-relay';
 
 /** SPEC.md 9: the card form opens 0.2 s after submit. */
 const CARD_DELAY_MS = 200;
-/** How often a session is looked at without a relay while a wallet or a card form is open. */
+/** How often a session is read without a relay while a wallet or a card form is open. */
 const FALLBACK_MS = 5000;
 const LOST_SUBMITS = 3;
 
-/** SPEC.md 8: a payment that fails is logged, and told to the page around this one. */
-const tell = (code: string, message: string) => {
+/** SPEC.md 8: a failed payment is logged and passed to the page around this one. */
+const reportError = (code: string, message: string) => {
   broadcast(`error.${code}`, { code, message });
   void report(new Error(`${code} ${message}`)).catch(() => undefined);
 };
 
-/** `did:abt:z1…` and `z1…` are one account. */
-const bare = (did: string) => did.replace(/^did:abt:/, '');
-
-export type Phase =
-  | { name: 'idle' }
-  | { name: 'submitting' }
-  | { name: 'wallet' }
-  | { name: 'card'; context: StripeContext }
-  /** What was permitted before can pay: the buyer only says yes. */
-  | { name: 'fast'; info: FastPayInfo; asking: boolean }
-  | { name: 'paying'; by: 'wallet' | 'card' }
-  | { name: 'timeout'; by: 'wallet' | 'card' };
-
-export type Problem = { kind: 'limited' } | { kind: 'refused'; text: string; crossSell: boolean };
-
 export interface Payment {
-  phase: Phase;
+  state: PaymentState;
   problem: Problem | null;
-  /** Counts up whenever a required cross-sell was missing: the summary shakes once for each. */
   shakes: number;
-  /** Resolves with the fields that are wrong, for the form to point at; empty when the order went off. */
+  /** Resolves with the fields that are wrong, for the form to point at; empty when the order was sent. */
   pay: () => Promise<FieldErrors>;
-  /** The card form was closed without a payment. */
-  leaveCard: () => void;
-  /** Pays by what was permitted before; `leaveFast` goes back to the order. */
-  payFast: () => Promise<void>;
-  leaveFast: () => void;
-  /** Unpaid invoices stand in the way and are shown. */
-  limited: boolean;
-  leaveLimited: () => void;
-  /** They are paid: the order goes off again. */
-  payAgain: () => void;
-  /** The processor has taken the card, or its answer is unknown: watch what the server sees. */
-  watch: (by: 'wallet' | 'card') => void;
-  /** It is paid in another tab: looks for what becomes of it. */
+  closeCardForm: () => void;
+  confirmFastPay: () => Promise<void>;
+  dismissFastPay: () => void;
+  dismissLimit: () => void;
+  /** The processor has accepted the card, or its answer is unknown: polls what the server sees. */
+  poll: (by: Rail) => void;
+  /** The order is paid in another tab: watches it from here. */
   follow: () => void;
 }
 
@@ -78,72 +56,62 @@ interface PaymentInput {
   option: PayOption | null;
   form: Form;
   walletTitle: string;
-  take: Take;
+  setCheckout: SetCheckout;
 }
 
-const fieldRefusals = (fields: Record<string, string>): FieldErrors =>
+const fieldErrors = (fields: Record<string, string>): FieldErrors =>
   Object.fromEntries(
     Object.entries(fields)
       .filter(([name]) => FIELDS.includes(name as FieldName))
       .map(([name, text]) => [name, { text }]),
   );
 
-/** Has a bank led back here with what may be a payment? What it wrote into the address is taken out of it. */
-function backFromBank(): boolean {
-  const address = new URL(window.location.href);
-  const query = address.searchParams;
-  const status = query.get('redirect_status');
-  if (!status) return false;
-  for (const name of [...query.keys()]) if (/^(redirect_status|(payment|setup)_intent)/.test(name)) query.delete(name);
-  window.history.replaceState(window.history.state, '', address);
-  return status !== 'failed';
-}
-
-export function usePayment({ checkout, user, appPid, option, form, walletTitle, take }: PaymentInput): Payment {
+export function usePayment({ checkout, user, appPid, option, form, walletTitle, setCheckout }: PaymentInput): Payment {
   const session = checkout.checkoutSession;
-  const [phase, setPhase] = useState<Phase>(() => {
-    if (backFromBank()) return { name: 'paying', by: 'card' };
-    return inFlight(checkout)
-      ? { name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' }
-      : { name: 'idle' };
+  const rail: Rail = option && isCard(option.method.type) ? 'card' : 'wallet';
+  const [{ state, problem, shakes }, dispatch] = useReducer(reducePayment, null, () => {
+    const error = paymentError(checkout.paymentIntent);
+    const text = error && translateDecline(error, rail === 'card');
+    const sent = returnedFromBank();
+    return initialPayment(checkout, {
+      sent,
+      by: sent ? 'card' : rail,
+      problem: text ? { kind: 'failed', text, crossSell: false } : null,
+    });
   });
-  const [problem, setProblem] = useState<Problem | null>(() => {
-    const text = paymentError(checkout.paymentIntent);
-    return text ? { kind: 'refused', text: spoken(text), crossSell: false } : null;
-  });
-  const [shakes, setShakes] = useState(0);
-  const [limited, setLimited] = useState(false);
-  const busy = useRef(false);
+  const isSubmitting = useRef(false);
   const watcher = useRef<ReturnType<typeof watchSettlement>>(undefined);
 
-  const fail = useCallback((text: string) => {
-    setPhase({ name: 'idle' });
-    setProblem({ kind: 'refused', text, crossSell: false });
-    toast(text);
-  }, []);
+  const read = useCallback(
+    (latest: Checkout) => {
+      setCheckout(latest);
+      dispatch({ type: 'sessionRead', checkout: latest });
+    },
+    [setCheckout],
+  );
 
-  /** Looks once: was it paid by another way than this page saw? */
-  const look = useCallback(async () => {
+  /** Reads the session once: it may have been paid in a way that this page did not see. */
+  const refresh = useCallback(async () => {
     if (watcher.current) return watcher.current.checkNow();
     const latest = await retrieve(session.id).catch(() => null);
-    if (!latest) return;
-    take(latest);
-    if (inFlight(latest)) setPhase((now) => (now.name === 'idle' ? { name: 'paying', by: 'wallet' } : now));
-  }, [session.id, take]);
+    if (latest) read(latest);
+  }, [session.id, read]);
 
-  const paying = phase.name === 'paying';
-  const by = phase.name === 'paying' ? phase.by : 'wallet';
+  const isPolling = state.name === 'paying' && !state.timedOut;
+  const by = state.name === 'paying' ? state.by : rail;
   useEffect(() => {
-    if (!paying) return;
+    if (!isPolling) return;
     const settle = (outcome: Outcome) => {
       watcher.current = undefined;
-      if (outcome.name === 'completed') take(outcome.checkout);
+      if (outcome.name === 'completed') read(outcome.checkout);
       else if (outcome.name === 'failed') {
-        fail(spoken(outcome.message));
-        tell('payment_failed', outcome.message);
+        const text = translateDecline(outcome.error, by === 'card');
+        dispatch({ type: 'failed', text });
+        toast(text);
+        reportError('payment_failed', outcome.error.message ?? '');
       } else {
-        setPhase({ name: 'timeout', by });
-        tell('payment_timeout', '');
+        dispatch({ type: 'pollTimedOut' });
+        reportError('payment_timeout', '');
       }
     };
     watcher.current = watchSettlement(session.id, settle);
@@ -151,176 +119,150 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       watcher.current?.stop();
       watcher.current = undefined;
     };
-  }, [paying, by, session.id, take, fail]);
+  }, [isPolling, by, session.id, read]);
 
-  const relayUp = useRelay(session.id, appPid, look);
-  const [following, setFollowing] = useState(false);
-  const unseen = phase.name === 'wallet' || phase.name === 'card' || phase.name === 'timeout';
+  const isRelayUp = useRelay(session.id, appPid, refresh);
+  const [isFollowing, setFollowing] = useState(false);
+  const isElsewhere =
+    state.name === 'cardPaying' ||
+    (state.name === 'submitting' && state.waitingFor === 'wallet') ||
+    (state.name === 'paying' && state.timedOut);
   useEffect(() => {
-    // The relay tells the end alone; of what begins in another tab one hears by asking.
-    if (!following && (relayUp || !unseen)) return;
-    const timer = setInterval(look, FALLBACK_MS);
+    // The relay tells only of completed sessions; what another tab begins is found by polling.
+    if (!isFollowing && (isRelayUp || !isElsewhere)) return;
+    const timer = setInterval(refresh, FALLBACK_MS);
     return () => clearInterval(timer);
-  }, [relayUp, unseen, following, look]);
+  }, [isRelayUp, isElsewhere, isFollowing, refresh]);
 
-  const refuse = (error: unknown): FieldErrors => {
-    setPhase({ name: 'idle' });
+  const reject = (error: unknown): FieldErrors => {
     if (isLost(error)) {
-      fail(t('error.network'));
+      dispatch({ type: 'failed', text: t('error.network') });
+      toast(t('error.network'));
       return {};
     }
     const { code, fields } = error as ApiError;
-    const wrong = fieldRefusals(fields);
+    const wrong = fieldErrors(fields);
     if (Object.keys(wrong).length > 0) {
-      form.refuse(wrong);
+      dispatch({ type: 'rejected' });
+      form.showErrors(wrong);
       return wrong;
     }
-    if (code === 'PAYMENT_IN_FLIGHT') {
-      // Another tab, or this one before a reload, has paid already: what is left is to wait for it.
-      setPhase({ name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' });
-      return {};
+    // Another tab, or this one before a reload, has paid already.
+    if (code === 'PAYMENT_IN_FLIGHT') dispatch({ type: 'paymentSent', by: rail });
+    else if (code === 'CUSTOMER_LIMITED') dispatch({ type: 'customerLimited' });
+    else {
+      const text = translateError(error);
+      if (code) broadcast(`error.${code}`, { code, message: text });
+      dispatch({ type: 'failed', text, crossSell: code === 'REQUIRE_CROSS_SELL' });
+      toast(text);
+      // It may have expired or sold out meanwhile: show the order as it now is.
+      if (code === 'EXPIRED' || code === 'EXCEED_INVENTORY') refresh();
     }
-    if (code === 'CUSTOMER_LIMITED') {
-      setProblem({ kind: 'limited' });
-      setLimited(true);
-      return {};
-    }
-    const text = spokenError(error);
-    if (code) broadcast(`error.${code}`, { code, message: text });
-    if (code === 'REQUIRE_CROSS_SELL') setShakes((count) => count + 1);
-    setProblem({ kind: 'refused', text, crossSell: code === 'REQUIRE_CROSS_SELL' });
-    toast(text);
-    // It may have expired or sold out meanwhile: show the order as it now is.
-    if (code === 'EXPIRED' || code === 'EXCEED_INVENTORY') look();
     return {};
   };
 
-  /** It is complete: shows so, and looks again until the session can be read. */
-  const conclude = async () => {
-    const paid = await retrieve(session.id).catch(() => null);
-    if (paid && isComplete(paid.checkoutSession)) take(paid);
-    else setPhase({ name: 'paying', by: option && isCard(option.method.type) ? 'card' : 'wallet' });
-  };
-
-  const confirmByWallet = () => {
-    setPhase({ name: 'wallet' });
+  const openWallet = () => {
+    dispatch({ type: 'walletOpened' });
     openConnect({
       action: session.mode,
       extraParams: { checkoutSessionId: session.id, ...(user ? { sessionUserDid: user.did } : {}) },
       title: walletTitle,
-      onSuccess: () => setPhase({ name: 'paying', by: 'wallet' }),
+      onSuccess: () => dispatch({ type: 'paymentSent', by: 'wallet' }),
       onClose: () => {
-        setPhase({ name: 'idle' });
-        look();
+        dispatch({ type: 'walletClosed' });
+        refresh();
       },
     });
   };
 
-  const confirmByCard = (context: StripeContext | null | undefined) => {
-    if (!context || context.status === 'succeeded' || context.status === 'processing') {
-      setPhase({ name: 'paying', by: 'card' });
-    } else setTimeout(() => setPhase({ name: 'card', context }), CARD_DELAY_MS);
+  const openCardForm = (context: StripeContext | null | undefined) => {
+    if (!context || context.status === 'succeeded' || context.status === 'processing')
+      dispatch({ type: 'paymentSent', by: 'card' });
+    else setTimeout(() => dispatch({ type: 'cardFormOpened', context }), CARD_DELAY_MS);
   };
 
-  /** Whoever permitted it is who is signed in, here and now. */
-  const isPayer = async (info: FastPayInfo): Promise<boolean> => {
-    const present = (await fetchSession().catch(() => null))?.user ?? user;
-    if (!present || present.did !== user?.did) return false;
-    return [present.did, ...(present.connectedAccounts ?? []).map((it) => it.did)].some(
-      (did) => did && bare(did) === bare(info.payer),
-    );
+  /** The order is complete. If it cannot be read right now, polling finds it. */
+  const finish = async () => {
+    const latest = await retrieve(session.id).catch(() => null);
+    if (latest && isComplete(latest.checkoutSession)) read(latest);
+    else dispatch({ type: 'paymentSent', by: rail });
   };
 
-  const payFast = async () => {
-    if (phase.name !== 'fast' || phase.asking) return;
-    const { info } = phase;
-    setPhase({ ...phase, asking: true });
-    try {
-      if (!(await isPayer(info))) {
-        manually(t('fast.changed'));
-        return;
-      }
-      const key = idempotencyKey();
-      const { fastPaid } = await repeated(() => confirmFast(session.id, info, key), LOST_SUBMITS);
-      if (fastPaid) setPhase({ name: 'paying', by: 'wallet' });
-      else manually(t('fast.failed'));
-    } catch (error) {
-      // Without an answer it may have been paid: what the server sees decides.
-      if (isLost(error)) setPhase({ name: 'paying', by: 'wallet' });
-      else manually(spokenError(error));
-    }
-  };
-
-  const manually = (text: string) => {
-    toast(text);
-    announce(text);
-    confirmByWallet();
-  };
-
-  const proceed = async (answer: Submitted) => {
-    const { checkoutSession, fastPayInfo } = answer;
-    const enough = answer.balance?.sufficient || answer.delegation?.sufficient;
-    // Nothing was to be paid, or it is paid already.
-    if (checkoutSession && isComplete(checkoutSession)) await conclude();
-    else if (option && isCard(option.method.type)) confirmByCard(answer.stripeContext);
-    else if (answer.paymentIntent?.status === 'succeeded') setPhase({ name: 'paying', by: 'wallet' });
-    else if (fastPayInfo && enough && session.submit_type !== 'donate')
-      setPhase({ name: 'fast', info: fastPayInfo, asking: false });
-    else confirmByWallet();
+  const advance = async ({ checkoutSession, ...answer }: Submitted) => {
+    const isSufficient = answer.balance?.sufficient || answer.delegation?.sufficient;
+    if (checkoutSession && isComplete(checkoutSession)) await finish();
+    else if (rail === 'card') openCardForm(answer.stripeContext);
+    else if (answer.paymentIntent?.status === 'succeeded') dispatch({ type: 'paymentSent', by: 'wallet' });
+    else if (answer.fastPayInfo && isSufficient && session.submit_type !== 'donate')
+      dispatch({ type: 'fastPayOffered', info: answer.fastPayInfo });
+    else openWallet();
   };
 
   const pay = async (): Promise<FieldErrors> => {
-    if (busy.current || !option) return {};
-    busy.current = true;
-    setProblem(null);
-    outcomePart.load().catch(() => undefined);
+    if (isSubmitting.current || !option) return {};
+    isSubmitting.current = true;
+    outcomeModule.load().catch(() => undefined);
     try {
       const { context, errors } = await form.check();
       if (Object.keys(errors).length > 0) return errors;
-      setPhase({ name: 'submitting' });
+      dispatch({ type: 'submitted' });
       const body = submitBody(form.values, context, option.method.id, option.currency.id);
       const key = idempotencyKey();
       const answer = await repeated(() => submit(session.id, body, key), LOST_SUBMITS);
       const { customer } = answer;
-      if (customer) take((now) => ({ ...now, customer }));
-      await proceed(answer);
+      if (customer) setCheckout((now) => ({ ...now, customer }));
+      await advance(answer);
       return {};
     } catch (error) {
-      return refuse(error);
+      return reject(error);
     } finally {
-      busy.current = false;
+      isSubmitting.current = false;
     }
   };
 
-  const leaveCard = useCallback(() => {
-    setPhase({ name: 'idle' });
-    abortCard(session.id)
-      .catch(() => undefined)
-      .then(look);
-  }, [session.id, look]);
-
-  const watch = useCallback((way: 'wallet' | 'card') => setPhase({ name: 'paying', by: way }), []);
-
-  const follow = useCallback(() => setFollowing(true), []);
-  const leaveFast = useCallback(() => setPhase({ name: 'idle' }), []);
-  const leaveLimited = useCallback(() => setLimited(false), []);
-  const payAgain = () => {
-    setLimited(false);
-    pay();
+  const payByWallet = (text: string) => {
+    toast(text);
+    announce(text);
+    openWallet();
   };
 
+  const confirmFastPay = async () => {
+    if (state.name !== 'fastPayConfirmation' || state.isConfirming) return;
+    const { info } = state;
+    dispatch({ type: 'fastPayConfirmed' });
+    try {
+      if (!(await isPayer(info.payer, user))) {
+        payByWallet(t('fast.changed'));
+        return;
+      }
+      const key = idempotencyKey();
+      const { fastPaid } = await repeated(() => confirmFast(session.id, info, key), LOST_SUBMITS);
+      if (fastPaid) dispatch({ type: 'paymentSent', by: 'wallet' });
+      else payByWallet(t('fast.failed'));
+    } catch (error) {
+      // Without an answer it may have been paid: what the server sees decides.
+      if (isLost(error)) dispatch({ type: 'paymentSent', by: 'wallet' });
+      else payByWallet(translateError(error));
+    }
+  };
+
+  const closeCardForm = useCallback(() => {
+    dispatch({ type: 'cardFormClosed' });
+    abortCard(session.id)
+      .catch(() => undefined)
+      .then(refresh);
+  }, [session.id, refresh]);
+
   return {
-    phase,
+    state,
     problem,
     shakes,
-    limited,
     pay,
-    payFast,
-    leaveFast,
-    leaveLimited,
-    payAgain,
-    leaveCard,
-    watch,
-    follow,
+    confirmFastPay,
+    closeCardForm,
+    dismissFastPay: useCallback(() => dispatch({ type: 'fastPayDismissed' }), []),
+    dismissLimit: useCallback(() => dispatch({ type: 'limitDismissed' }), []),
+    poll: useCallback((rail: Rail) => dispatch({ type: 'paymentSent', by: rail }), []),
+    follow: useCallback(() => setFollowing(true), []),
   };
 }

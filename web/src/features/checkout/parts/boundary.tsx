@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from 'react';
-import { loadRefusals, spoken } from '@/i18n/spoken';
+import { loadErrorMessages, translate } from '@/i18n/translate';
 import { Oops } from './notice';
 
 interface BoundaryProps {
@@ -17,7 +17,7 @@ export class Boundary extends Component<BoundaryProps, { error: Error | null }> 
 
   override componentDidCatch() {
     // No call was refused, so the words are not there yet.
-    void loadRefusals().then(() => this.forceUpdate());
+    void loadErrorMessages().then(() => this.forceUpdate());
   }
 
   override render() {
@@ -27,6 +27,6 @@ export class Boundary extends Component<BoundaryProps, { error: Error | null }> 
       this.setState({ error: null });
       this.props.onRetry();
     };
-    return <Oops text={spoken(error.message)} onRetry={retry} />;
+    return <Oops text={translate(error.message)} onRetry={retry} />;
   }
 }

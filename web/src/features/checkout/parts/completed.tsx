@@ -4,49 +4,44 @@ import { useLocale } from '@/i18n/light';
 import { announce } from '@/kit/announce';
 import { ButtonLink } from '@/kit/button';
 import { Download } from '@/kit/icons';
-import { formatMoney } from '@/lib/amount';
-import { renamed } from '@/lib/written-names';
+import { formatMoney, toUnits } from '@/lib/amount';
 import { t } from '../completed-text';
 import { localized } from '../rules/fields';
-import { payeeOf, pricedAs, productName, trialOf } from '../rules/price';
+import { pricedAs, productName } from '../rules/price';
 import { pageAt, safeUrl } from '../rules/view';
 import type { Checkout, CheckoutSession, LineItem } from '../wire';
 import { Picture } from './picture';
 
-/** What was paid in all: base units of the session's currency, as the server settled it. */
-export function paidAmount(
-  { checkoutSession: session, paymentIntent, paymentMethods }: Checkout,
-  locale: string,
-): string | null {
+/** What was paid in all, deposit included, as the server settled it; and the deposit of it. Null: nothing. */
+export function paidAmounts({ checkoutSession: session, paymentIntent, paymentMethods }: Checkout, locale: string) {
   const currencyId = paymentIntent?.currency_id ?? session.currency_id;
   const currency = paymentMethods.flatMap((it) => it.payment_currencies).find((it) => it.id === currencyId);
-  const amount = session.amount_total ?? paymentIntent?.amount;
-  return currency && amount ? formatMoney(amount, currency, locale) : null;
+  const deposit = toUnits(session.stake_amount);
+  const total = toUnits(session.amount_total ?? paymentIntent?.amount) + deposit;
+  const shown = (units: bigint) => (currency && units > 0n ? formatMoney(units.toString(), currency, locale) : null);
+  return { total: shown(total), deposit: shown(deposit) };
 }
 
 /** What the order has begun, several where it was split by rhythm. */
-function subscriptionsOf(session: CheckoutSession): { id: string; description?: string | null }[] {
+function subscriptionsOf(session: CheckoutSession): { id: string; price_ids?: string[] }[] {
   if (session.subscriptions?.length) return session.subscriptions;
   return session.subscription_id ? [{ id: session.subscription_id }] : [];
 }
 
-/** What was written down by English names, by those that the page's language has for them. */
-function named(written: string, items: LineItem[], locale: string): string {
-  if (locale !== 'zh') return written;
-  const prices = items.map(pricedAs);
-  return renamed(written, (name) => {
-    const price = prices.find(({ product }) => product?.name === name);
-    return price && productName(price, locale);
-  });
+/** What a subscription is for. */
+function namesOf(priceIds: string[], items: LineItem[], locale: string): string {
+  const names = items.filter((item) => priceIds.includes(pricedAs(item).id)).map((item) => nameOf(item, locale));
+  return new Intl.ListFormat(locale === 'zh' ? 'zh-Hans' : 'en').format(names);
 }
 
-/** How it is said that it is done. */
-function wordsOf({ checkoutSession: session }: Checkout, now: number) {
+const nameOf = (item: LineItem, locale: string) => productName(pricedAs(item), locale) ?? item.price_id;
+
+/** Which texts tell that the order is complete. */
+function textsOf({ checkoutSession: session }: Checkout) {
   const free = session.payment_status === 'no_payment_required' || session.amount_total === '0';
   if (session.mode === 'setup') return { title: 'setup', message: 'message.setup' } as const;
   if (session.mode === 'subscription') {
-    const trial = free && trialOf(session.subscription_data, session.currency_id, now);
-    if (trial) return { title: 'trial', message: 'message.trial' } as const;
+    if (session.due?.trial_end) return { title: 'trial', message: 'message.trial' } as const;
     return { title: 'subscribed', message: 'message.subscription' } as const;
   }
   return { title: free ? 'free' : 'title', message: 'message' } as const;
@@ -55,20 +50,17 @@ function wordsOf({ checkoutSession: session }: Checkout, now: number) {
 interface CompletedProps {
   checkout: Checkout;
   storeName: string;
-  /** Paid while somebody was looking: the heading is focused and the check drawn. */
+  /** Completed while the page was open: the heading is focused and the check drawn. */
   fresh: boolean;
-  /** Unix seconds. */
-  now: number;
 }
 
-export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
+export function Completed({ checkout, storeName, fresh }: CompletedProps) {
   const locale = useLocale();
   const heading = useRef<HTMLHeadingElement>(null);
   const { checkoutSession: session, paymentLink, customer } = checkout;
-  const amount = paidAmount(checkout, locale);
-  const free = session.payment_status === 'no_payment_required';
-  const words = wordsOf(checkout, now);
-  const done = t(`done.${words.title}`);
+  const { total, deposit } = paidAmounts(checkout, locale);
+  const texts = textsOf(checkout);
+  const done = t(texts.title);
   useEffect(() => {
     document.title = t('pageTitle', { done, name: storeName });
   }, [done, storeName]);
@@ -81,7 +73,7 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
   const message =
     localized(confirmation?.custom_messages ?? undefined, locale) ||
     confirmation?.custom_message ||
-    t(words.message, { payee: payeeOf(session.line_items, storeName) });
+    t(texts.message, { payee: storeName });
   const subscriptions = subscriptionsOf(session);
   const next = safeUrl(session.success_url, window.location.origin);
   const entitlements = session.entitlements ?? [];
@@ -100,11 +92,19 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
         <path d="m17 29 8 8 15-17" />
       </svg>
       <h1 ref={heading} tabIndex={-1}>
-        {t(words.title)}
+        {t(texts.title)}
       </h1>
-      {amount && !free && <p className="checkout-total money">{amount}</p>}
+      {total && <p className="checkout-total money">{total}</p>}
+      {deposit && (
+        <p className="checkout-detail">
+          {t(deposit === total ? 'depositOnly' : 'depositIncluded', {
+            amount: deposit,
+            count: session.stake_return_days ?? 0,
+          })}
+        </p>
+      )}
       <p className="checkout-reason">{message}</p>
-      <h2>{t(words.title === 'setup' ? 'settled' : 'bought')}</h2>
+      <h2>{t(texts.title === 'setup' ? 'settled' : 'bought')}</h2>
       <ul className="checkout-bought">
         {entitlements.map(({ app_did, title, version, logo }) => (
           <li key={app_did}>
@@ -118,7 +118,7 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
             <ButtonLink
               href={callAddress(`/api/apps/${app_did}/${version}/bundle`)}
               download
-              look="primary"
+              variant="primary"
               aria-label={t('downloadOf', { name: localized(title, locale) })}
             >
               <Download />
@@ -129,7 +129,7 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
         {entitlements.length === 0 &&
           session.line_items.map((item) => (
             <li key={item.price_id}>
-              <p className="checkout-item-name">{productName(pricedAs(item), locale) ?? item.price_id}</p>
+              <p className="checkout-item-name">{nameOf(item, locale)}</p>
               <p className="figures">× {item.quantity}</p>
             </li>
           ))}
@@ -137,10 +137,10 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
       {customer?.email && <p className="checkout-detail">{t('receipt', { email: customer.email })}</p>}
       <div className="checkout-actions">
         {next && <ButtonLink href={next}>{t('continue')}</ButtonLink>}
-        {subscriptions.map(({ id, description }) => (
+        {subscriptions.map(({ id, price_ids }) => (
           <ButtonLink key={id} href={pageAt(`/customer/subscription/${id}`)}>
-            {subscriptions.length > 1 && description
-              ? t('subscriptionOf', { name: named(description, session.line_items, locale) })
+            {subscriptions.length > 1 && price_ids
+              ? t('subscriptionOf', { name: namesOf(price_ids, session.line_items, locale) })
               : t('subscription')}
           </ButtonLink>
         ))}
@@ -148,7 +148,7 @@ export function Completed({ checkout, storeName, fresh, now }: CompletedProps) {
           <ButtonLink href={pageAt(`/customer/invoice/${session.invoice_id}`)}>{t('invoice')}</ButtonLink>
         )}
         {!next && (
-          <ButtonLink look="quiet" href={pageAt('/')}>
+          <ButtonLink variant="quiet" href={pageAt('/')}>
             {t('next')}
           </ButtonLink>
         )}

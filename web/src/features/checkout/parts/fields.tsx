@@ -13,7 +13,7 @@ import {
 } from '../rules/fields';
 import { t } from '../text';
 
-export const errorWords = (error: FieldError | undefined): string | undefined =>
+export const errorText = (error: FieldError | undefined): string | undefined =>
   error && ('text' in error ? error.text : t(error.key));
 
 /** What browsers fill in, and which keyboard a phone shows. */
@@ -66,7 +66,7 @@ function OneField({ name, form, last }: { name: FieldName; form: Form; last: boo
     name,
     label: t(`form.label.${name}`),
     value: form.values[name],
-    error: errorWords(form.errors[name]),
+    error: errorText(form.errors[name]),
     autoComplete: INPUTS[name].autoComplete,
     onBlur: () => form.leave(name),
   };
@@ -108,6 +108,9 @@ function CountryField({ form, ...shared }: SharedProps) {
   const list = useMemo(() => countries(form.context.locale), [form.context.locale]);
   return (
     <SelectField {...shared} required onChange={(event) => form.change('billing_address.country', event.target.value)}>
+      <option value="" disabled hidden>
+        {t('form.chooseCountry')}
+      </option>
       {list.map(({ code, name }) => (
         <option key={code} value={code}>
           {name}

@@ -2,15 +2,17 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { openConnect } from '@/features/connect';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
+import type { PaymentState } from '../hooks/payment-state';
 import type { Form } from '../hooks/use-form';
 import { type Order, paysByCard } from '../hooks/use-order';
-import type { Payment, Phase } from '../hooks/use-payment';
-import { framePart } from '../parts-later';
+import type { Payment } from '../hooks/use-payment';
+import { frameModule } from '../lazy-modules';
 import { type FieldName, shownFields } from '../rules/fields';
 import { pageAt } from '../rules/view';
 import { type Key, t } from '../text';
 import type { SessionUser } from '../wire';
-import { errorWords, Fields } from './fields';
+import { BuyAgain, BuyerNotices, ownedItems } from './buyer';
+import { errorText, Fields } from './fields';
 import { Methods } from './methods';
 
 interface OrderFormProps {
@@ -29,10 +31,11 @@ interface OrderFormProps {
 export function OrderForm({ order, form, payment, user, storeName, onSignedIn }: OrderFormProps) {
   const [pointing, setPointing] = useState<{ at: FieldName[] } | null>(null);
   const summary = useRef<HTMLDivElement>(null);
-  const sending = ['submitting', 'wallet', 'card', 'fast'].includes(payment.phase.name);
+  const [asksAgain, setAsksAgain] = useState(false);
+  const sending = ['submitting', 'cardPaying', 'fastPayConfirmation'].includes(payment.state.name);
   const card = paysByCard(order.option);
 
-  const frame = framePart.loaded;
+  const frame = frameModule.loaded;
   const elsewhere = !user && frame && !frame.holdsLogin ? frame : null;
 
   // The button loses the focus while it is busy; whoever comes back from a dialog is where they were.
@@ -51,6 +54,11 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
     else focusField(pointing.at[0]);
   }, [pointing]);
 
+  const pay = async () => {
+    setAsksAgain(false);
+    const errors = await payment.pay();
+    setPointing({ at: shownFields(form.context).filter((name) => errors[name]) });
+  };
   const onSubmit = async (event: FormEvent) => {
     event.preventDefault();
     if (elsewhere) return;
@@ -59,13 +67,21 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
       return;
     }
     if (order.blocked || sending) return;
-    const errors = await payment.pay();
-    setPointing({ at: shownFields(form.context).filter((name) => errors[name]) });
+    if (ownedItems(order).length > 0) setAsksAgain(true);
+    else await pay();
   };
 
   return (
-    <form className="checkout-order-form" noValidate onSubmit={onSubmit} aria-label={t('form.heading')}>
+    // Another form once somebody is signed in: what is in it appears, nothing is pushed down.
+    <form
+      key={String(Boolean(user))}
+      className="checkout-order-form"
+      noValidate
+      onSubmit={onSubmit}
+      aria-label={t('form.heading')}
+    >
       <ProblemBanner payment={payment} />
+      <BuyerNotices order={order} />
       {pointing && pointing.at.length > 1 && <ErrorSummary ref={summary} form={form} />}
       {user && <Fields form={form} />}
       <Methods order={order} />
@@ -75,21 +91,21 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
         <>
           <p className="checkout-detail">{t(noteOf(order, Boolean(user), card))}</p>
           <div className="checkout-pay" ref={button}>
-            <Button type="submit" look="primary" wide busy={sending} disabled={Boolean(user) && order.blocked}>
-              {user
-                ? sending
-                  ? t(WAITING[payment.phase.name] ?? 'form.submitting')
-                  : payLabel(order)
-                : t('form.connectFirst')}
+            <Button type="submit" variant="primary" wide loading={sending} disabled={Boolean(user) && order.blocked}>
+              {user ? (sending ? t(waitingFor(payment.state)) : payLabel(order)) : t('form.connectFirst')}
             </Button>
           </div>
         </>
       )}
+      {asksAgain && <BuyAgain order={order} onBuy={pay} onClose={() => setAsksAgain(false)} />}
     </form>
   );
 }
 
-const WAITING: Partial<Record<Phase['name'], Key>> = { wallet: 'form.waitingWallet', card: 'form.waitingCard' };
+function waitingFor(state: PaymentState): Key {
+  if (state.name === 'cardPaying') return 'form.waitingCard';
+  return state.name === 'submitting' && state.waitingFor === 'wallet' ? 'form.waitingWallet' : 'form.submitting';
+}
 
 function noteOf(order: Order, signedIn: boolean, card: boolean): Key {
   if (!signedIn) return 'form.connectHint';
@@ -100,7 +116,8 @@ function noteOf(order: Order, signedIn: boolean, card: boolean): Key {
 function payLabel(order: Order): string {
   if (order.total === '0')
     return t(order.trial ? 'form.startTrial' : order.recurring ? 'form.start' : 'form.confirmFree');
-  if (order.trial && order.payment === '0') return t('form.startTrialStake', { amount: order.totalText });
+  if (order.trial && order.payment === '0') return t('form.startTrialDeposit', { amount: order.totalText });
+  if (order.recurring && order.payment === '0') return t('form.subscribeDeposit', { amount: order.totalText });
   return t(order.recurring ? 'form.subscribe' : 'form.pay', { amount: order.totalText });
 }
 
@@ -112,7 +129,7 @@ function ErrorSummary({ form, ref }: { form: Form; ref: React.Ref<HTMLDivElement
   const wrong = shownFields(form.context).filter((name) => form.errors[name]);
   if (wrong.length === 0) return null;
   return (
-    <Alert tone="danger" title={t('form.summaryTitle')} ref={ref}>
+    <Alert severity="danger" title={t('form.summaryTitle')} ref={ref}>
       <ul>
         {wrong.map((name) => (
           <li key={name}>
@@ -123,7 +140,7 @@ function ErrorSummary({ form, ref }: { form: Form; ref: React.Ref<HTMLDivElement
                 focusField(name);
               }}
             >
-              {errorWords(form.errors[name])}
+              {errorText(form.errors[name])}
             </a>
           </li>
         ))}
@@ -141,7 +158,7 @@ function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
   if (problem.kind === 'limited') {
     const back = encodeURIComponent(window.location.href);
     return (
-      <Alert ref={banner} tone="warn" urgent title={t('error.CUSTOMER_LIMITED.title')}>
+      <Alert ref={banner} severity="warn" urgent title={t('error.CUSTOMER_LIMITED.title')}>
         <p>{t('error.CUSTOMER_LIMITED.text')}</p>
         <p>
           <a href={pageAt(`/customer/invoice/past-due?referer=${back}`)}>{t('error.CUSTOMER_LIMITED.link')}</a>
@@ -150,7 +167,7 @@ function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
     );
   }
   return (
-    <Alert ref={banner} tone="danger" urgent title={t('error.failedTitle')}>
+    <Alert ref={banner} severity="danger" urgent title={t('error.failedTitle')}>
       <p>{problem.text}</p>
       <p>{t('error.unchanged')}</p>
       {problem.crossSell && (

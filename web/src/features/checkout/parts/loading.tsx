@@ -18,7 +18,7 @@ export function Loading({ minimal }: { minimal: boolean }) {
   if (written.length > 0) {
     return (
       <>
-        <p role="status" className="unseen">
+        <p role="status" className="sr-only">
           {late ? t('state.loading') : ''}
         </p>
         <div className="checkout-written" ref={(place) => place?.replaceChildren(...written)} />
@@ -27,8 +27,8 @@ export function Loading({ minimal }: { minimal: boolean }) {
   }
   return (
     <div className="checkout-columns" data-testid="skeleton">
-      <h1 className="unseen">{t('title.checkout')}</h1>
-      <p role="status" className="unseen">
+      <h1 className="sr-only">{t('title.checkout')}</h1>
+      <p role="status" className="sr-only">
         {late ? t('state.loading') : ''}
       </p>
       {!minimal && (

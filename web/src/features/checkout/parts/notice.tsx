@@ -20,7 +20,7 @@ export function Notice({ title, text, detail, action }: NoticeProps) {
       {detail && <p className="checkout-detail">{detail}</p>}
       <div className="checkout-actions">
         {action}
-        <ButtonLink href={pageAt('/')} look={action ? 'secondary' : 'primary'}>
+        <ButtonLink href={pageAt('/')} variant={action ? 'secondary' : 'primary'}>
           {t('nav.toStore')}
         </ButtonLink>
       </div>
@@ -35,7 +35,7 @@ export function Oops({ text, onRetry }: { text: string; onRetry: () => void }) {
       text={text}
       detail={t('state.oopsMoney')}
       action={
-        <Button look="primary" onClick={onRetry}>
+        <Button variant="primary" onClick={onRetry}>
           {t('action.retry')}
         </Button>
       }

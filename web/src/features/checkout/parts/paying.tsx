@@ -39,11 +39,11 @@ export function PayingTimeout({ onAgain }: { onAgain: () => void }) {
   useEffect(() => toast(t('paying.timeoutTitle')), []);
   return (
     <section className="checkout-order-form">
-      <Alert tone="warn" urgent title={t('paying.timeoutTitle')}>
+      <Alert severity="warn" urgent title={t('paying.timeoutTitle')}>
         <p>{t('paying.timeoutText')}</p>
       </Alert>
       <div className="checkout-actions">
-        <Button look="primary" onClick={onAgain}>
+        <Button variant="primary" onClick={onAgain}>
           {t('paying.checkAgain')}
         </Button>
         <ButtonLink href={pageAt('/customer')}>{t('paying.invoices')}</ButtonLink>

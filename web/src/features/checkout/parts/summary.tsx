@@ -3,13 +3,12 @@ import { useLocale } from '@/i18n/light';
 import { Chevron } from '@/kit/icons';
 import { Stepper } from '@/kit/stepper';
 import { formatAmount, formatMoney, isNational } from '@/lib/amount';
-import { useAppTexts } from '../hooks/use-app-texts';
-import { useNarrow } from '../hooks/use-narrow';
+import { usePhone } from '@/lib/use-phone';
 import type { Order } from '../hooks/use-order';
-import { extrasPart } from '../parts-later';
-import { lineAmount, pricedAs, priceSuffix, priceText } from '../rules/price';
+import { extrasModule } from '../lazy-modules';
+import { lineAmount, pricedAs, priceSuffix, priceText, productDescription, productName } from '../rules/price';
 import { parseQuantity, type QuantityError, quantityRange } from '../rules/quantity';
-import { say, t } from '../text';
+import { t, translate } from '../text';
 import type { Currency, LineItem, Price } from '../wire';
 import { Picture } from './picture';
 
@@ -29,8 +28,9 @@ interface SummaryProps {
 
 /** Left, on ground: who is paid, what for, and the total, large. */
 export function Summary({ order, sessionId, crossSell, offers, required }: SummaryProps) {
-  const extras = extrasPart.loaded;
-  const narrow = useNarrow();
+  const locale = useLocale();
+  const extras = extrasModule.loaded;
+  const narrow = usePhone();
   const [unfolded, setUnfolded] = useState(false);
   const listId = useId();
   const { items, currency } = order;
@@ -40,16 +40,23 @@ export function Summary({ order, sessionId, crossSell, offers, required }: Summa
   return (
     <section className="checkout-summary" aria-labelledby="order-heading">
       <div className="checkout-summary-inner" key={order.shakes} data-shake={order.shakes > 0 || undefined}>
-        <h1 id="order-heading">{say(order.headline)}</h1>
+        <h1 id="order-heading">{translate(order.headline)}</h1>
         <p className="checkout-total money" data-testid="total">
           {order.large ?? (
             <>
-              <span className="unseen">{t('order.total')} </span>
-              {currency && <Total amount={order.recurring ? order.payment : order.total} currency={currency} />}
+              <span className="sr-only">{t('order.total')} </span>
+              {currency && <Total amount={order.total} currency={currency} />}
             </>
           )}
         </p>
         {order.then && <p className="checkout-detail">{order.then}</p>}
+        {currency && order.stake !== '0' && (
+          <p className="checkout-detail">
+            {t(order.payment === '0' ? 'order.depositOnly' : 'order.depositIncluded', {
+              amount: formatMoney(order.stake, currency, locale),
+            })}
+          </p>
+        )}
         {folds && (
           <button
             type="button"
@@ -73,9 +80,9 @@ export function Summary({ order, sessionId, crossSell, offers, required }: Summa
         {extras && currency && offers && (
           <extras.CrossSell offer={crossSell} order={order} sessionId={sessionId} required={required} />
         )}
-        {extras && currency && order.recurring && <extras.Sums order={order} currency={currency} />}
+        {extras && currency && order.recurring && <extras.Totals order={order} currency={currency} />}
         {items.length > 1 && currency && !order.recurring && (
-          <dl className="checkout-sums">
+          <dl className="checkout-totals">
             <dt>{t('order.total')}</dt>
             <dd className="money">{order.totalText}</dd>
           </dl>
@@ -118,13 +125,11 @@ interface ItemProps {
 }
 
 function Item({ item, order, currency, sessionId }: ItemProps) {
-  const extras = extrasPart.loaded;
+  const extras = extrasModule.loaded;
   const locale = useLocale();
   const price = pricedAs(item);
-  const own = locale === 'zh' ? price.product?.metadata : undefined;
-  const texts = useAppTexts(own?.name_zh ? null : price.product?.app_did);
-  const name = own?.name_zh ?? texts?.title ?? price.product?.name ?? item.price_id;
-  const description = own?.description_zh ?? texts?.description ?? price.product?.description;
+  const name = productName(price, locale) ?? item.price_id;
+  const description = productDescription(price, locale);
   const suffix = price.type === 'recurring' ? priceSuffix(price) : '';
   const range = quantityRange(item);
   const refused = order.quantityErrors[item.price_id];
@@ -148,8 +153,8 @@ function Item({ item, order, currency, sessionId }: ItemProps) {
           <Stepper
             id={`quantity-${item.price_id}`}
             label={t('order.quantityOf', { name })}
-            fewer={t('order.fewer')}
-            more={t('order.more')}
+            decreaseLabel={t('order.decrease')}
+            increaseLabel={t('order.increase')}
             value={order.quantityOf(item)}
             minimum={range.minimum}
             maximum={range.maximum}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { isEmail } from '@/lib/email';
 import type { CheckoutSession } from '../wire';
-import { type FieldContext, fieldError, formErrors, isEmail, prefilled, shownFields, submitBody } from './fields';
+import { type FieldContext, fieldError, formErrors, prefilled, shownFields, submitBody } from './fields';
 import { patternReader, splitPhone } from './phone';
 import { isPostalCode } from './postal';
 
@@ -83,8 +84,12 @@ describe('the form', () => {
     expect(shownFields(context())).toEqual(['customer_name', 'customer_email']);
   });
 
-  test('asks for country and postal code as well when a card pays', () => {
-    expect(shownFields(context({ card: true }))).toContain('billing_address.postal_code');
+  test('asks for the postal code as well when a card pays', () => {
+    expect(shownFields(context({ card: true }))).toEqual([
+      'customer_name',
+      'customer_email',
+      'billing_address.postal_code',
+    ]);
   });
 
   test('asks for the whole address and phone when the seller wants them', () => {
@@ -92,6 +97,7 @@ describe('the form', () => {
     const errors = formErrors(known, context({ session: wanted }));
     expect(Object.keys(errors)).toEqual([
       'customer_phone',
+      'billing_address.country',
       'billing_address.line1',
       'billing_address.city',
       'billing_address.state',
@@ -125,8 +131,16 @@ describe('the form', () => {
       customer_phone: '+8613800138000',
       payment_method: 'pm_1',
       payment_currency: 'pc_1',
-      billing_address: { country: 'us' },
+      billing_address: {},
     });
+  });
+
+  test('has no country that the customer did not enter', () => {
+    const values = prefilled({ name: 'Customer' }, null, 'de');
+    expect([values['billing_address.country'], values.phone_country]).toEqual(['', 'de']);
+    const card = context({ card: true });
+    const typed = { ...values, customer_email: 'mei@example.com', 'billing_address.postal_code': '94103' };
+    expect(submitBody(typed, card, 'pm_1', 'pc_1').billing_address).toEqual({ postal_code: '94103' });
   });
 
   test('takes what is known of the customer before what the account says', () => {

@@ -1,3 +1,4 @@
+import { isEmail } from '@/lib/email';
 import type { Phrase } from '../text';
 import type { CheckoutSession, Customer, FieldRule, Localized, PageInfo, SessionUser } from '../wire';
 import { type PhoneReader, splitPhone } from './phone';
@@ -33,16 +34,6 @@ export interface FieldContext {
   isPostalCode: (text: string, country: string) => boolean;
 }
 
-const EMAIL = /^[^\s@"(),:;<>[\]\\]+@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/i;
-
-/** At most 254 characters, 64 of them before the @. */
-export function isEmail(text: string): boolean {
-  const at = text.lastIndexOf('@');
-  if (text.length > 254 || at > 64) return false;
-  const local = text.slice(0, at);
-  return EMAIL.test(text) && !local.startsWith('.') && !local.endsWith('.') && !local.includes('..');
-}
-
 export const addressRequired = (session: CheckoutSession) => session.billing_address_collection === 'required';
 
 /** The fields this order asks for, in the order of the form. */
@@ -52,7 +43,7 @@ export function shownFields({ session, card }: Pick<FieldContext, 'session' | 'c
   if (addressRequired(session)) {
     return [...shown, ...FIELDS.filter((name) => name.startsWith('billing_address.'))];
   }
-  return card ? [...shown, 'billing_address.country', 'billing_address.postal_code'] : shown;
+  return card ? [...shown, 'billing_address.postal_code'] : shown;
 }
 
 /** What the server keeps of a name and of a line of an address, in characters. */
@@ -105,21 +96,24 @@ export function formErrors(values: FormValues, context: FieldContext): FieldErro
   return errors;
 }
 
-/** Fills the form with what is known of the buyer, so that nothing is asked twice. */
+/**
+ * Fills the form with what is known of the customer, so that nothing is asked twice. `country` is where the browser may be: it
+ * only suggests a dial code. An address has the country that the customer chose, or none.
+ */
 export function prefilled(
   customer: Customer | null | undefined,
   user: SessionUser | null,
   country: string,
 ): FormValues {
   const address = customer?.address ?? user?.address ?? {};
-  const known = (address.country || country).toLowerCase();
-  const phone = splitPhone(customer?.phone || user?.phone || '', known);
+  const chosen = (address.country ?? '').toLowerCase();
+  const phone = splitPhone(customer?.phone || user?.phone || '', chosen || country.toLowerCase());
   return {
     customer_name: customer?.name || customer?.fullName || user?.fullName || '',
     customer_email: customer?.email || user?.email || '',
     customer_phone: phone.number,
     phone_country: phone.country,
-    'billing_address.country': known,
+    'billing_address.country': chosen,
     'billing_address.line1': address.line1 ?? '',
     'billing_address.line2': address.line2 ?? '',
     'billing_address.city': address.city ?? '',
@@ -140,7 +134,10 @@ export interface SubmitBody {
 /** The body of submit: only what was asked for, the number in international form. */
 export function submitBody(values: FormValues, context: FieldContext, method: string, currency: string): SubmitBody {
   const shown = shownFields(context);
-  const address: Record<string, string> = { country: values['billing_address.country'] };
+  const address: Record<string, string> = {};
+  // A postal code is read by the rules of the country that is known already.
+  if (shown.includes('billing_address.postal_code') && values['billing_address.country'])
+    address.country = values['billing_address.country'];
   for (const name of shown) {
     if (name.startsWith('billing_address.') && values[name].trim())
       address[name.slice('billing_address.'.length)] = values[name].trim();

@@ -122,7 +122,7 @@ describe('what the screen shows', () => {
 
   test('only requires_action with an error ends the waiting', () => {
     const error = { message: 'Challenge failed' };
-    expect(paymentError({ id: 'pi', status: 'requires_action', last_payment_error: error })).toBe('Challenge failed');
+    expect(paymentError({ id: 'pi', status: 'requires_action', last_payment_error: error })).toBe(error);
     expect(paymentError({ id: 'pi', status: 'processing', last_payment_error: error })).toBeNull();
     expect(paymentError({ id: 'pi', status: 'requires_action' })).toBeNull();
   });

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { setLocale } from '@/lib/locale';
-import { say } from '../text';
+import { translate } from '../text';
 import type { Currency, LineItem, Price } from '../wire';
-import { headline, lineAmount, orderAmount, payeeOf, priceText, trialOf, unitAmount } from './price';
+import { headline, lineAmount, orderAmount, priceText, trialOf, unitAmount } from './price';
 import { recurringPhrase } from './recurring';
 
 const tba: Currency = { id: 'pc_tba', symbol: 'TBA', decimal: 18, name: 'Token', payment_method_id: 'pm_1' };
@@ -62,9 +62,9 @@ describe('the text of a price', () => {
 
   test('speaks Chinese rhythms', () => {
     setLocale('zh');
-    expect(say(recurringPhrase({ interval: 'month', interval_count: 3 }))).toBe('每季度');
-    expect(say(recurringPhrase({ interval: 'month', interval_count: 6 }))).toBe('每半年');
-    expect(say(recurringPhrase({ interval: 'week', interval_count: 2 }))).toBe('每 2 周');
+    expect(translate(recurringPhrase({ interval: 'month', interval_count: 3 }))).toBe('每季度');
+    expect(translate(recurringPhrase({ interval: 'month', interval_count: 6 }))).toBe('每半年');
+    expect(translate(recurringPhrase({ interval: 'week', interval_count: 2 }))).toBe('每 2 周');
   });
 });
 
@@ -127,18 +127,26 @@ describe('a trial', () => {
 });
 
 describe('the headline', () => {
-  test('names who is paid: the first descriptor, else the store', () => {
-    expect(
-      payeeOf([item(price({ product: { id: 'p', name: 'X', statement_descriptor: 'LANTERN LTD' } }))], 'Souk'),
-    ).toBe('LANTERN LTD');
-    expect(payeeOf([item(price())], 'Souk')).toBe('Souk');
-    expect(say(headline([item(price())], 'Souk', null))).toBe('Pay Souk');
+  const text = (...of: Parameters<typeof headline>) => translate(headline(...of));
+
+  test('names what is bought, and counts the other items', () => {
+    expect(text([item(price())], null)).toBe('Buy Lantern');
+    expect(text([item(price()), item(price())], null)).toBe('Buy Lantern and 1 more item');
+    expect(text([item(price()), item(price()), item(price())], null)).toBe('Buy Lantern and 2 more items');
   });
 
   test('says subscribe or try, and how many more', () => {
-    expect(say(headline([item(monthly())], 'Souk', null))).toBe('Subscribe to Lantern');
-    expect(say(headline([item(monthly()), item(monthly())], 'Souk', null))).toBe('Subscribe to Lantern and 1 more');
-    expect(say(headline([item(monthly())], 'Souk', { unit: 'day', count: 7 }))).toBe('Try Lantern');
-    expect(say(headline([item(monthly()), item(price())], 'Souk', null))).toBe('Pay Souk');
+    expect(text([item(monthly())], null)).toBe('Subscribe to Lantern');
+    expect(text([item(monthly()), item(monthly())], null)).toBe('Subscribe to Lantern and 1 more');
+    expect(text([item(monthly())], { unit: 'day', count: 7 })).toBe('Try Lantern');
+    expect(text([item(price()), item(monthly())], null)).toBe('Subscribe to Lantern, plus 1 more item');
+  });
+
+  test('counts all items in Chinese, and uses the Chinese name', () => {
+    setLocale('zh');
+    const product = { id: 'prod_1', name: 'Lantern', name_zh: '灯笼' };
+    const plans = [item(monthly({ product })), item(monthly()), item(monthly())];
+    expect(text(plans, null, 'zh')).toBe('订阅 灯笼 等 3 项服务');
+    expect(text([item(price({ product }))], null, 'zh')).toBe('购买 灯笼');
   });
 });

@@ -1,6 +1,6 @@
 import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
 import { locale } from '@/lib/locale';
-import { type Phrase, say, t } from '../text';
+import { type Phrase, t, translate } from '../text';
 import type {
   Currency,
   CustomUnitAmount,
@@ -64,6 +64,10 @@ export function trialOf(data: SubscriptionData | null | undefined, currencyId: s
   }
   return data.trial_period_days ? { unit: 'day', count: data.trial_period_days } : null;
 }
+
+/** The terms for a customer who has had their trial. */
+export const withoutTrial = (data: SubscriptionData | null | undefined): SubscriptionData | null =>
+  data ? { ...data, trial_period_days: null, trial_end: null } : null;
 
 export interface OrderAmount {
   /** Base units due now. */
@@ -141,10 +145,10 @@ export const isMetered = (price: Price) => price.recurring?.usage_type === 'mete
 export function priceSuffix(price: Price): string {
   const parts: string[] = [];
   const product = price.product;
-  const unit = (locale() === 'zh' && product?.metadata?.unit_label_zh) || product?.unit_label;
+  const unit = (locale() === 'zh' && product?.unit_label_zh) || product?.unit_label;
   if (unit) parts.push(`/ ${unit}`);
   else if (isMetered(price)) parts.push(t('price.perUnit'));
-  if (price.type === 'recurring' && price.recurring) parts.push(say(recurringSuffix(price.recurring)));
+  if (price.type === 'recurring' && price.recurring) parts.push(translate(recurringSuffix(price.recurring)));
   return parts.join(' ');
 }
 
@@ -177,7 +181,7 @@ export function renewals(items: LineItem[], currencyId: string): Renewal[] {
 
 /** "1.5 TBA per month", "per month based on usage", "1.5 TBA per month plus usage". */
 export function renewalText({ rhythm, amount, metered }: Renewal, currency: Currency, locale: string): string {
-  const interval = say(recurringPhrase(rhythm));
+  const interval = translate(recurringPhrase(rhythm));
   if (amount === '0' && metered) return t('price.byUsage', { interval });
   const text = t('price.renewal', { amount: formatMoney(amount, currency, locale), interval });
   return metered ? t('price.plusUsage', { amount: text }) : text;
@@ -198,40 +202,38 @@ export function stakeAmount(
   return least > 0n ? least.toString() : orderAmount(items, currency.id, false).renew;
 }
 
-/** What is due, as the server reckons it where it has, else as we do. */
+/** What is due: as the server quotes it where it does, else by the same rules here. */
 export function dueOf(
   items: LineItem[],
   option: { currency: Currency; method: PaymentMethod },
-  terms: { trialing: boolean; data: SubscriptionData | null | undefined; told: Due | null | undefined },
+  terms: { trialing: boolean; data: SubscriptionData | null | undefined; quoted: Due | null | undefined },
 ): OrderAmount & { stake: string } {
   const own = orderAmount(items, option.currency.id, terms.trialing);
-  const stake = option.method.type === 'arcblock' ? terms.told?.stake : '0';
+  const stake = option.method.type === 'arcblock' ? terms.quoted?.stake : '0';
   return {
-    total: terms.told?.now ?? own.total,
-    renew: terms.told?.renew ?? own.renew,
+    total: terms.quoted?.now ?? own.total,
+    renew: terms.quoted?.renew ?? own.renew,
     stake: stake ?? stakeAmount(items, option, terms.data),
   };
 }
 
-/** Products are named in English; some sellers give a Chinese name as well. */
-export function productName(price: Price, locale: string): string | undefined {
-  return (locale === 'zh' && price.product?.metadata?.name_zh) || price.product?.name;
+/** What a price's product is called in the language of the page. */
+export function productName({ product }: Price, locale: string): string | undefined {
+  return (locale === 'zh' && product?.name_zh) || product?.name;
 }
 
-/** Who is paid: the statement descriptor of the first product, else the store. */
-export function payeeOf(items: LineItem[], storeName: string): string {
-  const first = items[0];
-  return (first && pricedAs(first).product?.statement_descriptor) || storeName;
+export function productDescription({ product }: Price, locale: string): string | undefined {
+  return (locale === 'zh' && product?.description_zh) || product?.description || undefined;
 }
 
-/** The line above the amount: what the visitor is about to do. */
-export function headline(items: LineItem[], payee: string, trial: Trial | null, locale = 'en'): Phrase {
+/** The line above the amount: what the customer is about to do, and with how many items. */
+export function headline(items: LineItem[], trial: Trial | null, locale = 'en'): Phrase {
   const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
-  const first = recurring[0];
-  if (!first) return { key: 'headline.pay', values: { payee } };
-  if (recurring.length < items.length) return { key: 'headline.pay', values: { payee } };
-  const name = productName(pricedAs(first), locale) ?? payee;
-  const verb = trial ? 'try' : 'subscribe';
-  if (recurring.length === 1) return { key: `headline.${verb}`, values: { name } };
-  return { key: `headline.${verb}More`, values: { name, n: recurring.length - 1 } };
+  const first = recurring[0] ?? items[0];
+  const name = (first && productName(pricedAs(first), locale)) ?? '';
+  const isPure = recurring.length === items.length;
+  const verb = recurring.length === 0 ? 'buy' : trial && isPure ? 'try' : 'subscribe';
+  if (items.length < 2) return { key: `headline.${verb}`, values: { name } };
+  const values = { name, count: items.length - 1, total: items.length };
+  return { key: recurring.length > 0 && !isPure ? 'headline.subscribeItems' : `headline.${verb}More`, values };
 }

@@ -22,11 +22,11 @@ const plan = (amount: number, recurring: Recurring | null, changes: Partial<Pric
     currency_id: 'pc_tba',
     unit_amount: units(amount),
     recurring,
-    product: { id: 'prod_1', name: 'Lantern', metadata: { name_zh: '灯笼' } },
+    product: { id: 'prod_1', name: 'Lantern', name_zh: '灯笼' },
     ...changes,
   },
 });
-const told = (items: LineItem[], locale = 'en') => renewals(items, 'pc_tba').map((it) => renewalText(it, tba, locale));
+const texts = (items: LineItem[], locale = 'en') => renewals(items, 'pc_tba').map((it) => renewalText(it, tba, locale));
 
 beforeEach(() => setLocale('en'));
 
@@ -67,12 +67,12 @@ describe('what a longer rhythm saves', () => {
 
 describe('renewals', () => {
   test('are told by rhythm, use as use', () => {
-    expect(told([plan(1.5, every('month'))])).toEqual(['1.5 TBA per month']);
-    expect(told([plan(0.01, every('month', 1, 'metered'))])).toEqual(['per month based on usage']);
-    expect(told([plan(1.5, every('month')), plan(0.01, every('month', 1, 'metered'))])).toEqual([
+    expect(texts([plan(1.5, every('month'))])).toEqual(['1.5 TBA per month']);
+    expect(texts([plan(0.01, every('month', 1, 'metered'))])).toEqual(['billed by usage per month']);
+    expect(texts([plan(1.5, every('month')), plan(0.01, every('month', 1, 'metered'))])).toEqual([
       '1.5 TBA per month plus usage',
     ]);
-    expect(told([plan(1, every('month')), plan(2, every('month')), plan(9, every('year')), plan(4, null)])).toEqual([
+    expect(texts([plan(1, every('month')), plan(2, every('month')), plan(9, every('year')), plan(4, null)])).toEqual([
       '3 TBA per month',
       '9 TBA per year',
     ]);
@@ -80,9 +80,9 @@ describe('renewals', () => {
 
   test('are told in Chinese', () => {
     setLocale('zh');
-    expect(told([plan(1.5, every('month', 3))], 'zh')).toEqual(['每季度 1.5 TBA']);
-    expect(told([plan(0.01, every('month', 1, 'metered'))], 'zh')).toEqual(['每月按用量计费']);
-    expect(headline([plan(1, every('month'))], 'Souk', null, 'zh').values).toEqual({ name: '灯笼' });
+    expect(texts([plan(1.5, every('month', 3))], 'zh')).toEqual(['每季度 1.5 TBA']);
+    expect(texts([plan(0.01, every('month', 1, 'metered'))], 'zh')).toEqual(['每月按用量计费']);
+    expect(headline([plan(1, every('month'))], null, 'zh').values).toEqual({ name: '灯笼' });
   });
 });
 
@@ -108,7 +108,7 @@ describe('what is due', () => {
   const option = { currency: tba, method: wallet };
 
   test('is reckoned here', () => {
-    expect(dueOf(items, option, { trialing: true, data: {}, told: null })).toEqual({
+    expect(dueOf(items, option, { trialing: true, data: {}, quoted: null })).toEqual({
       total: units(50),
       renew: units(10),
       stake: units(10),
@@ -117,12 +117,12 @@ describe('what is due', () => {
 
   test('is what the server says, a stake only for a wallet', () => {
     const due = { now: '7', renew: '8', stake: '9' };
-    expect(dueOf(items, option, { trialing: false, data: {}, told: due })).toEqual({
+    expect(dueOf(items, option, { trialing: false, data: {}, quoted: due })).toEqual({
       total: '7',
       renew: '8',
       stake: '9',
     });
-    expect(dueOf(items, { currency: tba, method: card }, { trialing: false, data: {}, told: due }).stake).toBe('0');
+    expect(dueOf(items, { currency: tba, method: card }, { trialing: false, data: {}, quoted: due }).stake).toBe('0');
   });
 });
 

@@ -1,5 +1,5 @@
 import { locale } from '@/lib/locale';
-import type { Checkout, CheckoutSession, PaymentIntent } from '../wire';
+import type { Checkout, CheckoutSession, PaymentError, PaymentIntent } from '../wire';
 
 /** What the screen shows, decided from what the server says. */
 export type View = 'expired' | 'empty' | 'completed' | 'form';
@@ -10,20 +10,30 @@ export function isComplete(session: CheckoutSession): boolean {
 
 /**
  * `now`: unix seconds. A session that was paid stays paid however late it is looked at. The browser's clock ends only
- * what nobody is paying: the server keeps a session whose payment is on its way, and `held` is a payment begun here.
+ * what nobody is paying: the server keeps a session whose payment is on its way, and `isBusy` is a payment begun here.
  */
-export function viewOf(checkout: Checkout, now: number, held = false): View {
+export function viewOf(checkout: Checkout, now: number, isBusy = false): View {
   const session = checkout.checkoutSession;
   if (isComplete(session)) return 'completed';
-  const over = session.expires_at <= now && !held && !inFlight(checkout);
+  const over = session.expires_at <= now && !isBusy && !inFlight(checkout);
   if (session.status === 'expired' || over) return 'expired';
   return session.line_items.length === 0 ? 'empty' : 'form';
 }
 
-/** A payment that needs the buyer again and says why: polling on would not help. */
-export function paymentError(intent: PaymentIntent | null | undefined): string | null {
-  if (intent?.status !== 'requires_action' || !intent.last_payment_error) return null;
-  return intent.last_payment_error.message || 'Unknown error';
+/** A payment that needs the customer again and says why: polling on would not help. */
+export function paymentError(intent: PaymentIntent | null | undefined): PaymentError | null {
+  return intent?.status === 'requires_action' ? (intent.last_payment_error ?? null) : null;
+}
+
+/** Has a bank led back here with what may be a payment? What it added to the address is removed. */
+export function returnedFromBank(): boolean {
+  const address = new URL(window.location.href);
+  const query = address.searchParams;
+  const status = query.get('redirect_status');
+  if (!status) return false;
+  for (const name of [...query.keys()]) if (/^(redirect_status|(payment|setup)_intent)/.test(name)) query.delete(name);
+  window.history.replaceState(window.history.state, '', address);
+  return status !== 'failed';
 }
 
 /** Was the payment already under way when the page was opened? Then the buyer must not be asked again. */

@@ -1,0 +1,77 @@
+//! Strings that several emails share.
+
+use crate::pdf::format_time;
+use souk_domain::billing::Period;
+use souk_domain::shared::{Language, Timestamp};
+
+const DAY_SECONDS: u64 = 24 * 3_600;
+
+/// The text in `language`.
+pub(super) fn translate(language: Language, english: impl Into<String>, chinese: impl Into<String>) -> String {
+    match language {
+        Language::English => english.into(),
+        Language::Chinese => chinese.into(),
+    }
+}
+
+/// A date: `21 November 2026`, `2026年11月21日`.
+pub(super) fn format_day(at: Timestamp, language: Language) -> String {
+    let Some(at) = at.to_calendar() else { return String::new() };
+    let (year, month, day) = (at.year(), at.month(), at.day());
+    translate(language, format!("{day} {month} {year}"), format!("{year}年{}月{day}日", u8::from(month)))
+}
+
+/// A period in days, or to the minute if it is not longer than a day.
+pub(super) fn format_period(period: &Period, language: Language) -> String {
+    let format = if period.seconds() > DAY_SECONDS { format_day } else { format_time };
+    let (start, end) = (format(period.start, language), format(period.end, language));
+    translate(language, format!("{start} to {end}"), format!("{start} 至 {end}"))
+}
+
+/// The first line of every email in test mode.
+pub(super) fn test_banner(language: Language) -> String {
+    translate(language, "Test mode: no real money is involved.", "测试模式：不涉及真实资金。")
+}
+
+/// A subject, with a prefix in test mode.
+pub(super) fn mark_test(subject: &str, is_live: bool, language: Language) -> String {
+    match is_live {
+        true => subject.to_owned(),
+        false => translate(language, format!("[Test] {subject}"), format!("【测试】{subject}")),
+    }
+}
+
+pub(super) fn greeting(name: &str, language: Language) -> String {
+    translate(language, format!("Hello {name},"), format!("{name}，你好："))
+}
+
+/// The last line of every email: why the customer receives it.
+pub(super) fn footer(store_name: &str, store_url: &str, language: Language) -> String {
+    translate(
+        language,
+        format!("You're receiving this email because you made a purchase at {store_name}, {store_url}"),
+        format!("你收到这封邮件，是因为你在 {store_name}（{store_url}）购买过商品。"),
+    )
+}
+
+/// Why a payment failed, in words for the payer. `code` is the network's or the bank's.
+pub(super) fn decline_reason(code: &str, is_card: bool, language: Language) -> String {
+    let (english, chinese) = match code {
+        "INSUFFICIENT_FUND" | "insufficient_funds" if is_card => ("Your card has insufficient funds.", "你的银行卡余额不足。"),
+        "INSUFFICIENT_FUND" | "insufficient_funds" => ("Your wallet has insufficient funds.", "你的钱包余额不足。"),
+        "INSUFFICIENT_DELEGATION" => {
+            ("The amount exceeds the limit that you authorized for your wallet.", "金额超过了你授权的钱包扣款限额。")
+        }
+        "DELEGATION_EXPIRED" => ("Your wallet authorization has expired.", "你的钱包扣款授权已过期。"),
+        code if code == "DELEGATION_DENIED" || code.starts_with("INVALID_DELEGATION") => {
+            ("Your wallet authorization has been revoked.", "你的钱包扣款授权已被撤销。")
+        }
+        "no_mandate" => ("This subscription has no payment method on file.", "此订阅没有可用的支付方式。"),
+        "expired_card" | "invalid_expiry_month" | "invalid_expiry_year" => ("Your card has expired.", "你的银行卡已过期。"),
+        "lost_card" | "stolen_card" | "pickup_card" | "resource_missing" => ("This card can no longer be charged.", "此银行卡已无法扣款。"),
+        "authentication_required" => ("Your bank requires you to verify this payment.", "银行要求你本人验证此付款。"),
+        _ if is_card => ("Your card was declined.", "你的银行卡被拒绝。"),
+        _ => ("The payment network declined the payment.", "支付网络拒绝了此付款。"),
+    };
+    translate(language, english, chinese)
+}

@@ -1,0 +1,202 @@
+//! Several units of work in one commit on SQLite.
+//!
+//! SQLite has one writer, and each commit waits for the disk. A unit of work whose statements are all known before its commit is queued
+//! here; one task writes the queued ones, each in a savepoint of its own, and commits them together: one wait for the disk serves all,
+//! and nobody holds the write lock while computing. `make bench SET=purchase` shows what a submit of the checkout gains by it.
+
+use super::batch::{Statement, run_on_sqlite};
+use super::database::{DURABLE, storage};
+use souk_domain::shared::StorageError;
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::{Executor, Sqlite, Transaction};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// The most units of work in one commit: other writers wait for the lock meanwhile.
+const UNITS_MAX: usize = 32;
+
+/// The statements of a unit of work, and who waits for its outcome.
+#[derive(Debug)]
+struct Unit {
+    statements: Vec<Statement>,
+    outcome: oneshot::Sender<Result<(), StorageError>>,
+}
+
+/// The queue of an SQLite file's writer.
+#[derive(Debug, Default)]
+pub(super) struct GroupCommit(Mutex<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    units: VecDeque<Unit>,
+    /// A task writes the queued units.
+    has_writer: bool,
+}
+
+impl GroupCommit {
+    /// Writes a unit of work and commits it; [`StorageError::Conflict`] where a statement changes another number of rows than expected.
+    /// The commit goes on if the caller stops waiting: a connection that is abandoned inside a transaction would spoil the next one.
+    pub(super) async fn commit(self: Arc<Self>, writer: SqlitePool, statements: Vec<Statement>) -> Result<(), StorageError> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        let (outcome, answer) = oneshot::channel();
+        let starts_writer = {
+            let mut queue = self.queue();
+            queue.units.push_back(Unit { statements, outcome });
+            !std::mem::replace(&mut queue.has_writer, true)
+        };
+        if starts_writer {
+            tokio::spawn(async move {
+                let turn = Turn(&self);
+                while turn.has_more() {
+                    let begun = writer.begin_with(DURABLE).await;
+                    // If no transaction can begin, all of them fail.
+                    let units = turn.take(if begun.is_ok() { UNITS_MAX } else { usize::MAX });
+                    write_together(begun, units).await;
+                }
+                std::mem::forget(turn);
+            });
+        }
+        answer.await.unwrap_or_else(|_| Err(storage(sqlx::Error::WorkerCrashed)))
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Held by the task that writes. If it is dropped early, the queued units fail, and the next one starts a new task.
+struct Turn<'q>(&'q GroupCommit);
+
+impl Turn<'_> {
+    fn has_more(&self) -> bool {
+        let mut queue = self.0.queue();
+        queue.has_writer = !queue.units.is_empty();
+        queue.has_writer
+    }
+
+    fn take(&self, limit: usize) -> Vec<Unit> {
+        let mut queue = self.0.queue();
+        let count = queue.units.len().min(limit);
+        queue.units.drain(..count).collect()
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.queue();
+        queue.has_writer = false;
+        queue.units.clear();
+    }
+}
+
+/// Writes units of work in their order and commits; tells each its outcome.
+async fn write_together(begun: Result<Transaction<'static, Sqlite>, sqlx::Error>, units: Vec<Unit>) {
+    let (statements, callers): (Vec<_>, Vec<_>) = units.into_iter().map(|unit| (unit.statements, unit.outcome)).unzip();
+    let written = async {
+        let mut transaction = begun.map_err(storage)?;
+        let mut outcomes = Vec::with_capacity(statements.len());
+        for statements in statements {
+            outcomes.push(write(&mut transaction, statements).await?);
+        }
+        transaction.commit().await.map_err(storage)?;
+        Ok::<_, StorageError>(outcomes)
+    };
+    let outcomes = match written.await {
+        Ok(outcomes) => outcomes,
+        // None of them was committed, or it is unknown whether they were.
+        Err(error) => callers.iter().map(|_| Err(StorageError::Driver(error.to_string().into()))).collect(),
+    };
+    for (caller, outcome) in callers.into_iter().zip(outcomes) {
+        // The caller may have stopped waiting.
+        let _ = caller.send(outcome);
+    }
+}
+
+/// Writes one unit of work. If it fails, the transaction is as it was before; the outer error means that the transaction is gone.
+async fn write(transaction: &mut SqliteConnection, statements: Vec<Statement>) -> Result<Result<(), StorageError>, StorageError> {
+    transaction.execute("SAVEPOINT unit").await.map_err(storage)?;
+    let outcome = run_on_sqlite(transaction, statements).await;
+    let end = if outcome.is_ok() { "RELEASE unit" } else { "ROLLBACK TO unit; RELEASE unit" };
+    match (transaction.execute(end).await, outcome) {
+        (Ok(_), outcome) => Ok(outcome),
+        // Where the disk is full, SQLite rolls back the whole transaction by itself: the other units fail for the same reason.
+        (Err(_), Err(error)) => Err(error),
+        (Err(error), Ok(())) => Err(storage(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::persistence::database::Engine;
+    use crate::testing::TestDatabase;
+    use futures_util::FutureExt;
+    use souk_domain::shared::StorageError;
+    use sqlx::Row;
+
+    #[tokio::test]
+    async fn a_shared_commit_waits_for_the_disk_after_one_that_did_not() {
+        let db = TestDatabase::sqlite().await;
+        let Engine::Sqlite { writer, .. } = &db.engine else { panic!("this is SQLite") };
+        let level = async || -> i64 { sqlx::query("PRAGMA synchronous").fetch_one(writer).await.expect("answers").get(0) };
+        let mut session = db.begin_relaxed().await.expect("begins");
+        session.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
+        session.commit().await.expect("commits");
+        assert_eq!(level().await, 1);
+        let mut session = db.begin().await.expect("begins");
+        session.query("INSERT INTO specimens (id) VALUES ($1)").bind("cs_1").later(Some(1)).await.expect("defers");
+        session.commit().await.expect("commits");
+        assert_eq!(level().await, 2);
+    }
+
+    #[tokio::test]
+    async fn a_unit_of_work_that_fails_is_left_out_of_the_shared_commit() {
+        let db = TestDatabase::sqlite().await;
+        let mut session = db.begin().await.expect("begins");
+        session.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
+        // They queue while another unit of work has the write lock, and are written together once it commits.
+        let put = async |id: &'static str, rows: u64| {
+            let mut session = db.begin().await.expect("begins");
+            session.query("INSERT INTO specimens (id) VALUES ($1)").bind(id).later(Some(1)).await.expect("defers");
+            session.query("DELETE FROM specimens WHERE id = $1").bind("nobody").later(Some(rows)).await.expect("defers");
+            session.commit().await
+        };
+        let ids = [("a", 0), ("b", 1), ("a", 0), ("c", 0)];
+        let mut all = Box::pin(futures_util::future::join_all(ids.map(|(id, rows)| put(id, rows))));
+        assert!((&mut all).now_or_never().is_none());
+        session.commit().await.expect("commits");
+        let outcomes = all.await;
+        assert!(matches!(outcomes[..], [Ok(()), Err(StorageError::Conflict), Err(StorageError::Duplicate(_)), Ok(())]));
+        let kept = db.read().await.expect("reads").query("SELECT id FROM specimens ORDER BY id").all().await.expect("reads");
+        let kept: Vec<String> = kept.iter().map(|row| row.get("id").expect("an id")).collect();
+        assert_eq!(kept, ["a", "c"]);
+    }
+
+    #[tokio::test]
+    async fn a_writer_whose_disk_was_full_writes_again_when_there_is_room() {
+        let db = TestDatabase::sqlite().await;
+        let Engine::Sqlite { writer, .. } = &db.engine else { panic!("this is SQLite") };
+        let mut session = db.begin().await.expect("begins");
+        session.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
+        session.commit().await.expect("commits");
+        let put = async |id: String, at_once: bool| {
+            let mut session = db.begin().await.expect("begins");
+            let query = session.query("INSERT INTO specimens (id) VALUES ($1)").bind(id);
+            match at_once {
+                true => query.execute().await.map(drop)?,
+                false => query.later(Some(1)).await?,
+            }
+            session.commit().await
+        };
+        for at_once in [false, true] {
+            // As full as a disk can be made without one; the next connection has another one.
+            let pages: i64 = sqlx::query("PRAGMA page_count").fetch_one(writer).await.expect("answers").get(0);
+            sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"))).execute(writer).await.expect("limits");
+            let refused = put("x".repeat(1 << 20), at_once).await;
+            assert!(matches!(&refused, Err(error) if error.to_string().contains("full")), "{refused:?}");
+            put(format!("small, {at_once}"), at_once).await.expect("writes again");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Emails about subscriptions and refunds: their content, read from the database when an email is written.
+
+use super::{
+    Invoice, InvoiceStatus, MailingError, Notification, OVERDUE_REMINDER, ResumedFrom, Subscription, SubscriptionStatus,
+    notifications::trial_reminder_at, time_of,
+};
+use crate::context::Context;
+use crate::customer::Customer;
+use crate::payment::{Currency, Method, Refund, RefundStatus};
+use crate::shared::{Amount, CurrencyId, CustomerId, InvoiceId, MethodId, RefundId, StorageError, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+use async_trait::async_trait;
+
+/// An email to a customer, in their language, with everything it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BillingEmail {
+    /// The same for every attempt to send this email, and for no other email: letters, digits, `_` and `-`.
+    pub id: String,
+    pub content: BillingEmailContent,
+    /// When the event happened, in the customer's time.
+    pub at: Timestamp,
+    pub customer: Customer,
+    pub currency: Currency,
+    pub method: Method,
+    /// The wall time from which the lifetime of the links counts.
+    pub links_from: Timestamp,
+}
+
+#[expect(clippy::large_enum_variant, reason = "one email is written at a time, and none is kept")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BillingEmailContent {
+    /// `first_invoice`: the subscription's invoice, if it has one already.
+    Started {
+        plan: SubscribedPlan,
+        first_invoice: Option<Invoice>,
+    },
+    TrialEnding(SubscribedPlan),
+    /// `code`: the network's reason. `subscription`: the one that the invoice belongs to.
+    PaymentFailed {
+        subscription: Box<Subscription>,
+        invoice: Box<Invoice>,
+        code: String,
+    },
+    /// `overdue`, here and below: the subscription's overdue invoices, oldest first.
+    Overdue {
+        plan: SubscribedPlan,
+        overdue: Vec<Invoice>,
+    },
+    CancellationScheduled {
+        plan: SubscribedPlan,
+        overdue: Vec<Invoice>,
+    },
+    Resumed {
+        plan: SubscribedPlan,
+        from: ResumedFrom,
+        overdue: Vec<Invoice>,
+    },
+    Ended {
+        plan: SubscribedPlan,
+        overdue: Vec<Invoice>,
+    },
+    Refunded {
+        refund: Box<Refund>,
+        invoice: Option<Box<Invoice>>,
+    },
+}
+
+/// A subscription with its items.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubscribedPlan {
+    pub subscription: Subscription,
+    pub lines: Vec<SubscribedItem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubscribedItem {
+    pub title: String,
+    pub quantity: u64,
+    /// The price of one period; `None`: the price depends on usage.
+    pub amount: Option<Amount>,
+}
+
+impl SubscribedPlan {
+    /// The price of one period without usage.
+    #[must_use]
+    pub fn fixed_total(&self) -> Amount {
+        Amount::sum(self.lines.iter().filter_map(|line| line.amount)).unwrap_or_default()
+    }
+
+    #[must_use]
+    pub fn has_usage(&self) -> bool {
+        self.lines.iter().any(|line| line.amount.is_none())
+    }
+}
+
+/// Sends emails about billing. Sending one twice hands over a message with the same id.
+#[async_trait]
+pub trait BillingMailer: Send + Sync {
+    async fn send(&self, email: &BillingEmail) -> Result<(), MailingError>;
+}
+
+/// Writes the email of a notification. `None`: its subject is gone, it no longer holds, or the customer has no email address.
+pub async fn compose_billing_email(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    notification: &Notification,
+) -> Result<Option<BillingEmail>, StorageError> {
+    let draft = match notification {
+        Notification::Started(id) => started(unit, id).await?,
+        Notification::TrialEnding { subscription, at } => trial_ending(ctx, unit, subscription, *at).await?,
+        Notification::PaymentFailed { invoice, refusals, code } => payment_failed(unit, invoice, *refusals, code).await?,
+        Notification::Overdue { subscription, at } => overdue(ctx, unit, subscription, *at).await?,
+        Notification::CancellationScheduled { subscription, canceled_at } => {
+            cancellation_scheduled(ctx, unit, subscription, *canceled_at).await?
+        }
+        Notification::Resumed { subscription, from, at } => resumed(unit, subscription, *from, *at).await?,
+        Notification::Ended(id) => ended(unit, id).await?,
+        Notification::Refunded(id) => refunded(unit, id).await?,
+    };
+    let Some(Draft { id, content, at, customer_id, currency_id, method_id }) = draft else { return Ok(None) };
+    let customer = unit.customers().find(&customer_id).await?;
+    let currency = unit.methods().find_currency(&currency_id).await?;
+    let method = unit.methods().find(&method_id).await?;
+    let (Some(customer), Some(currency), Some(method)) = (customer, currency, method) else { return Ok(None) };
+    if customer.email.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(BillingEmail { id, content, at, customer, currency, method, links_from: ctx.now() }))
+}
+
+/// An email whose customer, currency and method are not read yet.
+struct Draft {
+    id: String,
+    content: BillingEmailContent,
+    at: Timestamp,
+    customer_id: CustomerId,
+    currency_id: CurrencyId,
+    method_id: MethodId,
+}
+
+impl Draft {
+    fn of(subscription: &Subscription, id: String, content: BillingEmailContent, at: Timestamp) -> Self {
+        Self {
+            id,
+            content,
+            at,
+            customer_id: subscription.customer_id.clone(),
+            currency_id: subscription.currency_id.clone(),
+            method_id: subscription.method_id.clone(),
+        }
+    }
+}
+
+async fn plan_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<SubscribedPlan, StorageError> {
+    let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
+    let sold = unit.prices().find_with_products(&ids).await?;
+    let mut lines = Vec::with_capacity(subscription.items.len());
+    for item in &subscription.items {
+        let Some((price, product)) = sold.iter().find(|(price, _)| price.id == item.price_id) else { continue };
+        let charge = || price.rate_in(&subscription.currency_id).and_then(|rate| rate.charge(item.quantity).ok());
+        let amount = if price.is_metered() { None } else { Some(charge().unwrap_or_default()) };
+        lines.push(SubscribedItem { title: product.name.clone(), quantity: item.quantity, amount });
+    }
+    Ok(SubscribedPlan { subscription: subscription.clone(), lines })
+}
+
+async fn started(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Option<Draft>, StorageError> {
+    let found = unit.subscriptions().find(id).await?;
+    let Some(subscription) = found.filter(|one| one.status != SubscriptionStatus::Canceled) else { return Ok(None) };
+    let first_invoice = match &subscription.latest_invoice_id {
+        Some(invoice) => unit.invoices().find(invoice).await?,
+        None => None,
+    };
+    let content = BillingEmailContent::Started { plan: plan_of(unit, &subscription).await?, first_invoice };
+    Ok(Some(Draft::of(&subscription, format!("started-{id}"), content, subscription.created_at)))
+}
+
+async fn trial_ending(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &SubscriptionId,
+    at: Option<Timestamp>,
+) -> Result<Option<Draft>, StorageError> {
+    let Some(subscription) = unit.subscriptions().find(id).await? else { return Ok(None) };
+    let Some(trial) = subscription.trial else { return Ok(None) };
+    let Some(reminder_at) = trial_reminder_at(&trial) else { return Ok(None) };
+    let now = match at {
+        Some(at) => at,
+        None => time_of(ctx, unit, subscription.clock_id.as_ref()).await?,
+    };
+    let is_time = now >= reminder_at && now < trial.end;
+    // A test clock may have passed the end of the trial since: the email describes the time of the reminder.
+    let renews = match subscription.status {
+        SubscriptionStatus::Trialing => subscription.ends_at().is_none_or(|end| end > trial.end),
+        SubscriptionStatus::Paused => false,
+        SubscriptionStatus::Canceled => subscription.ended_at.is_some_and(|end| end > trial.end),
+        SubscriptionStatus::Active | SubscriptionStatus::PastDue => true,
+    };
+    if !is_time || !renews {
+        return Ok(None);
+    }
+    let content = BillingEmailContent::TrialEnding(plan_of(unit, &subscription).await?);
+    Ok(Some(Draft::of(&subscription, format!("trial_ending-{id}"), content, reminder_at)))
+}
+
+async fn payment_failed(unit: &mut dyn UnitOfWork, id: &InvoiceId, refusals: u32, code: &str) -> Result<Option<Draft>, StorageError> {
+    let Some(invoice) = unit.invoices().find(id).await? else { return Ok(None) };
+    // Paid or void since, or another payment failed, which has an email of its own.
+    if invoice.status != InvoiceStatus::Uncollectible || invoice.refusals > refusals {
+        return Ok(None);
+    }
+    let Some(owner) = &invoice.subscription_id else { return Ok(None) };
+    let Some(subscription) = unit.subscriptions().find(owner).await? else { return Ok(None) };
+    Ok(Some(Draft {
+        id: format!("payment_failed-{id}-{refusals}"),
+        at: invoice.updated_at,
+        customer_id: invoice.customer_id.clone(),
+        currency_id: invoice.currency_id.clone(),
+        method_id: subscription.method_id.clone(),
+        content: BillingEmailContent::PaymentFailed {
+            subscription: Box::new(subscription),
+            invoice: Box::new(invoice),
+            code: code.to_owned(),
+        },
+    }))
+}
+
+/// The overdue invoices of a subscription, in its currency.
+async fn overdue_invoices(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, StorageError> {
+    let mut overdue = unit.invoices().overdue(&subscription.customer_id).await?;
+    overdue.retain(|invoice| invoice.subscription_id.as_ref() == Some(&subscription.id) && invoice.currency_id == subscription.currency_id);
+    Ok(overdue)
+}
+
+async fn overdue(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &SubscriptionId,
+    at: Option<Timestamp>,
+) -> Result<Option<Draft>, StorageError> {
+    let found = unit.subscriptions().find(id).await?;
+    let Some(subscription) = found.filter(|one| one.status == SubscriptionStatus::PastDue) else { return Ok(None) };
+    let Some(since) = subscription.past_due_since else { return Ok(None) };
+    let now = match at {
+        Some(at) => at,
+        None => time_of(ctx, unit, subscription.clock_id.as_ref()).await?,
+    };
+    let overdue = overdue_invoices(unit, &subscription).await?;
+    // A subscription that paid and became past due again gets a reminder of its own.
+    if now < since.plus(OVERDUE_REMINDER) || overdue.is_empty() {
+        return Ok(None);
+    }
+    let content = BillingEmailContent::Overdue { plan: plan_of(unit, &subscription).await?, overdue };
+    Ok(Some(Draft::of(&subscription, format!("overdue-{id}-{}", since.seconds()), content, since.plus(OVERDUE_REMINDER))))
+}
+
+async fn cancellation_scheduled(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &SubscriptionId,
+    canceled_at: Timestamp,
+) -> Result<Option<Draft>, StorageError> {
+    let Some(subscription) = unit.subscriptions().find(id).await? else { return Ok(None) };
+    // Resumed or canceled in another way since: the later change has an email of its own.
+    if subscription.ended_at.is_some() || subscription.canceled_at != Some(canceled_at) {
+        return Ok(None);
+    }
+    let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
+    // The end that has come already is about to be written, and has an email of its own.
+    if subscription.ends_at().is_none_or(|end| end <= now) {
+        return Ok(None);
+    }
+    let overdue = overdue_invoices(unit, &subscription).await?;
+    let content = BillingEmailContent::CancellationScheduled { plan: plan_of(unit, &subscription).await?, overdue };
+    Ok(Some(Draft::of(&subscription, format!("cancellation_scheduled-{id}-{}", canceled_at.micros()), content, canceled_at)))
+}
+
+async fn resumed(unit: &mut dyn UnitOfWork, id: &SubscriptionId, from: ResumedFrom, at: Timestamp) -> Result<Option<Draft>, StorageError> {
+    let found = unit.subscriptions().find(id).await?;
+    let Some(subscription) = found.filter(|one| one.ended_at.is_none()) else { return Ok(None) };
+    let is_undone = match from {
+        // Canceled again: that cancellation has an email of its own.
+        ResumedFrom::Cancellation => subscription.ends_at().is_some(),
+        ResumedFrom::Pause => subscription.status == SubscriptionStatus::Paused,
+    };
+    if is_undone {
+        return Ok(None);
+    }
+    let overdue = overdue_invoices(unit, &subscription).await?;
+    let content = BillingEmailContent::Resumed { plan: plan_of(unit, &subscription).await?, from, overdue };
+    Ok(Some(Draft::of(&subscription, format!("resumed-{id}-{}", at.micros()), content, at)))
+}
+
+async fn ended(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Option<Draft>, StorageError> {
+    let Some(subscription) = unit.subscriptions().find(id).await? else { return Ok(None) };
+    let Some(ended_at) = subscription.ended_at else { return Ok(None) };
+    let overdue = overdue_invoices(unit, &subscription).await?;
+    let content = BillingEmailContent::Ended { plan: plan_of(unit, &subscription).await?, overdue };
+    Ok(Some(Draft::of(&subscription, format!("ended-{id}"), content, ended_at)))
+}
+
+async fn refunded(unit: &mut dyn UnitOfWork, id: &RefundId) -> Result<Option<Draft>, StorageError> {
+    let found = unit.refunds().find(id).await?;
+    let Some(refund) = found.filter(|refund| refund.status == RefundStatus::Succeeded) else { return Ok(None) };
+    let invoice = match &refund.invoice_id {
+        Some(invoice) => unit.invoices().find(invoice).await?.map(Box::new),
+        None => None,
+    };
+    Ok(Some(Draft {
+        id: format!("refunded-{id}"),
+        at: refund.updated_at,
+        customer_id: refund.customer_id.clone(),
+        currency_id: refund.currency_id.clone(),
+        method_id: refund.method_id.clone(),
+        content: BillingEmailContent::Refunded { refund: Box::new(refund), invoice },
+    }))
+}

@@ -1,0 +1,91 @@
+//! Invoices as documents and as receipts by email.
+
+use super::{Calculation, Invoice, InvoiceItem, Subscription};
+use crate::customer::Customer;
+use crate::payment::{Currency, Intent, Method};
+use crate::shared::{Amount, InvoiceId, Language, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+use async_trait::async_trait;
+
+/// An invoice with everything that its document shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpandedInvoice {
+    pub invoice: Invoice,
+    pub items: Vec<InvoiceItem>,
+    pub customer: Customer,
+    pub currency: Currency,
+    pub method: Method,
+    pub intent: Option<Intent>,
+    pub subscription: Option<Subscription>,
+}
+
+impl ExpandedInvoice {
+    /// The customer's credit that was applied. `None`: the sum overflows.
+    #[must_use]
+    pub fn applied_credit(&self) -> Option<Amount> {
+        let applied = self.items.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. }));
+        Amount::sum(applied.map(|line| line.amount)).ok()
+    }
+
+    /// The sum of the lines before the customer's credit is applied.
+    #[must_use]
+    pub fn subtotal(&self) -> Option<Amount> {
+        self.invoice.total.plus(self.applied_credit()?).ok()
+    }
+}
+
+/// Reads an invoice and the objects it refers to. `None`: there is no such invoice.
+pub async fn expand_invoice(unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<Option<ExpandedInvoice>, StorageError> {
+    let Some(invoice) = unit.invoices().find(id).await? else { return Ok(None) };
+    let items = unit.invoices().items(id).await?;
+    let customer = unit.customers().find(&invoice.customer_id).await?;
+    let currency = unit.methods().find_currency(&invoice.currency_id).await?;
+    let method = unit.methods().find(&invoice.method_id).await?;
+    let intent = match &invoice.intent_id {
+        Some(intent) => unit.intents().find(intent).await?,
+        None => None,
+    };
+    let subscription = match &invoice.subscription_id {
+        Some(subscription) => unit.subscriptions().find(subscription).await?,
+        None => None,
+    };
+    let (Some(customer), Some(currency), Some(method)) = (customer, currency, method) else { return Ok(None) };
+    Ok(Some(ExpandedInvoice { invoice, items, customer, currency, method, intent, subscription }))
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the invoice cannot be drawn: {0}")]
+pub struct PrintError(pub String);
+
+/// Draws invoices as PDF.
+pub trait InvoicePrinter: Send + Sync {
+    fn print(&self, invoice: &ExpandedInvoice, language: Language) -> Result<Vec<u8>, PrintError>;
+}
+
+/// The contents of a receipt: the invoice, and the downloads that it paid for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptOrder {
+    pub invoice: ExpandedInvoice,
+    /// Titles and paths within the store.
+    pub downloads: Vec<(String, String)>,
+    pub language: Language,
+    /// The wall time from which the lifetime of the links counts.
+    pub links_from: Timestamp,
+}
+
+/// Why an email was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum MailingError {
+    /// The mail server does not respond.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The mail server will never accept the email: the address or the settings are invalid.
+    #[error("{0}")]
+    Rejected(String),
+}
+
+/// Sends receipts. Sending one twice hands over the same message with the same id.
+#[async_trait]
+pub trait ReceiptMailer: Send + Sync {
+    async fn send(&self, order: &ReceiptOrder) -> Result<(), MailingError>;
+}

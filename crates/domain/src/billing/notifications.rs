@@ -1,0 +1,263 @@
+//! What customers are emailed about their subscriptions, and when.
+
+use super::{Invoice, Period, Subscription, SubscriptionStatus};
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::shared::{CurrencyId, EventId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long before the end of a trial its reminder is sent. A trial that is not longer than this gets no reminder: the email about
+/// its start names the end.
+pub const TRIAL_REMINDER: Duration = Duration::from_secs(3 * 24 * 3_600);
+/// How long a subscription is past due before it gets one reminder of everything that is overdue. Each failed payment has an email
+/// of its own before that.
+pub const OVERDUE_REMINDER: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// An email to send, as a message of [`Topic::BillingMail`] carries it. The job that writes the email decides whether the
+/// notification still holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notification {
+    Started(SubscriptionId),
+    /// `at`: the time at which a test clock passed the reminder; `None`: wall time decides.
+    TrialEnding {
+        subscription: SubscriptionId,
+        at: Option<Timestamp>,
+    },
+    /// `refusals`: the number of failed payments of the invoice, including this one. `code`: the network's reason.
+    PaymentFailed {
+        invoice: InvoiceId,
+        refusals: u32,
+        code: String,
+    },
+    Overdue {
+        subscription: SubscriptionId,
+        at: Option<Timestamp>,
+    },
+    /// The subscription will end at a later time. `canceled_at`: [`Subscription::canceled_at`] of this cancellation.
+    CancellationScheduled {
+        subscription: SubscriptionId,
+        canceled_at: Timestamp,
+    },
+    /// `at`: when, in the customer's time.
+    Resumed {
+        subscription: SubscriptionId,
+        from: ResumedFrom,
+        at: Timestamp,
+    },
+    Ended(SubscriptionId),
+    Refunded(RefundId),
+}
+
+/// The state that a subscription left when it resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResumedFrom {
+    /// It was to end at a later time.
+    Cancellation,
+    Pause,
+}
+
+impl ResumedFrom {
+    const ALL: [Self; 2] = [Self::Cancellation, Self::Pause];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cancellation => "cancellation",
+            Self::Pause => "pause",
+        }
+    }
+}
+
+impl Notification {
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Started(_) => "started",
+            Self::TrialEnding { .. } => "trial_ending",
+            Self::PaymentFailed { .. } => "payment_failed",
+            Self::Overdue { .. } => "overdue",
+            Self::CancellationScheduled { .. } => "cancellation_scheduled",
+            Self::Resumed { .. } => "resumed",
+            Self::Ended(_) => "ended",
+            Self::Refunded(_) => "refunded",
+        }
+    }
+
+    #[must_use]
+    pub fn message(&self, run_at: Timestamp) -> Message {
+        let message = Message::new(Topic::BillingMail, run_at).with("kind", self.kind());
+        match self {
+            Self::Started(id) | Self::Ended(id) => message.with("subscription", id),
+            Self::TrialEnding { subscription, at } | Self::Overdue { subscription, at } => {
+                let message = message.with("subscription", subscription);
+                match at {
+                    Some(at) => message.with("at", at.micros()),
+                    None => message,
+                }
+            }
+            Self::PaymentFailed { invoice, refusals, code } => {
+                message.with("invoice", invoice).with("refusals", refusals).with("code", code)
+            }
+            Self::CancellationScheduled { subscription, canceled_at } => {
+                message.with("subscription", subscription).with("at", canceled_at.micros())
+            }
+            Self::Resumed { subscription, from, at } => {
+                message.with("subscription", subscription).with("from", from.name()).with("at", at.micros())
+            }
+            Self::Refunded(id) => message.with("refund", id),
+        }
+    }
+
+    /// Reads what [`Self::message`] wrote. `None`: the payload is malformed.
+    #[must_use]
+    pub fn of(payload: &BTreeMap<String, String>) -> Option<Self> {
+        let value = |name: &str| payload.get(name).map(String::as_str);
+        let subscription = || SubscriptionId::parse(value("subscription")?).ok();
+        let at = match value("at") {
+            Some(micros) => Some(Timestamp::from_micros(micros.parse().ok()?)),
+            None => None,
+        };
+        Some(match value("kind")? {
+            "started" => Self::Started(subscription()?),
+            "trial_ending" => Self::TrialEnding { subscription: subscription()?, at },
+            "payment_failed" => Self::PaymentFailed {
+                invoice: InvoiceId::parse(value("invoice")?).ok()?,
+                refusals: value("refusals")?.parse().ok()?,
+                code: value("code")?.to_owned(),
+            },
+            "overdue" => Self::Overdue { subscription: subscription()?, at },
+            "cancellation_scheduled" => Self::CancellationScheduled { subscription: subscription()?, canceled_at: at? },
+            "resumed" => {
+                let name = value("from")?;
+                let from = ResumedFrom::ALL.into_iter().find(|from| from.name() == name)?;
+                Self::Resumed { subscription: subscription()?, from, at: at? }
+            }
+            "ended" => Self::Ended(subscription()?),
+            "refunded" => Self::Refunded(RefundId::parse(value("refund")?).ok()?),
+            _ => return None,
+        })
+    }
+}
+
+/// Requests an email, now or at a later wall time.
+pub async fn notify(ctx: &Context, unit: &mut dyn UnitOfWork, notification: &Notification, run_at: Timestamp) -> Result<(), StorageError> {
+    let now = ctx.now();
+    unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &notification.message(run_at), now).await
+}
+
+/// Publishes the messages of an invoice that was just paid.
+pub(super) async fn notify_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<(), StorageError> {
+    let now = ctx.now();
+    let of = (invoice.customer_id.as_str(), &invoice.currency_id, invoice.subscription_id.as_ref());
+    let messages = paid_messages(&invoice.id, of, now).map(|message| (EventId::new(now, ctx.random.as_ref()), message));
+    unit.outbox().publish_all(&messages, now).await
+}
+
+/// The messages of a paid invoice: one updates the customer's open pages, one mails the receipt.
+pub(crate) fn paid_messages(
+    invoice: &InvoiceId,
+    (customer, currency, subscription): (&str, &CurrencyId, Option<&SubscriptionId>),
+    now: Timestamp,
+) -> [Message; 2] {
+    let page = Message::new(Topic::Realtime, now).with("event", "invoice.paid").with("id", invoice);
+    let page = page.with("customer_id", customer).with("currency_id", currency);
+    let page = match subscription {
+        Some(subscription) => page.with("subscription_id", subscription),
+        None => page,
+    };
+    [page, Message::new(Topic::ReceiptMail, now).with("invoice", invoice)]
+}
+
+/// Requests the reminder of a new subscription's trial, if the trial is long enough for one. A customer on a test clock gets the
+/// reminder when the clock passes that time.
+pub async fn notify_trial_end(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), StorageError> {
+    match subscription.trial.as_ref().and_then(trial_reminder_at) {
+        Some(at) if subscription.clock_id.is_none() => {
+            notify(ctx, unit, &Notification::TrialEnding { subscription: subscription.id.clone(), at: None }, at).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Requests the reminder of a subscription that has just become past due, in the same way.
+pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), StorageError> {
+    match subscription.past_due_since {
+        Some(since) if subscription.clock_id.is_none() => {
+            let notification = Notification::Overdue { subscription: subscription.id.clone(), at: None };
+            notify(ctx, unit, &notification, since.plus(OVERDUE_REMINDER)).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// When the reminder of a trial's end is sent.
+pub(super) fn trial_reminder_at(trial: &Period) -> Option<Timestamp> {
+    let at = trial.end.minus(TRIAL_REMINDER);
+    (at > trial.start).then_some(at)
+}
+
+/// The reminders that a test clock passes on its way: later than `from`, not later than `to`.
+pub(super) fn passed_by_clock(subscription: &Subscription, from: Timestamp, to: Timestamp) -> Vec<Notification> {
+    let is_passed = |at: &Timestamp| *at > from && *at <= to;
+    let trial = subscription.trial.as_ref().filter(|_| subscription.status == SubscriptionStatus::Trialing);
+    let trial = trial.and_then(trial_reminder_at).filter(is_passed);
+    let overdue = subscription.past_due_since.map(|since| since.plus(OVERDUE_REMINDER)).filter(is_passed);
+    let id = || subscription.id.clone();
+    let trial = trial.map(|at| Notification::TrialEnding { subscription: id(), at: Some(at) });
+    let overdue = overdue.map(|at| Notification::Overdue { subscription: id(), at: Some(at) });
+    trial.into_iter().chain(overdue).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400;
+
+    fn at(days: i64) -> Timestamp {
+        Timestamp::from_seconds(days * DAY)
+    }
+
+    #[test]
+    fn every_notification_is_read_back_from_its_message() {
+        let subscription = || SubscriptionId::parse("sub_1").expect("an id");
+        let (invoice, refund) = (InvoiceId::parse("in_1").expect("an id"), RefundId::parse("re_1").expect("an id"));
+        for notification in [
+            Notification::Started(subscription()),
+            Notification::TrialEnding { subscription: subscription(), at: Some(Timestamp::from_micros(7)) },
+            Notification::TrialEnding { subscription: subscription(), at: None },
+            Notification::PaymentFailed { invoice, refusals: 3, code: "INSUFFICIENT_FUND".to_owned() },
+            Notification::Overdue { subscription: subscription(), at: Some(at(1)) },
+            Notification::CancellationScheduled { subscription: subscription(), canceled_at: Timestamp::from_micros(7) },
+            Notification::Resumed { subscription: subscription(), from: ResumedFrom::Cancellation, at: at(1) },
+            Notification::Resumed { subscription: subscription(), from: ResumedFrom::Pause, at: at(2) },
+            Notification::Ended(subscription()),
+            Notification::Refunded(refund),
+        ] {
+            assert_eq!(Notification::of(&notification.message(at(0)).payload), Some(notification));
+        }
+    }
+
+    #[test]
+    fn a_malformed_message_is_no_notification() {
+        let read = |message: Message| Notification::of(&message.payload);
+        let message = |kind: &str| Message::new(Topic::BillingMail, at(0)).with("kind", kind);
+        assert_eq!(read(message("started")), None);
+        assert_eq!(read(message("started").with("subscription", "in_1")), None);
+        assert_eq!(read(message("overdue").with("subscription", "sub_1").with("at", "soon")), None);
+        assert_eq!(read(message("cancellation_scheduled").with("subscription", "sub_1")), None);
+        assert_eq!(read(message("resumed").with("subscription", "sub_1").with("from", "sleep").with("at", 7)), None);
+        assert_eq!(read(message("resumed").with("subscription", "sub_1").with("from", "pause")), None);
+        assert_eq!(read(message("birthday").with("subscription", "sub_1")), None);
+    }
+
+    #[test]
+    fn a_trial_has_a_reminder_three_days_before_its_end_and_a_short_one_has_none() {
+        let trial = |days: i64| Period { start: at(0), end: at(days) };
+        assert_eq!(trial_reminder_at(&trial(14)), Some(at(11)));
+        assert_eq!(trial_reminder_at(&trial(4)), Some(at(1)));
+        assert_eq!(trial_reminder_at(&trial(3)), None);
+        assert_eq!(trial_reminder_at(&trial(1)), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! Mandates that are given outside of a checkout session.
+
+use crate::billing::BillingError;
+use crate::billing::change_payment::switch_over;
+use crate::billing::pay_by_card::pay_with_saved;
+use crate::context::Context;
+use crate::payment::{Attempt, Decline, Mandate, MandateDetails, MandateStatus, Purpose, PurposeHandler, Settlement, SettlementError};
+use crate::shared::{AttemptId, MandateId};
+use crate::storage::UnitOfWork;
+use async_trait::async_trait;
+
+/// The mandate that subscriptions are charged by from now on, or the card that pays invoices once.
+#[derive(Debug, Clone, Copy)]
+pub struct MandateChange;
+
+#[async_trait]
+impl PurposeHandler for MandateChange {
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let Purpose::Mandate(mandate) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        mandate_given(ctx, unit, mandate, settlement).await?;
+        switch_over(ctx, unit, attempt, mandate).await?;
+        pay_with_saved(ctx, unit, attempt, mandate).await?;
+        Ok(Vec::new())
+    }
+
+    async fn declined(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        _decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        let Purpose::Mandate(mandate) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        Ok(mandate_declined(ctx, unit, mandate).await?)
+    }
+}
+
+/// A permission that was asked for was not given.
+pub(crate) async fn mandate_declined(ctx: &Context, unit: &mut dyn UnitOfWork, id: &MandateId) -> Result<(), BillingError> {
+    let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
+    let ended = Mandate { status: MandateStatus::Ended, updated_at: ctx.now(), ..mandate };
+    unit.mandates().put(&ended).await?;
+    Ok(())
+}
+
+/// A permission was given: a delegation that was asked for, or a card that was kept.
+pub(crate) async fn mandate_given(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &MandateId,
+    settlement: &Settlement,
+) -> Result<(), BillingError> {
+    let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
+    let grant = settlement.card.clone().map(MandateDetails::Card).or(mandate.grant);
+    let given = Mandate { status: MandateStatus::Active, grant, updated_at: ctx.now(), ..mandate };
+    unit.mandates().put(&given).await?;
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! The payment of invoices: of a renewal, of a retry, by the customer's own hand.
+
+use super::book;
+use crate::billing::debt::{debt_paid, refuse, time_of};
+use crate::billing::notifications::notify_paid;
+use crate::billing::promise::keep_promise;
+use crate::billing::{BillingError, InvoiceStatus, Subscription};
+use crate::context::Context;
+use crate::ledger::Reason;
+use crate::payment::{
+    Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, Purpose, PurposeHandler, SavedCard, Settlement, SettlementError,
+};
+use crate::shared::{AttemptId, PaymentIntentId};
+use crate::storage::UnitOfWork;
+use async_trait::async_trait;
+use std::collections::{BTreeSet, HashMap};
+
+/// Invoices of renewals, of retries, and those that a customer pays by hand.
+#[derive(Debug, Clone, Copy)]
+pub struct InvoicePayment;
+
+#[async_trait]
+impl PurposeHandler for InvoicePayment {
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        paid(ctx, unit, attempt, intent, settlement).await?;
+        Ok(Vec::new())
+    }
+
+    async fn declined(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        Ok(not_paid(ctx, unit, intent, decline).await?)
+    }
+}
+
+async fn paid(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    intent: &PaymentIntentId,
+    settlement: &Settlement,
+) -> Result<(), BillingError> {
+    let wall = ctx.now();
+    unit.intents().succeed(intent, attempt.amount, &settlement.reference, &settlement.payer, wall).await?;
+    let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
+    let invoices = unit.invoices().find_all(&intent.invoices).await?;
+    let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    for subscription in &subscriptions {
+        let locked = unit.subscriptions().lock(subscription).await?;
+        if let (AttemptKind::OffSession { card, .. }, Some(seen), Some(locked)) = (&attempt.kind, &settlement.card, locked)
+            && seen != card
+        {
+            card_seen(ctx, unit, &locked, seen).await?;
+        }
+    }
+    let now = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
+    let mut promised: HashMap<_, _> = unit.credits().redeem(&intent.invoices).await?.into_iter().collect();
+    for invoice in invoices {
+        let before = unit.invoices().pay(&invoice.id, invoice.total, Some(&intent.id), now).await?;
+        if let (Some(InvoiceStatus::Uncollectible), Some(subscription)) = (before, &invoice.subscription_id)
+            && !debt_paid(unit, subscription, now).await?
+        {
+            return Err(BillingError::Contended);
+        }
+        if before.is_none() {
+            continue;
+        }
+        keep_promise(ctx, unit, &invoice, promised.remove(&invoice.id).unwrap_or_default(), now).await?;
+        notify_paid(ctx, unit, &invoice).await?;
+    }
+    book(ctx, unit, attempt, intent.mode, Reason::Payment, now).await
+}
+
+/// Banks send their customers new cards, and providers write them down under the old name: what is told of a kept card follows.
+async fn card_seen(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription, seen: &SavedCard) -> Result<(), BillingError> {
+    let Some(id) = &subscription.mandate_id else { return Ok(()) };
+    let Some(mandate) = unit.mandates().find(id).await? else { return Err(BillingError::Orphan) };
+    let is_the_same = matches!(&mandate.grant, Some(MandateDetails::Card(card)) if card.card == seen.card);
+    if is_the_same {
+        unit.mandates().amend(id, &MandateDetails::Card(seen.clone()), ctx.now()).await?;
+    }
+    Ok(())
+}
+
+async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentIntentId, decline: &Decline) -> Result<(), BillingError> {
+    let wall = ctx.now();
+    let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
+    unit.intents().set_status(&intent.id, IntentStatus::RequiresAction, Some(decline), wall).await?;
+    // What a customer tried by hand changes nothing: the invoice stays as it is, and so does its schedule.
+    let Some(id) = &intent.subscription_id else { return Ok(()) };
+    let Some(mut subscription) = unit.subscriptions().lock(id).await? else { return Ok(()) };
+    let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
+    let invoices = unit.invoices().find_all(&intent.invoices).await?;
+    for invoice in invoices {
+        refuse(ctx, unit, &invoice, &mut subscription, decline, now).await?;
+    }
+    match unit.subscriptions().update(&subscription).await? {
+        true => Ok(()),
+        false => Err(BillingError::Contended),
+    }
+}

@@ -1,0 +1,102 @@
+//! What somebody who looks at a session has of it already.
+
+use super::{Session, SessionMode};
+use crate::access::Did;
+use crate::billing::Subscription;
+use crate::context::Context;
+use crate::pricing::{Price, Product};
+use crate::shared::{CustomerId, Mode, ProductId, StorageError, SubscriptionId};
+use crate::storage::UnitOfWork;
+
+/// What the page tells before it asks for a payment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Buyer {
+    /// They have had a free trial of something that is subscribed to: the session gives no other.
+    pub trial_used: bool,
+    /// Their subscriptions to the session's products that have not ended.
+    pub subscriptions: Vec<(ProductId, SubscriptionId)>,
+    /// The apps of products that are paid once, and that they may download.
+    pub owned_apps: Vec<Did>,
+}
+
+/// Reads it for a session that is still open; `sold` are its prices and products.
+pub async fn buyer_of(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    sold: &[(Price, Product)],
+    did: &Did,
+) -> Result<Buyer, StorageError> {
+    let once = sold.iter().filter(|(price, _)| !price.is_recurring());
+    let apps: Vec<_> = once.filter_map(|(_, product)| product.app.clone()).collect();
+    let owned_apps = if apps.is_empty() { Vec::new() } else { unit.entitlements().held(session.mode, did, &apps, ctx.now()).await? };
+    let products = recurring_products(sold);
+    let customer = if products.is_empty() { None } else { unit.customers().find_by_did(session.mode, did).await? };
+    let Some(customer) = customer else { return Ok(Buyer { owned_apps, ..Buyer::default() }) };
+    Ok(Buyer {
+        trial_used: has_used_trial(unit, session, &products, &customer.id).await?,
+        subscriptions: subscriptions_to(unit, &customer.id, &products).await?,
+        owned_apps,
+    })
+}
+
+/// The subscriptions to these products that somebody has and that have not ended, the oldest first.
+pub async fn subscribed(
+    unit: &mut dyn UnitOfWork,
+    mode: Mode,
+    did: &Did,
+    products: &[ProductId],
+) -> Result<Vec<(ProductId, SubscriptionId)>, StorageError> {
+    let customer = unit.customers().find_by_did(mode, did).await?;
+    match customer {
+        Some(customer) => subscriptions_to(unit, &customer.id, products).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Whether the customer has had a trial of something that recurs here; then the session gives none.
+pub(super) async fn has_used_trial(
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    products: &[ProductId],
+    customer: &CustomerId,
+) -> Result<bool, StorageError> {
+    if session.kind == SessionMode::Payment || !session.terms.has_trial() || products.is_empty() {
+        return Ok(false);
+    }
+    Ok(!unit.trials().used(customer, products).await?.is_empty())
+}
+
+/// The products that are subscribed to, each once.
+pub(super) fn recurring_products(sold: &[(Price, Product)]) -> Vec<ProductId> {
+    let mut products: Vec<_> = sold.iter().filter(|(price, _)| price.is_recurring()).map(|(_, product)| product.id.clone()).collect();
+    products.sort();
+    products.dedup();
+    products
+}
+
+async fn subscriptions_to(
+    unit: &mut dyn UnitOfWork,
+    customer: &CustomerId,
+    products: &[ProductId],
+) -> Result<Vec<(ProductId, SubscriptionId)>, StorageError> {
+    let live = unit.subscriptions().live_of(customer).await?;
+    let ids: Vec<_> = live.iter().flat_map(|one: &Subscription| &one.items).map(|item| item.price_id.clone()).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let prices = unit.prices().find_all(&ids).await?;
+    let product_of = |id| prices.iter().find(|price| price.id == id).map(|price| &price.product_id);
+    let mut found: Vec<(ProductId, SubscriptionId)> = Vec::new();
+    for subscription in &live {
+        for item in &subscription.items {
+            let product = product_of(item.price_id.clone()).filter(|product| products.contains(product));
+            if let Some(product) = product
+                && !found.iter().any(|(known, _)| known == product)
+            {
+                found.push((product.clone(), subscription.id.clone()));
+            }
+        }
+    }
+    Ok(found)
+}

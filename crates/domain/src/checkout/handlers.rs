@@ -1,0 +1,189 @@
+//! What the outcomes of a session's attempts mean. The session's next step is taken in the unit of work that records the outcome, so that a
+//! crash in between leaves nothing waiting.
+
+use super::complete::{PaidBy, book, complete};
+use super::proceed::{Step, step};
+use super::{Deposit, Session};
+use crate::billing;
+use crate::context::Context;
+use crate::ledger::Reason;
+use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Settlement, SettlementError};
+use crate::shared::{AttemptId, SessionId, Timestamp};
+use crate::storage::UnitOfWork;
+use async_trait::async_trait;
+
+/// The payment of what is due now: it completes the session.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionPayment;
+
+/// The permission to charge later.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionMandate;
+
+/// The stake that secures the subscriptions of the session.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionStake;
+
+/// A stake that no subscription will need goes back to its owner.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionStakeReturn;
+
+#[async_trait]
+impl PurposeHandler for SessionPayment {
+    /// Attempt, intent, journal, invoice, stock, session and rights change in one unit of work, for exactly one caller.
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        let now = ctx.now();
+        unit.intents().succeed(intent, attempt.amount, &settlement.reference, &settlement.payer, now).await?;
+        let intent = unit.intents().find(intent).await?.ok_or(SettlementError::Orphan)?;
+        let session = find(unit, intent.session_id.as_ref()).await?;
+        if let Some(mandate) = session.mandate_id.as_ref().filter(|_| settlement.card.is_some()) {
+            billing::mandate_given(ctx, unit, mandate, settlement).await?;
+        }
+        match complete(ctx, unit, session, PaidBy::Attempt(attempt), now).await? {
+            true => Ok(Vec::new()),
+            false => Err(SettlementError::Contended),
+        }
+    }
+
+    async fn declined(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        let now = ctx.now();
+        unit.intents().set_status(intent, IntentStatus::RequiresAction, Some(decline), now).await?;
+        if decline.is_for_mandate() {
+            // The mandate does not suffice any more: the wallet is asked for another one. Where the session has changed meanwhile, the
+            // next try finds out again.
+            let session = find(unit, attempt.session_id.as_ref()).await?;
+            unit.sessions().update(&Session { mandate_id: None, updated_at: now, ..session }).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl PurposeHandler for SessionMandate {
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let Purpose::Mandate(mandate) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        let now = ctx.now();
+        let session = find(unit, attempt.session_id.as_ref()).await?;
+        billing::mandate_given(ctx, unit, mandate, settlement).await?;
+        if let Some(intent) = &session.intent_id {
+            unit.intents().set_status(intent, IntentStatus::Processing, None, now).await?;
+        }
+        next_step(ctx, unit, session, now).await
+    }
+
+    async fn declined(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        let Purpose::Mandate(mandate) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        billing::mandate_declined(ctx, unit, mandate).await?;
+        show_decline(ctx, unit, attempt, decline).await
+    }
+}
+
+#[async_trait]
+impl PurposeHandler for SessionStake {
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let now = ctx.now();
+        let mut session = find(unit, attempt.session_id.as_ref()).await?;
+        book(ctx, unit, &session, attempt, Reason::Stake, now).await?;
+        if let Some(deposit) = session.deposit.take() {
+            let held = deposit.held.plus(attempt.amount)?;
+            session.deposit = Some(Deposit { held, reference: Some(settlement.reference.clone()), ..deposit });
+            session.updated_at = now;
+            if !unit.sessions().update(&session).await? {
+                return Err(SettlementError::Contended);
+            }
+            session.version += 1;
+        }
+        next_step(ctx, unit, session, now).await
+    }
+
+    async fn declined(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        show_decline(ctx, unit, attempt, decline).await
+    }
+}
+
+#[async_trait]
+impl PurposeHandler for SessionStakeReturn {
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        _settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let now = ctx.now();
+        let session = find(unit, attempt.session_id.as_ref()).await?;
+        book(ctx, unit, &session, attempt, Reason::ReturnStake, now).await?;
+        next_step(ctx, unit, session, now).await
+    }
+
+    async fn declined(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        show_decline(ctx, unit, attempt, decline).await
+    }
+}
+
+async fn find(unit: &mut dyn UnitOfWork, id: Option<&SessionId>) -> Result<Session, SettlementError> {
+    let id = id.ok_or(SettlementError::Orphan)?;
+    unit.sessions().find(id).await?.ok_or(SettlementError::Orphan)
+}
+
+/// Answers the charge that the step wrote.
+async fn next_step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Vec<AttemptId>, SettlementError> {
+    match step(ctx, unit, session, now).await? {
+        Step::Raced => Err(SettlementError::Contended),
+        Step::Charge(charge) => Ok(vec![charge]),
+        Step::Nothing | Step::Completed => Ok(Vec::new()),
+    }
+}
+
+/// The session's intent shows why what was signed was declined.
+async fn show_decline(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline) -> Result<(), SettlementError> {
+    let session = find(unit, attempt.session_id.as_ref()).await?;
+    if let Some(intent) = &session.intent_id {
+        unit.intents().set_status(intent, IntentStatus::RequiresAction, Some(decline), ctx.now()).await?;
+    }
+    Ok(())
+}

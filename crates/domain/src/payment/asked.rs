@@ -1,0 +1,27 @@
+//! Mandates and stakes that a payer is asked to sign.
+
+use super::{Currency, Method, UnsignedTransaction};
+use crate::shared::{Amount, Text};
+
+/// A mandate that is shown to the payer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedMandate {
+    pub prepared: UnsignedTransaction,
+    pub method: Method,
+    /// The most of one charge, for each currency.
+    pub limits: Vec<(Currency, Amount)>,
+    /// A part of it is charged by usage.
+    pub by_usage: bool,
+    /// What is subscribed to.
+    pub description: Text,
+}
+
+/// A stake that is shown to the payer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedStake {
+    pub prepared: UnsignedTransaction,
+    pub method: Method,
+    pub currency: Currency,
+    pub amount: Amount,
+    pub description: Text,
+}

@@ -1,0 +1,56 @@
+//! Ends an attempt that nobody will finish: at its provider first, then in the store.
+
+use super::reconcile::{load, settle_first};
+use super::settlement::record_alone;
+use super::{
+    AttemptContext, AttemptKind, Outcome, RailError, SettlementError, SetupRequest, Trigger, card_request, not_opened, query_or_send,
+    setup_outcome,
+};
+use crate::context::Context;
+use crate::shared::AttemptId;
+
+/// Asks the network to cancel the attempt. True when the attempt is not open any more.
+#[tracing::instrument(skip_all, fields(attempt = %id))]
+pub async fn cancel_attempt(ctx: &Context, id: &AttemptId) -> Result<bool, SettlementError> {
+    let Some(context) = load(ctx, id).await? else { return Ok(true) };
+    let outcome = cancel_at_network(ctx, &context).await;
+    let trigger = if matches!(context.attempt.kind, AttemptKind::Wallet { .. }) { Trigger::Poll } else { Trigger::Reconciler };
+    for next in record_alone(ctx, &context, &outcome, trigger).await? {
+        settle_first(ctx, &next).await?;
+    }
+    Ok(load(ctx, id).await?.is_none())
+}
+
+async fn cancel_at_network(ctx: &Context, context: &AttemptContext) -> Outcome {
+    let AttemptContext { attempt, method, currency } = context;
+    match (&attempt.kind, ctx.networks.card(method.kind)) {
+        (AttemptKind::Card { provider_id, .. }, Some(rail)) if !provider_id.is_empty() => rail.cancel(method, currency, provider_id).await,
+        (AttemptKind::CardSetup { provider_id, .. }, Some(rail)) if !provider_id.is_empty() => {
+            setup_outcome(provider_id, rail.cancel_setup(method, provider_id).await)
+        }
+        (AttemptKind::CardSetup { holder, .. }, Some(rail)) => {
+            let request = SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() };
+            match rail.open_setup(method, &request).await {
+                Ok(setup) => setup_outcome(&setup.provider_id, rail.cancel_setup(method, &setup.provider_id).await),
+                Err(error) => not_opened(error),
+            }
+        }
+        (AttemptKind::Card { .. }, Some(rail)) => match rail.open(method, currency, &card_request(attempt)).await {
+            // The provider may have opened the intent and its answer was lost: the same key finds it, and its name cancels it.
+            Ok(intent) => rail.cancel(method, currency, &intent.provider_id).await,
+            Err(error) => not_opened(error),
+        },
+        // Only the reconciler sends what a wallet has signed.
+        _ => query_or_send(ctx, context, Trigger::Poll).await,
+    }
+}
+
+/// Records that a card intent could not be opened.
+pub async fn record_not_opened(ctx: &Context, id: &AttemptId, error: RailError) -> Result<(), SettlementError> {
+    let Some(context) = load(ctx, id).await? else { return Ok(()) };
+    match &context.attempt.kind {
+        // Another page has opened it meanwhile and stored the provider's names.
+        AttemptKind::Card { provider_id, .. } | AttemptKind::CardSetup { provider_id, .. } if !provider_id.is_empty() => Ok(()),
+        _ => record_alone(ctx, &context, &not_opened(error), Trigger::Initial).await.map(drop),
+    }
+}

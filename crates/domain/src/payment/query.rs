@@ -1,0 +1,162 @@
+//! Asking a network what became of an attempt, and sending what was not sent yet.
+
+use super::{
+    Attempt, AttemptKind, CardRefundRequest, CardRequest, ChargeRequest, Currency, Decline, IDEMPOTENCY_KEY_TTL, Method, Outcome, Purpose,
+    RailError, Settlement, SetupOutcome, SetupRequest, SignedTransaction,
+};
+use crate::context::Context;
+use crate::shared::{Amount, StorageError};
+use std::time::Duration;
+
+/// An attempt with what it takes to reach its network.
+#[derive(Debug, Clone)]
+pub struct AttemptContext {
+    pub attempt: Attempt,
+    pub method: Method,
+    pub currency: Currency,
+}
+
+/// Who asks, and what an answer that is not final means for the reconciler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// Whoever knows that the attempt was never sent before: it was written just now, or claimed for its first sending.
+    Initial,
+    /// A page that polls: it sends no transaction, and the reconciler's turn stays where it is.
+    Poll,
+    /// The reconciler, or the network's own event.
+    Reconciler,
+}
+
+/// A decline of something that may have been sent before counts as final only when the network has had no record of it for
+/// this long, counted from when it may have been sent first: a node that lags, or another node, refuses what has settled elsewhere.
+const DECLINE_CONFIRMATION_WINDOW: Duration = Duration::from_secs(24 * 3_600);
+
+/// A call to a network, with the questions before and after it, ends within this. What cannot, in the time for which it was taken, is
+/// not sent any more: the reconciler has its turn.
+pub const CALL_DEADLINE_MARGIN: Duration = Duration::from_secs(45);
+
+/// Asks the network. What it has never heard of is sent: the same bytes, or under the same key.
+pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Trigger) -> Outcome {
+    let AttemptContext { attempt, method, currency } = context;
+    let is_late = ctx.now().since(attempt.created_at) > IDEMPOTENCY_KEY_TTL;
+    match &attempt.kind {
+        AttemptKind::Wallet { bytes, hash, .. } => {
+            let Some(rail) = ctx.networks.wallet(method.kind) else { return no_rail() };
+            let signed = SignedTransaction { bytes: bytes.clone(), hash: hash.clone() };
+            if trigger == Trigger::Initial {
+                return rail.send(method, currency, &signed).await;
+            }
+            let sent_from = attempt.sent_at.unwrap_or(attempt.created_at);
+            match rail.find(method, currency, hash).await {
+                // Whoever sends it first may be at it still: a decline is believed of them only while nobody sends beside them.
+                Outcome::NotFound if trigger == Trigger::Poll => Outcome::NotFound,
+                Outcome::NotFound => match rail.send(method, currency, &signed).await {
+                    Outcome::Declined(decline) if ctx.now().since(sent_from) < DECLINE_CONFIRMATION_WINDOW => {
+                        Outcome::Unknown(decline.message)
+                    }
+                    outcome => outcome,
+                },
+                known => known,
+            }
+        }
+        AttemptKind::Card { provider_id, .. } => {
+            let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
+            if !provider_id.is_empty() {
+                return rail.find(method, currency, provider_id).await;
+            }
+            match rail.open(method, currency, &card_request(attempt)).await {
+                Ok(intent) => named(ctx, attempt, &intent.provider_id, &intent.client_secret, intent.outcome).await,
+                Err(error) => not_opened(error),
+            }
+        }
+        AttemptKind::CardSetup { provider_id, holder, .. } => {
+            let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
+            if !provider_id.is_empty() {
+                return setup_outcome(provider_id, rail.find_setup(method, provider_id).await);
+            }
+            match rail.open_setup(method, &SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() }).await {
+                Ok(setup) => {
+                    let outcome = setup_outcome(&setup.provider_id, setup.outcome);
+                    named(ctx, attempt, &setup.provider_id, &setup.client_secret, outcome).await
+                }
+                Err(error) => not_opened(error),
+            }
+        }
+        AttemptKind::OffSession { card, provider_id } => {
+            let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
+            if !provider_id.is_empty() {
+                return rail.find_charge(method, currency, provider_id).await;
+            }
+            let description = attempt.purpose.subject().to_owned();
+            let request = ChargeRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, card: card.clone(), is_late };
+            match rail.charge(method, currency, &request).await {
+                // A final answer is written down as a whole; only one that is still open needs its name kept for the next question.
+                Ok(intent) if matches!(intent.outcome, Outcome::Settled(_) | Outcome::Declined(_)) => intent.outcome,
+                Ok(intent) => named(ctx, attempt, &intent.provider_id, "", intent.outcome).await,
+                Err(error) => not_opened(error),
+            }
+        }
+        AttemptKind::CardRefund { payment } => {
+            let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
+            let Purpose::Refund(refund) = &attempt.purpose else { return Outcome::Unknown("no refund".to_owned()) };
+            let request = CardRefundRequest { refund: refund.clone(), provider_id: payment.clone(), amount: attempt.amount, is_late };
+            rail.refund(method, currency, &request).await
+        }
+    }
+}
+
+fn no_rail() -> Outcome {
+    Outcome::Unknown("no rail serves this type of method".to_owned())
+}
+
+/// What the provider is asked for. The same attempt always gives the same request, since the provider compares.
+#[must_use]
+pub fn card_request(attempt: &Attempt) -> CardRequest {
+    let keep_for = match &attempt.kind {
+        AttemptKind::Card { keep_for, .. } => keep_for.clone(),
+        _ => None,
+    };
+    let description = attempt.purpose.subject().to_owned();
+    CardRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, receipt_email: None, keep_for }
+}
+
+/// A saved card is a settlement that moved nothing.
+#[must_use]
+pub fn setup_outcome(provider_id: &str, outcome: SetupOutcome) -> Outcome {
+    match outcome {
+        SetupOutcome::Saved(card) => {
+            Outcome::Settled(Settlement { reference: provider_id.to_owned(), payer: String::new(), amount: Amount::ZERO, card: Some(card) })
+        }
+        SetupOutcome::Declined(decline) => Outcome::Declined(decline),
+        SetupOutcome::Pending { requires_payer, last_error } => Outcome::Pending { requires_payer, last_error },
+        SetupOutcome::NotFound => Outcome::NotFound,
+        SetupOutcome::Unknown(reason) => Outcome::Unknown(reason),
+    }
+}
+
+/// A card intent that the provider refuses to open can never be paid: nobody has its secret. An answer that was not seen may hide one.
+#[must_use]
+pub fn not_opened(error: RailError) -> Outcome {
+    match error {
+        RailError::Unreachable(_) => Outcome::Unknown(error.to_string()),
+        RailError::Rejected(message) => Outcome::Declined(Decline { code: "not_opened".to_owned(), message }),
+        // The payer reads this; what the network said about the store's settings is its owner's.
+        RailError::Misconfigured(_) => {
+            Outcome::Declined(Decline { code: "not_opened".to_owned(), message: "Sorry, something went wrong.".to_owned() })
+        }
+    }
+}
+
+/// Keeps the provider's names of an attempt, so that the next question can use them.
+async fn named(ctx: &Context, attempt: &Attempt, provider_id: &str, client_secret: &str, outcome: Outcome) -> Outcome {
+    match remember(ctx, attempt, provider_id, client_secret).await {
+        Ok(()) => outcome,
+        Err(error) => Outcome::Unknown(error.to_string()),
+    }
+}
+
+async fn remember(ctx: &Context, attempt: &Attempt, provider_id: &str, client_secret: &str) -> Result<(), StorageError> {
+    let mut unit = ctx.store.begin().await?;
+    unit.attempts().set_provider_ids(&attempt.id, provider_id, client_secret, ctx.now()).await?;
+    unit.commit().await
+}

@@ -1,0 +1,170 @@
+//! Records the outcome of an attempt: the one way in which an attempt changes its status after a network has answered
+//! (invariants 1, 3, 4, 10).
+
+use super::{
+    Attempt, AttemptContext, AttemptStatus, Decline, IntentStatus, Origin, Outcome, Purpose, PurposeHandler, RailError, Settlement,
+    Trigger, next_check,
+};
+use crate::context::Context;
+use crate::ledger::LedgerError;
+use crate::shared::{AmountError, AttemptId, PaymentIntentId, StorageError};
+use crate::storage::UnitOfWork;
+
+/// How often an outcome is recorded again after another unit of work changed the same rows.
+const TRIES: u32 = 8;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SettlementError {
+    #[error("an object that the attempt refers to is missing")]
+    Orphan,
+    #[error("the rows of the settlement kept changing while it was recorded")]
+    Contended,
+    #[error("no handler supports this outcome of an attempt of purpose {0}")]
+    Unsupported(&'static str),
+    #[error(transparent)]
+    Amount(#[from] AmountError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    /// An error of a handler's own module.
+    #[error("the settlement could not be applied: {0}")]
+    Handler(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Storage(StorageError),
+}
+
+impl SettlementError {
+    /// A handler was given an attempt, or an outcome of it, that it does not handle.
+    #[must_use]
+    pub const fn unsupported(attempt: &Attempt) -> Self {
+        Self::Unsupported(attempt.purpose.name())
+    }
+}
+
+impl From<StorageError> for SettlementError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Contended,
+            error => Self::Storage(error),
+        }
+    }
+}
+
+/// Records an outcome in a unit of work of its own, again after contention. Answers the attempts that must be sent now.
+#[tracing::instrument(skip_all, fields(attempt = %context.attempt.id, purpose = context.attempt.purpose.name()))]
+pub(super) async fn record_alone(
+    ctx: &Context,
+    context: &AttemptContext,
+    outcome: &Outcome,
+    trigger: Trigger,
+) -> Result<Vec<AttemptId>, SettlementError> {
+    for _ in 0..TRIES {
+        match record_group(ctx, &[(context, outcome)], trigger).await {
+            Err(SettlementError::Contended) => {}
+            done => return done,
+        }
+    }
+    Err(SettlementError::Contended)
+}
+
+/// Records several outcomes in one commit: all or none.
+pub(super) async fn record_group(
+    ctx: &Context,
+    group: &[(&AttemptContext, &Outcome)],
+    trigger: Trigger,
+) -> Result<Vec<AttemptId>, SettlementError> {
+    let mut unit = ctx.store.begin().await?;
+    let mut to_send = Vec::new();
+    for (context, outcome) in group {
+        to_send.extend(record(ctx, unit.as_mut(), context, outcome, trigger).await?);
+    }
+    unit.commit().await?;
+    Ok(to_send)
+}
+
+/// Records an outcome in this unit of work. Answers the attempts written by a handler that must be sent after the commit.
+pub async fn record(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    context: &AttemptContext,
+    outcome: &Outcome,
+    trigger: Trigger,
+) -> Result<Vec<AttemptId>, SettlementError> {
+    let attempt = &context.attempt;
+    let undecided = match outcome {
+        Outcome::Settled(settlement) if settlement.amount == attempt.amount => return settled(ctx, unit, attempt, settlement).await,
+        Outcome::Declined(decline) => {
+            declined(ctx, unit, attempt, decline).await?;
+            return Ok(Vec::new());
+        }
+        Outcome::Settled(settlement) => {
+            let message = format!("The network moved {} instead of {}", settlement.amount, attempt.amount);
+            let error = Decline { code: "amount_differs".to_owned(), message };
+            Undecided { status: AttemptStatus::Unknown, intent: IntentStatus::Processing, error: Some(error) }
+        }
+        Outcome::Pending { requires_payer: true, last_error } => {
+            Undecided { status: AttemptStatus::Open, intent: IntentStatus::RequiresAction, error: last_error.clone() }
+        }
+        // The network is at work on another try: the error of an earlier one would end a page's polling.
+        Outcome::Pending { requires_payer: false, .. } | Outcome::NotFound => {
+            Undecided { status: AttemptStatus::Open, intent: IntentStatus::Processing, error: None }
+        }
+        Outcome::Unknown(_) => Undecided { status: AttemptStatus::Unknown, intent: IntentStatus::Processing, error: None },
+    };
+    undecided.record(ctx, unit, attempt, trigger).await?;
+    Ok(Vec::new())
+}
+
+fn handler_of<'c>(ctx: &'c Context, attempt: &Attempt) -> Result<&'c dyn PurposeHandler, SettlementError> {
+    ctx.handlers.find(&attempt.purpose, Origin::of(attempt)).ok_or(SettlementError::unsupported(attempt))
+}
+
+async fn settled(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    settlement: &Settlement,
+) -> Result<Vec<AttemptId>, SettlementError> {
+    let handler = handler_of(ctx, attempt)?;
+    // Another caller may have recorded the outcome first.
+    let is_first = unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, ctx.now()).await?;
+    if is_first { handler.settled(ctx, unit, attempt, settlement).await } else { Ok(Vec::new()) }
+}
+
+async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline) -> Result<(), SettlementError> {
+    let handler = handler_of(ctx, attempt)?;
+    let is_first = unit.attempts().decline(attempt, decline, ctx.now()).await?;
+    if is_first { handler.declined(ctx, unit, attempt, decline).await } else { Ok(()) }
+}
+
+/// An outcome that is not final: the attempt stays open and its intent shows why.
+struct Undecided {
+    status: AttemptStatus,
+    intent: IntentStatus,
+    error: Option<Decline>,
+}
+
+impl Undecided {
+    async fn record(self, ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, trigger: Trigger) -> Result<(), SettlementError> {
+        let now = ctx.now();
+        // A page that polls leaves the time of the next check alone: until then, whoever sent the attempt first still works on it, and
+        // a decline that they see is final.
+        let check_at = (trigger != Trigger::Poll).then(|| next_check(now, attempt.checks));
+        let is_open = unit.attempts().reschedule(&attempt.id, self.status, self.error.as_ref(), check_at, now).await?;
+        // The intent of an attempt that has ended may already be used by the next attempt.
+        if is_open && let Some(intent) = intent_of(unit, attempt).await? {
+            unit.intents().set_status(&intent, self.intent, self.error.as_ref(), now).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The intent that shows an attempt's state: the one it pays; for a mandate or a stake of a session, the session's.
+async fn intent_of(unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<Option<PaymentIntentId>, StorageError> {
+    match (&attempt.purpose, &attempt.session_id) {
+        (Purpose::Payment(intent), _) => Ok(Some(intent.clone())),
+        (_, Some(session)) => Ok(unit.intents().find_by_session(session).await?.map(|intent| intent.id)),
+        (_, None) => Ok(None),
+    }
+}

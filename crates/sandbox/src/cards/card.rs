@@ -1,0 +1,280 @@
+//! The table of test cards. Of a number only what it does is stored. Where the original has a test card for it, the number is the same.
+
+use super::call::{ApiError, Form};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How long [`TestCard::DeclinesLater`] is processing.
+const DECLINE_AFTER: Duration = Duration::from_secs(2);
+/// How long [`TestCard::Slow`] keeps the browser waiting.
+const SLOW_AFTER: Duration = Duration::from_secs(6);
+/// How long a request with [`TestCard::Silent`] hangs.
+pub(super) const SILENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum TestCard {
+    Accepted,
+    Declined,
+    InsufficientFunds,
+    /// Asks its owner once: not again where it was set up with the second step.
+    NeedsSecondStep,
+    /// Asks its owner each time.
+    AlwaysNeedsSecondStep,
+    DeclinesLater,
+    Slow,
+    Silent,
+    /// Pays, and its owner calls the charge fraudulent at once.
+    DisputedAsFraudulent,
+    /// Pays, and its owner says at once that nothing was delivered.
+    DisputedAsNotReceived,
+    /// Pays, and its bank asks about the charge at once without taking the money back.
+    Inquiry,
+    /// A refund is pending first.
+    RefundSucceedsLater,
+    /// A refund succeeds, and fails later.
+    RefundFailsLater,
+}
+
+/// The dispute that a card brings with each charge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CardDispute {
+    pub reason: &'static str,
+    pub inquiry: bool,
+}
+
+/// What becomes of a refund.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RefundCourse {
+    Succeeds,
+    SucceedsLater,
+    FailsLater,
+}
+
+/// What a card's bank says when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Paid,
+    Declined(Decline),
+    SecondStep,
+    /// Decided after this time; `answer_waits` when the request that asked is to be kept waiting until then.
+    Later {
+        after: Duration,
+        paid: bool,
+        answer_waits: bool,
+    },
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Decline {
+    pub code: &'static str,
+    pub decline_code: Option<&'static str>,
+    pub message: &'static str,
+}
+
+pub(super) const GENERIC: Decline =
+    Decline { code: "card_declined", decline_code: Some("generic_decline"), message: "Your card was declined." };
+const INSUFFICIENT: Decline =
+    Decline { code: "card_declined", decline_code: Some("insufficient_funds"), message: "Your card has insufficient funds." };
+const REQUIRES_AUTHENTICATION: Decline = Decline {
+    code: "authentication_required",
+    decline_code: Some("authentication_required"),
+    message: "Your card was declined. This transaction requires authentication.",
+};
+pub(super) const AUTHENTICATION_FAILED: Decline = Decline {
+    code: "payment_intent_authentication_failure",
+    decline_code: None,
+    message: "We are unable to authenticate your payment method. Please choose a different payment method and try again.",
+};
+/// A number that is not in the table. It may be somebody's, so nothing of it is stored.
+const NOT_A_TEST_CARD: Decline = Decline {
+    code: "card_declined",
+    decline_code: Some("test_mode_live_card"),
+    message: "Your card was declined. Your request was in test mode, but used a non test card.",
+};
+
+impl TestCard {
+    fn from_number(number: &str) -> Option<Self> {
+        Some(match number {
+            "4242424242424242" => Self::Accepted,
+            "4000000000000002" => Self::Declined,
+            "4000000000009995" => Self::InsufficientFunds,
+            "4000002500003155" => Self::NeedsSecondStep,
+            "4000002760003184" => Self::AlwaysNeedsSecondStep,
+            "4000000000000341" => Self::DeclinesLater,
+            "4000000000000077" => Self::Slow,
+            "4000000000006009" => Self::Silent,
+            "4000000000000259" => Self::DisputedAsFraudulent,
+            "4000000000002685" => Self::DisputedAsNotReceived,
+            "4000000000001976" => Self::Inquiry,
+            "4000000000007726" => Self::RefundSucceedsLater,
+            "4000000000005126" => Self::RefundFailsLater,
+            _ => return None,
+        })
+    }
+
+    /// What happens when the card is to pay.
+    pub const fn pay(self, presence: Presence) -> Verdict {
+        match (self, presence) {
+            (
+                Self::Accepted
+                | Self::DisputedAsFraudulent
+                | Self::DisputedAsNotReceived
+                | Self::Inquiry
+                | Self::RefundSucceedsLater
+                | Self::RefundFailsLater,
+                _,
+            )
+            | (Self::NeedsSecondStep, Presence::Away { set_up: true }) => Verdict::Paid,
+            (Self::Declined, _) => Verdict::Declined(GENERIC),
+            (Self::InsufficientFunds, _) | (Self::DeclinesLater, Presence::Away { .. }) => Verdict::Declined(INSUFFICIENT),
+            (Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep, Presence::There) => Verdict::SecondStep,
+            (Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep, Presence::Away { .. }) => Verdict::Declined(REQUIRES_AUTHENTICATION),
+            (Self::DeclinesLater, Presence::There) => Verdict::Later { after: DECLINE_AFTER, paid: false, answer_waits: false },
+            (Self::Slow, _) => Verdict::Later { after: SLOW_AFTER, paid: true, answer_waits: true },
+            (Self::Silent, _) => Verdict::Never,
+        }
+    }
+
+    /// What happens when the card is only to be kept for later: no money is asked for, so those that fail on money do not fail yet.
+    pub const fn keep(self) -> Verdict {
+        match self {
+            Self::Declined => Verdict::Declined(GENERIC),
+            Self::InsufficientFunds => Verdict::Declined(INSUFFICIENT),
+            Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep => Verdict::SecondStep,
+            _ => Verdict::Paid,
+        }
+    }
+
+    /// The dispute that follows a charge of the card.
+    pub const fn dispute(self) -> Option<CardDispute> {
+        match self {
+            Self::DisputedAsFraudulent => Some(CardDispute { reason: "fraudulent", inquiry: false }),
+            Self::DisputedAsNotReceived => Some(CardDispute { reason: "product_not_received", inquiry: false }),
+            Self::Inquiry => Some(CardDispute { reason: "general", inquiry: true }),
+            _ => None,
+        }
+    }
+
+    /// What becomes of a refund to the card.
+    pub const fn refund(self) -> RefundCourse {
+        match self {
+            Self::RefundSucceedsLater => RefundCourse::SucceedsLater,
+            Self::RefundFailsLater => RefundCourse::FailsLater,
+            _ => RefundCourse::Succeeds,
+        }
+    }
+}
+
+/// Where the card's owner is while it pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    There,
+    /// `set_up`: the owner has allowed such payments before, and taken the second step where there was one.
+    Away {
+        set_up: bool,
+    },
+}
+
+/// A bank's refusals that a kept card may be told to answer with.
+pub(super) fn decline(decline_code: &str) -> Option<Decline> {
+    let refused = |decline_code, message| Decline { code: "card_declined", decline_code: Some(decline_code), message };
+    Some(match decline_code {
+        "insufficient_funds" => INSUFFICIENT,
+        "generic_decline" => GENERIC,
+        "authentication_required" => REQUIRES_AUTHENTICATION,
+        "expired_card" => Decline { code: "expired_card", decline_code: Some("expired_card"), message: "Your card has expired." },
+        "stolen_card" => refused("stolen_card", "Your card was declined."),
+        "lost_card" => refused("lost_card", "Your card was declined."),
+        "do_not_honor" => refused("do_not_honor", "Your card was declined."),
+        _ => return None,
+    })
+}
+
+/// A card as it was typed, checked.
+pub(super) struct Typed {
+    pub card: TestCard,
+    pub last4: String,
+    pub exp_month: u8,
+    pub exp_year: u16,
+}
+
+/// Reads `{prefix}[number|exp_month|exp_year|cvc]`.
+pub(super) fn read(form: &Form, prefix: &str, now: Timestamp) -> Result<Typed, ApiError> {
+    let field = |name: &str| form.text(&format!("{prefix}[{name}]")).unwrap_or_default();
+    let typed: String = field("number").chars().filter(|c| !matches!(c, ' ' | '-')).collect();
+    if typed.is_empty() || !typed.bytes().all(|byte| byte.is_ascii_digit()) || !luhn(&typed) {
+        return Err(ApiError::card("incorrect_number", None, "Your card number is incorrect.").with_param("number"));
+    }
+    let (exp_month, exp_year) = expiry(field("exp_month"), field("exp_year"), now)?;
+    let cvc = field("cvc");
+    if !matches!(cvc.len(), 3 | 4) || !cvc.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(ApiError::card("invalid_cvc", None, "Your card's security code is invalid.").with_param("cvc"));
+    }
+    let card = TestCard::from_number(&typed)
+        .ok_or_else(|| ApiError::card(NOT_A_TEST_CARD.code, NOT_A_TEST_CARD.decline_code, NOT_A_TEST_CARD.message))?;
+    Ok(Typed { card, last4: typed[typed.len() - 4..].to_owned(), exp_month, exp_year })
+}
+
+fn expiry(month: &str, year: &str, now: Timestamp) -> Result<(u8, u16), ApiError> {
+    let month = month.parse().ok().filter(|month| (1..=12).contains(month));
+    let month = month
+        .ok_or_else(|| ApiError::card("invalid_expiry_month", None, "Your card's expiration month is invalid.").with_param("exp_month"))?;
+    let year = year.parse().ok().map(|year: u16| if year < 100 { year + 2_000 } else { year });
+    let (this_year, this_month) = now.year_and_month();
+    year.filter(|year| (this_year, this_month) <= (i32::from(*year), month) && i32::from(*year) <= this_year + 50)
+        .map(|year| (month, year))
+        .ok_or_else(|| ApiError::card("invalid_expiry_year", None, "Your card's expiration year is invalid.").with_param("exp_year"))
+}
+
+fn luhn(number: &str) -> bool {
+    let sum: u32 = number
+        .bytes()
+        .rev()
+        .enumerate()
+        .map(|(place, byte)| match (place % 2, u32::from(byte - b'0')) {
+            (0, digit) => digit,
+            (_, digit) if digit > 4 => digit * 2 - 9,
+            (_, digit) => digit * 2,
+        })
+        .sum();
+    (12..=19).contains(&number.len()) && sum.is_multiple_of(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2023-11-14.
+    const NOW: Timestamp = Timestamp::from_seconds(1_700_000_000);
+
+    fn typed(number: &str, month: &str, year: &str, cvc: &str) -> Result<TestCard, String> {
+        let pairs = [("c[number]", number), ("c[exp_month]", month), ("c[exp_year]", year), ("c[cvc]", cvc)];
+        let form = Form::from_pairs(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        read(&form, "c", NOW).map(|typed| typed.card).map_err(|error| error.details.code.expect("a code"))
+    }
+
+    #[test]
+    fn a_card_is_known_by_its_number_however_it_is_spaced() {
+        assert_eq!(typed("4242 4242 4242 4242", "12", "30", "123"), Ok(TestCard::Accepted));
+        assert_eq!(typed("4000-0025-0000-3155", "11", "2023", "1234"), Ok(TestCard::NeedsSecondStep));
+    }
+
+    #[test]
+    fn what_is_typed_wrong_is_named() {
+        for (number, month, year, cvc, code) in [
+            ("4242424242424241", "12", "30", "123", "incorrect_number"),
+            ("", "12", "30", "123", "incorrect_number"),
+            ("4242x42424242424", "12", "30", "123", "incorrect_number"),
+            ("4242424242424242", "13", "30", "123", "invalid_expiry_month"),
+            ("4242424242424242", "10", "23", "123", "invalid_expiry_year"),
+            ("4242424242424242", "10", "2099", "123", "invalid_expiry_year"),
+            ("4242424242424242", "12", "30", "12", "invalid_cvc"),
+            ("5555555555554444", "12", "30", "123", "card_declined"),
+        ] {
+            assert_eq!(typed(number, month, year, cvc), Err(code.to_owned()), "{number} {month}/{year} {cvc}");
+        }
+    }
+}

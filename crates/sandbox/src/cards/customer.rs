@@ -1,0 +1,212 @@
+//! Customers and the payment methods kept for them.
+
+use super::call::{Answer, ApiError, Call, Form, Refusal};
+use super::card::{self, Presence, TestCard, Verdict};
+use super::state::{Object, State};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Customer {
+    id: String,
+    name: Option<String>,
+    email: Option<String>,
+    description: Option<String>,
+    metadata: BTreeMap<String, String>,
+    created: i64,
+}
+
+impl Object for Customer {
+    const KIND: &'static str = "customer";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Customer {
+    fn wire(&self) -> Value {
+        json!({
+            "id": self.id, "object": Self::KIND, "name": self.name, "email": self.email, "description": self.description,
+            "metadata": self.metadata, "created": self.created, "livemode": false,
+        })
+    }
+}
+
+/// A card that was typed once. Neither its number nor the billing address is stored.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PaymentMethod {
+    pub id: String,
+    pub card: TestCard,
+    pub customer: Option<String>,
+    /// Its owner has allowed charges without being there, and taken the second step where there was one.
+    set_up: bool,
+    /// What the bank answers instead while the owner is away: ordered by a test.
+    ordered_decline: Option<String>,
+    last4: String,
+    exp_month: u8,
+    exp_year: u16,
+    created: i64,
+}
+
+impl Object for PaymentMethod {
+    const KIND: &'static str = "payment_method";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl PaymentMethod {
+    pub fn wire(&self) -> Value {
+        json!({
+            "id": self.id, "object": Self::KIND, "type": "card", "customer": self.customer, "created": self.created, "livemode": false,
+            "card": { "brand": "visa", "last4": self.last4, "exp_month": self.exp_month, "exp_year": self.exp_year },
+        })
+    }
+
+    /// The card named by `payment_method`, or typed into `payment_method_data`.
+    pub async fn from_form(state: &mut State<'_>, form: &Form) -> Result<Option<Self>, Refusal> {
+        if let Some(id) = form.text("payment_method") {
+            return Ok(Some(state.need::<Self>(id).await?.value));
+        }
+        if form.values("payment_method_data[").next().is_none() {
+            return Ok(None);
+        }
+        typed(state, form, "payment_method_data[type]", "payment_method_data[card]").await.map(Some)
+    }
+
+    /// What the card's bank says to a payment.
+    pub fn pay(&self, off_session: bool) -> Verdict {
+        match self.ordered_decline.as_deref().and_then(card::decline) {
+            Some(decline) if off_session => Verdict::Declined(decline),
+            _ => self.card.pay(if off_session { Presence::Away { set_up: self.set_up } } else { Presence::There }),
+        }
+    }
+
+    /// Keeps the card for `customer`, who was there to allow it.
+    pub async fn keep_for(state: &mut State<'_>, id: &str, customer: &str) -> Result<(), Refusal> {
+        let mut method = state.need::<Self>(id).await?;
+        let attached = method.value.customer.is_none();
+        method.value.customer = Some(customer.to_owned());
+        method.value.set_up = true;
+        state.save(&mut method).await?;
+        if attached {
+            state.record("payment_method.attached", &method.value.wire()).await?;
+        }
+        Ok(())
+    }
+
+    /// A card that belongs to a customer pays for that customer only; one that is charged without the payer must belong to one.
+    pub fn check_payer(&self, customer: Option<&str>, off_session: bool) -> Result<(), ApiError> {
+        let message = match (self.customer.as_deref(), customer) {
+            (Some(owner), Some(payer)) if owner == payer => return Ok(()),
+            (Some(_), _) => "The payment method belongs to a Customer. Pass that customer.",
+            (None, _) if off_session => "The payment method must be attached to the customer to be charged off-session.",
+            (None, _) => return Ok(()),
+        };
+        Err(ApiError::invalid("payment_method_unexpected_state", message.to_owned()).with_param("payment_method"))
+    }
+}
+
+/// Reads a card and keeps what it does.
+async fn typed(state: &mut State<'_>, form: &Form, kind: &str, prefix: &str) -> Result<PaymentMethod, Refusal> {
+    if form.need(kind)? != "card" {
+        return Err(ApiError::invalid("parameter_invalid", "Only cards are known here.".to_owned()).with_param(kind).into());
+    }
+    let card::Typed { card, last4, exp_month, exp_year } = card::read(form, prefix, state.now)?;
+    let (id, created) = (state.id("pm"), state.now.seconds());
+    let method = PaymentMethod { id, card, customer: None, set_up: false, ordered_decline: None, last4, exp_month, exp_year, created };
+    Ok(state.insert(method).await?.value)
+}
+
+pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+    let form = &call.form;
+    form.allow(&["name", "email", "description", "metadata["])?;
+    let customer = Customer {
+        id: state.id("cus"),
+        name: form.owned("name"),
+        email: form.owned("email"),
+        description: form.owned("description"),
+        metadata: form.metadata()?,
+        created: state.now.seconds(),
+    };
+    let wire = state.insert(customer).await?.value.wire();
+    state.record("customer.created", &wire).await?;
+    Ok(Answer::ok(wire))
+}
+
+/// Fields that are not sent stay as they are.
+pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    let form = &call.form;
+    form.allow(&["name", "email", "description", "metadata["])?;
+    let mut stored = state.need::<Customer>(id).await?;
+    let customer = &mut stored.value;
+    for (name, field) in [("name", &mut customer.name), ("email", &mut customer.email), ("description", &mut customer.description)] {
+        if let Some(text) = form.owned(name) {
+            *field = Some(text);
+        }
+    }
+    customer.metadata.extend(form.metadata()?);
+    state.save(&mut stored).await?;
+    let wire = stored.value.wire();
+    state.record("customer.updated", &wire).await?;
+    Ok(Answer::ok(wire))
+}
+
+pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, Refusal> {
+    Ok(Answer::ok(state.need::<Customer>(id).await?.value.wire()))
+}
+
+pub(super) async fn create_method(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+    call.form.allow(&["type", "card[", "billing_details[", "metadata["])?;
+    Ok(Answer::ok(typed(state, &call.form, "type", "card").await?.wire()))
+}
+
+pub(super) async fn retrieve_method(state: &mut State<'_>, id: &str) -> Result<Answer, Refusal> {
+    Ok(Answer::ok(state.need::<PaymentMethod>(id).await?.value.wire()))
+}
+
+/// The bank is asked whether the card is good, as when it is set up without a form.
+pub(super) async fn attach(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    call.form.allow(&["customer"])?;
+    let customer = call.form.need("customer")?;
+    state.need::<Customer>(customer).await?;
+    let mut method = state.need::<PaymentMethod>(id).await?;
+    method.value.check_payer(Some(customer), false)?;
+    if let Verdict::Declined(decline) = method.value.card.keep() {
+        return Err(ApiError::card(decline.code, decline.decline_code, decline.message).into());
+    }
+    method.value.customer = Some(customer.to_owned());
+    state.save(&mut method).await?;
+    let wire = method.value.wire();
+    state.record("payment_method.attached", &wire).await?;
+    Ok(Answer::ok(wire))
+}
+
+/// Makes a kept card's bank refuse with `decline_code` whenever its owner is away; without one the card is itself again.
+pub(super) async fn order_decline(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    call.form.allow(&["decline_code"])?;
+    let ordered_decline = call.form.owned("decline_code");
+    if ordered_decline.as_deref().is_some_and(|code| card::decline(code).is_none()) {
+        return Err(ApiError::invalid("parameter_invalid", "No bank here knows this decline_code.".to_owned())
+            .with_param("decline_code")
+            .into());
+    }
+    let mut method = state.need::<PaymentMethod>(id).await?;
+    method.value.ordered_decline = ordered_decline;
+    state.save(&mut method).await?;
+    Ok(Answer::ok(method.value.wire()))
+}
+
+/// Puts the card itself in the place of its id where `expand[]=payment_method` asks for it.
+pub(super) async fn expand(state: &mut State<'_>, fields: &[String], answer: &mut Answer) -> Result<(), Refusal> {
+    if fields.is_empty() || answer.status != 200 {
+        return Ok(());
+    }
+    if let Some(id) = answer.body["payment_method"].as_str() {
+        answer.body["payment_method"] = state.need::<PaymentMethod>(id).await?.value.wire();
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Events: the list that may be asked for, and signed deliveries to one address.
+
+use super::call::{Answer, ApiError, Call, Refusal};
+use super::secret::Secret;
+use super::state::State;
+use crate::store::{SandboxDb, SandboxDbError};
+use crate::time::{Clock, Timestamp};
+use futures_util::future::join_all;
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use std::time::Duration;
+
+/// Deliveries of one event before it is given up.
+const MAX_TRIES: i64 = 5;
+/// Waits after the first to the fourth failure.
+const BACKOFF: [Duration; 4] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120)];
+/// A process that dies while it delivers keeps the others away for this long.
+const LEASE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Deliveries at a time.
+const BATCH: i64 = 20;
+const DEFAULT_LIMIT: i64 = 10;
+const MAX_LIMIT: i64 = 100;
+
+/// Where events are delivered, and the secret that signs them.
+#[derive(Debug, Clone)]
+pub struct Webhook {
+    pub url: String,
+    pub secret: Secret,
+}
+
+/// Newest first, pages by `starting_after`.
+pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+    let form = &call.form;
+    form.allow(&["limit", "starting_after", "type"])?;
+    let limit = form.amount("limit")?.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let (mut before, mut id) = (i64::MAX, "");
+    if let Some(after) = form.text("starting_after") {
+        let rows = state.tx.rows("SELECT created_at FROM card_events WHERE id = $1", &[after.into()]).await?;
+        before = rows.first().ok_or_else(|| ApiError::missing("event", after))?.int(0)?;
+        id = after;
+    }
+    let sql = "SELECT body FROM card_events WHERE (created_at < $1 OR created_at = $1 AND id < $2) AND ($3 = '' OR kind = $3) \
+               ORDER BY created_at DESC, id DESC LIMIT $4";
+    let kind = form.text("type").unwrap_or_default();
+    let rows = state.tx.rows(sql, &[before.into(), id.into(), kind.into(), (limit + 1).into()]).await?;
+    let mut data = Vec::new();
+    for row in rows.iter().take(limit as usize) {
+        data.push(serde_json::from_str::<Value>(&row.text(0)?)?);
+    }
+    Ok(Answer::ok(json!({ "object": "list", "url": "/v1/events", "has_more": rows.len() > data.len(), "data": data })))
+}
+
+pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, Refusal> {
+    let rows = state.tx.rows("SELECT body FROM card_events WHERE id = $1", &[id.into()]).await?;
+    let row = rows.first().ok_or_else(|| ApiError::missing("event", id))?;
+    Ok(Answer::ok(serde_json::from_str(&row.text(0)?)?))
+}
+
+struct Delivery {
+    id: String,
+    body: String,
+    /// This one included.
+    tries: i64,
+    leased_until: i64,
+}
+
+/// Delivers what is due, a batch at a time, side by side. Answers how many were tried.
+pub(super) async fn deliver(db: &SandboxDb, http: &reqwest::Client, webhook: &Webhook, clock: &Clock) -> Result<usize, SandboxDbError> {
+    let due = claim(db, clock.now()).await?;
+    let outcomes = join_all(due.iter().map(|delivery| send(http, webhook, delivery, clock.now()))).await;
+    for (delivery, delivered) in due.iter().zip(outcomes) {
+        let next = match BACKOFF.get(usize::try_from(delivery.tries - 1).unwrap_or(usize::MAX)) {
+            Some(wait) if !delivered => clock.now().plus(*wait).micros(),
+            _ => 0,
+        };
+        if !delivered && next == 0 {
+            tracing::warn!(event = delivery.id, tries = MAX_TRIES, "a card event could not be delivered and is given up");
+        }
+        let sql = "UPDATE card_events SET next_try_at = $1 WHERE id = $2 AND next_try_at = $3";
+        let mut tx = db.begin().await?;
+        tx.execute(sql, &[next.into(), (&delivery.id).into(), delivery.leased_until.into()]).await?;
+        tx.commit().await?;
+    }
+    Ok(due.len())
+}
+
+/// Takes due events for this process: the guarded update lets two processes deliver side by side, each event once.
+async fn claim(db: &SandboxDb, now: Timestamp) -> Result<Vec<Delivery>, SandboxDbError> {
+    let sql = "SELECT id, body, tries, next_try_at FROM card_events WHERE next_try_at > 0 AND next_try_at <= $1 ORDER BY next_try_at, id LIMIT $2";
+    let rows = db.rows(sql, &[now.micros().into(), BATCH.into()]).await?;
+    let mut claimed = Vec::new();
+    if rows.is_empty() {
+        return Ok(claimed);
+    }
+    let leased_until = now.plus(LEASE).micros();
+    let mut tx = db.begin().await?;
+    for row in rows {
+        let (id, tries) = (row.text(0)?, row.int(2)? + 1);
+        let sql = "UPDATE card_events SET tries = $1, next_try_at = $2 WHERE id = $3 AND next_try_at = $4";
+        if tx.execute(sql, &[tries.into(), leased_until.into(), (&id).into(), row.int(3)?.into()]).await? == 1 {
+            claimed.push(Delivery { id, body: row.text(1)?, tries, leased_until });
+        }
+    }
+    tx.commit().await?;
+    Ok(claimed)
+}
+
+async fn send(http: &reqwest::Client, webhook: &Webhook, delivery: &Delivery, now: Timestamp) -> bool {
+    let request = http
+        .post(&webhook.url)
+        .timeout(TIMEOUT)
+        .header("content-type", "application/json; charset=utf-8")
+        .header("stripe-signature", sign(&webhook.secret, now, &delivery.body))
+        .body(delivery.body.clone());
+    request.send().await.is_ok_and(|response| response.status().is_success())
+}
+
+fn sign(secret: &Secret, now: Timestamp, body: &str) -> String {
+    let seconds = now.seconds();
+    let signature =
+        Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes()).map(|mac| mac.chain_update(format!("{seconds}.{body}")).finalize());
+    let hex = signature.map(|tag| hex::encode(tag.into_bytes())).unwrap_or_default();
+    format!("t={seconds},v1={hex}")
+}

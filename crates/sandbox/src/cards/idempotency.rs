@@ -1,0 +1,47 @@
+//! Answers kept under the caller's idempotency key, in the transaction of the effect: a crash leaves both or neither.
+
+use super::call::{Answer, ApiError, Call, Refusal};
+use super::state::State;
+use crate::store::{SandboxDb, SandboxDbError};
+use crate::time::Timestamp;
+use std::time::Duration;
+
+const MAX_KEY_LENGTH: usize = 255;
+/// The original forgets keys after a day.
+const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Answers what this key was answered before, or takes the key for this call.
+/// On PostgreSQL a second call with the key waits here until the first has committed; on SQLite it has waited for the writer's place.
+pub(super) async fn claim(state: &mut State<'_>, key: &str, call: &Call) -> Result<Option<Answer>, Refusal> {
+    if key.is_empty() || key.len() > MAX_KEY_LENGTH {
+        return Err(ApiError::idempotency("An idempotency key has 1 to 255 characters.").into());
+    }
+    let (fingerprint, now) = (call.fingerprint(), state.now.micros());
+    let sql =
+        "INSERT INTO card_idempotency (key, fingerprint, status, body, created_at) VALUES ($1, $2, 0, '', $3) ON CONFLICT (key) DO NOTHING";
+    if state.tx.execute(sql, &[key.into(), (&fingerprint).into(), now.into()]).await? == 1 {
+        return Ok(None);
+    }
+    let rows = state.tx.rows("SELECT fingerprint, status, body FROM card_idempotency WHERE key = $1", &[key.into()]).await?;
+    let Some(row) = rows.first() else { return Err(Refusal::Raced) };
+    if row.text(0)? != fingerprint {
+        let message = "Keys for idempotent requests can only be used with the same parameters they were first used with.";
+        return Err(ApiError::idempotency(message).into());
+    }
+    let body = serde_json::from_str(&row.text(2)?)?;
+    Ok(Some(Answer { status: u16::try_from(row.int(1)?).unwrap_or(500), body, replayed: true, wait: None }))
+}
+
+/// Stores the answer for the next call with this key.
+pub(super) async fn keep(state: &mut State<'_>, key: &str, answer: &Answer) -> Result<(), Refusal> {
+    let body = answer.body.to_string();
+    let sql = "UPDATE card_idempotency SET status = $1, body = $2 WHERE key = $3";
+    state.tx.execute(sql, &[i64::from(answer.status).into(), (&body).into(), key.into()]).await?;
+    Ok(())
+}
+
+pub(super) async fn prune(db: &SandboxDb, now: Timestamp) -> Result<(), SandboxDbError> {
+    let mut tx = db.begin().await?;
+    tx.execute("DELETE FROM card_idempotency WHERE created_at < $1", &[now.minus(KEPT_FOR).micros().into()]).await?;
+    tx.commit().await
+}

@@ -1,0 +1,431 @@
+//! Payment intents: the seven states and what moves between them.
+
+use super::call::{Answer, ApiError, Call, Caller, Form, Refusal, Wait};
+use super::card::{self, Decline, TestCard, Verdict};
+use super::customer::{Customer, PaymentMethod};
+use super::state::{Object, State, Stored, page};
+use super::{charge, dispute};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use subtle::ConstantTimeEq;
+
+/// Eight digits, the original's limit.
+const MAX_AMOUNT: i64 = 99_999_999;
+/// Where the endpoints are mounted in the store: a challenge page is opened in the payer's browser.
+const MOUNT: &str = "/sandbox/stripe";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    RequiresPaymentMethod,
+    RequiresConfirmation,
+    RequiresAction,
+    Processing,
+    Succeeded,
+    Canceled,
+}
+
+impl Status {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RequiresPaymentMethod => "requires_payment_method",
+            Self::RequiresConfirmation => "requires_confirmation",
+            Self::RequiresAction => "requires_action",
+            Self::Processing => "processing",
+            Self::Succeeded => "succeeded",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    /// Nothing is decided yet and nothing is under way.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::RequiresPaymentMethod | Self::RequiresConfirmation | Self::RequiresAction)
+    }
+}
+
+/// What becomes of an intent that is processing.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Due {
+    at_micros: i64,
+    paid: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Intent {
+    pub id: String,
+    pub client_secret: String,
+    pub amount: i64,
+    pub currency: String,
+    pub metadata: BTreeMap<String, String>,
+    pub description: Option<String>,
+    pub status: Status,
+    pub created: i64,
+    pub payment_method: Option<String>,
+    pub customer: Option<String>,
+    receipt_email: Option<String>,
+    setup_future_usage: Option<String>,
+    amount_received: i64,
+    latest_charge: Option<String>,
+    last_payment_error: Option<Value>,
+    canceled_at: Option<i64>,
+    cancellation_reason: Option<String>,
+    due: Option<Due>,
+}
+
+impl Object for Intent {
+    const KIND: &'static str = "payment_intent";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn due_at(&self) -> Option<Timestamp> {
+        self.due.map(|due| Timestamp::from_micros(due.at_micros))
+    }
+}
+
+impl Intent {
+    /// The wire form. Browsers see less.
+    pub fn wire(&self, caller: Caller) -> Value {
+        let next_action = (self.status == Status::RequiresAction).then(|| challenge(Self::KIND, &self.id, &self.client_secret));
+        let mut wire = json!({
+            "id": self.id, "object": Self::KIND, "amount": self.amount, "amount_capturable": 0, "amount_received": self.amount_received,
+            "canceled_at": self.canceled_at, "cancellation_reason": self.cancellation_reason, "capture_method": "automatic",
+            "client_secret": self.client_secret, "confirmation_method": "automatic", "created": self.created, "currency": self.currency,
+            "customer": self.customer, "description": self.description, "last_payment_error": self.last_payment_error,
+            "latest_charge": self.latest_charge, "livemode": false, "metadata": self.metadata, "next_action": next_action,
+            "payment_method": self.payment_method, "payment_method_types": ["card"], "receipt_email": self.receipt_email,
+            "setup_future_usage": self.setup_future_usage, "status": self.status.name(),
+        });
+        if let (Caller::Publishable, Some(fields)) = (caller, wire.as_object_mut()) {
+            fields.retain(|name, _| !matches!(name.as_str(), "customer" | "latest_charge" | "metadata" | "receipt_email"));
+        }
+        wire
+    }
+
+    /// What the card does that the intent was last paid with.
+    pub async fn card(&self, state: &mut State<'_>) -> Result<Option<TestCard>, Refusal> {
+        match &self.payment_method {
+            Some(id) => Ok(state.load::<PaymentMethod>(id).await?.map(|method| method.value.card)),
+            None => Ok(None),
+        }
+    }
+
+    fn unexpected_state(&self, caller: Caller, verb: &str) -> ApiError {
+        let message = match self.status {
+            Status::Succeeded => format!("You cannot {verb} this PaymentIntent because it has already succeeded."),
+            status => format!("You cannot {verb} this PaymentIntent because it has a status of {}.", status.name()),
+        };
+        ApiError::invalid("payment_intent_unexpected_state", message).with_object(Self::KIND, self.wire(caller))
+    }
+}
+
+/// The second step of an intent, as the browser is told of it.
+pub(super) fn challenge(kind: &str, id: &str, client_secret: &str) -> Value {
+    let address = format!("{MOUNT}/challenge/{kind}s/{id}?client_secret={client_secret}");
+    json!({ "type": "use_sandbox_challenge", "challenge_url": address })
+}
+
+/// Browsers must show the client secret; servers may.
+pub(super) fn check_secret(call: &Call, kind: &str, id: &str, client_secret: &str) -> Result<(), ApiError> {
+    match call.form.text("client_secret") {
+        Some(shown) if bool::from(shown.as_bytes().ct_eq(client_secret.as_bytes())) => Ok(()),
+        None if call.caller == Caller::Secret => Ok(()),
+        _ => Err(ApiError::missing(kind, id)),
+    }
+}
+
+pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+    let form = &call.form;
+    form.allow(&[
+        "amount",
+        "currency",
+        "confirm",
+        "off_session",
+        "customer",
+        "payment_method",
+        "description",
+        "receipt_email",
+        "setup_future_usage",
+        "payment_method_types[",
+        "metadata[",
+        "return_url",
+    ])?;
+    check_usage(form)?;
+    let currency = form.need("currency")?.to_owned();
+    form.need("amount")?;
+    let amount = form.amount("amount")?.unwrap_or_default();
+    check_amount(amount, &currency)?;
+    only_cards(call)?;
+    let (confirm, off_session) = (form.flag("confirm")?, form.flag("off_session")?);
+    if off_session && !confirm {
+        return Err(ApiError::invalid("parameter_invalid", "off_session needs confirm=true.".to_owned()).with_param("off_session").into());
+    }
+    if let Some(customer) = form.text("customer") {
+        state.need::<Customer>(customer).await?;
+    }
+    let payment_method = match form.text("payment_method") {
+        Some(id) => Some(state.need::<PaymentMethod>(id).await?.value),
+        None => None,
+    };
+    let id = state.id("pi");
+    let intent = Intent {
+        client_secret: state.client_secret(&id),
+        id,
+        amount,
+        currency,
+        metadata: form.metadata()?,
+        description: form.owned("description"),
+        status: if payment_method.is_some() { Status::RequiresConfirmation } else { Status::RequiresPaymentMethod },
+        created: state.now.seconds(),
+        payment_method: payment_method.as_ref().map(|method| method.id.clone()),
+        customer: form.owned("customer"),
+        receipt_email: form.owned("receipt_email"),
+        setup_future_usage: form.owned("setup_future_usage"),
+        amount_received: 0,
+        latest_charge: None,
+        last_payment_error: None,
+        canceled_at: None,
+        cancellation_reason: None,
+        due: None,
+    };
+    let stored = state.insert(intent).await?;
+    let wire = stored.value.wire(Caller::Secret);
+    state.record("payment_intent.created", &wire).await?;
+    match payment_method {
+        _ if !confirm => Ok(Answer::ok(wire)),
+        Some(method) => pay(state, call.caller, stored, &method, off_session).await,
+        None => Err(no_payment_method(&stored.value, call.caller).into()),
+    }
+}
+
+/// Reads an intent as it is by now: what was due has happened.
+pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Intent>, Refusal> {
+    let mut stored = state.need::<Intent>(id).await?;
+    if let Some(due) = stored.value.due.take_if(|due| due.at_micros <= state.now.micros()) {
+        if due.paid {
+            succeed(state, &mut stored.value).await?;
+        } else {
+            fail(state, &mut stored.value, card::GENERIC).await?;
+        }
+        state.save(&mut stored).await?;
+    }
+    Ok(stored)
+}
+
+/// A customer's intents, newest first.
+pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+    call.form.allow(&["customer", "limit", "starting_after"])?;
+    let customer = call.form.need("customer")?;
+    let found = state.having::<Intent>(&format!("\"customer\":\"{customer}\"")).await?;
+    page("/v1/payment_intents", &call.form, found, |intent| intent.created, |intent| intent.wire(call.caller))
+}
+
+pub(super) async fn retrieve(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    call.form.allow(&["client_secret"])?;
+    let stored = load(state, id).await?;
+    check_secret(call, Intent::KIND, id, &stored.value.client_secret)?;
+    Ok(Answer::ok(stored.value.wire(call.caller)))
+}
+
+pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    let form = &call.form;
+    form.allow(&[
+        "client_secret",
+        "payment_method",
+        "payment_method_data[",
+        "off_session",
+        "return_url",
+        "use_stripe_sdk",
+        "setup_future_usage",
+    ])?;
+    check_usage(form)?;
+    let mut stored = load(state, id).await?;
+    check_secret(call, Intent::KIND, id, &stored.value.client_secret)?;
+    let off_session = form.flag("off_session")?;
+    if off_session && call.caller == Caller::Publishable {
+        return Err(ApiError::forbidden().into());
+    }
+    if !stored.value.status.is_open() {
+        return Err(stored.value.unexpected_state(call.caller, "confirm").into());
+    }
+    if let Some(usage) = form.owned("setup_future_usage") {
+        stored.value.setup_future_usage = Some(usage);
+    }
+    let method = match PaymentMethod::from_form(state, form).await? {
+        Some(method) => method,
+        None => match &stored.value.payment_method {
+            Some(id) => state.need::<PaymentMethod>(id).await?.value,
+            None => return Err(no_payment_method(&stored.value, call.caller).into()),
+        },
+    };
+    pay(state, call.caller, stored, &method, off_session).await
+}
+
+/// The payer's answer to the second step.
+pub(super) async fn authenticate(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    call.form.allow(&["client_secret", "success"])?;
+    call.form.need("success")?;
+    let success = call.form.flag("success")?;
+    let mut stored = load(state, id).await?;
+    check_secret(call, Intent::KIND, id, &stored.value.client_secret)?;
+    if stored.value.status != Status::RequiresAction {
+        return Err(stored.value.unexpected_state(call.caller, "authenticate").into());
+    }
+    let declined = if success {
+        succeed(state, &mut stored.value).await?;
+        None
+    } else {
+        fail(state, &mut stored.value, card::AUTHENTICATION_FAILED).await?;
+        Some(card::AUTHENTICATION_FAILED)
+    };
+    state.save(&mut stored).await?;
+    Ok(answer(&stored.value, call.caller, declined))
+}
+
+pub(super) async fn cancel(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    call.form.allow(&["cancellation_reason"])?;
+    let reason = one_of(&call.form, "cancellation_reason", &["duplicate", "fraudulent", "requested_by_customer", "abandoned"])?;
+    let mut stored = load(state, id).await?;
+    if !stored.value.status.is_open() {
+        return Err(stored.value.unexpected_state(call.caller, "cancel").into());
+    }
+    stored.value.status = Status::Canceled;
+    stored.value.canceled_at = Some(state.now.seconds());
+    stored.value.cancellation_reason = reason.map(str::to_owned);
+    state.save(&mut stored).await?;
+    let wire = stored.value.wire(Caller::Secret);
+    state.record("payment_intent.canceled", &wire).await?;
+    Ok(Answer::ok(wire))
+}
+
+async fn pay(
+    state: &mut State<'_>,
+    caller: Caller,
+    mut stored: Stored<Intent>,
+    method: &PaymentMethod,
+    off_session: bool,
+) -> Result<Answer, Refusal> {
+    let intent = &mut stored.value;
+    method.check_payer(intent.customer.as_deref(), off_session)?;
+    intent.payment_method = Some(method.id.clone());
+    intent.last_payment_error = None;
+    let mut declined = None;
+    let mut wait = None;
+    match method.pay(off_session) {
+        Verdict::Paid => succeed(state, intent).await?,
+        Verdict::Declined(decline) => {
+            fail(state, intent, decline).await?;
+            declined = Some(decline);
+        }
+        Verdict::SecondStep => enter(state, intent, Status::RequiresAction).await?,
+        Verdict::Later { after, paid, answer_waits } => {
+            let at = state.now.plus(after);
+            intent.due = Some(Due { at_micros: at.micros(), paid });
+            enter(state, intent, Status::Processing).await?;
+            wait = answer_waits.then(|| Wait { until: at, intent: Some(intent.id.clone()) });
+        }
+        Verdict::Never => {
+            enter(state, intent, Status::Processing).await?;
+            wait = Some(Wait { until: state.now.plus(card::SILENCE), intent: None });
+        }
+    }
+    state.save(&mut stored).await?;
+    Ok(Answer { wait, ..answer(&stored.value, caller, declined) })
+}
+
+/// The money moves.
+async fn succeed(state: &mut State<'_>, intent: &mut Intent) -> Result<(), Refusal> {
+    let charge = charge::make(state, intent).await?;
+    intent.latest_charge = Some(charge.id.clone());
+    intent.amount_received = intent.amount;
+    if let (Some(_), Some(customer), Some(method)) = (&intent.setup_future_usage, &intent.customer, &intent.payment_method) {
+        PaymentMethod::keep_for(state, method, customer).await?;
+    }
+    state.record("charge.succeeded", &charge.wire()).await?;
+    enter(state, intent, Status::Succeeded).await?;
+    dispute::after_charge(state, intent, charge).await
+}
+
+async fn fail(state: &mut State<'_>, intent: &mut Intent, decline: Decline) -> Result<(), Refusal> {
+    let method = match &intent.payment_method {
+        Some(id) => state.load::<PaymentMethod>(id).await?.map(|method| method.value.wire()),
+        None => None,
+    };
+    intent.last_payment_error = Some(json!({
+        "type": "card_error", "code": decline.code, "decline_code": decline.decline_code, "message": decline.message, "payment_method": method,
+    }));
+    intent.payment_method = None;
+    enter(state, intent, Status::RequiresPaymentMethod).await
+}
+
+/// Moves to `status` and tells of it.
+async fn enter(state: &mut State<'_>, intent: &mut Intent, status: Status) -> Result<(), Refusal> {
+    intent.status = status;
+    let event = match status {
+        Status::Succeeded => "payment_intent.succeeded",
+        Status::Processing => "payment_intent.processing",
+        Status::RequiresAction => "payment_intent.requires_action",
+        Status::Canceled => "payment_intent.canceled",
+        Status::RequiresPaymentMethod | Status::RequiresConfirmation => "payment_intent.payment_failed",
+    };
+    state.record(event, &intent.wire(Caller::Secret)).await
+}
+
+fn answer(intent: &Intent, caller: Caller, declined: Option<Decline>) -> Answer {
+    match declined {
+        None => Answer::ok(intent.wire(caller)),
+        Some(Decline { code, decline_code, message }) => {
+            ApiError::card(code, decline_code, message).with_object(Intent::KIND, intent.wire(caller)).answer()
+        }
+    }
+}
+
+fn no_payment_method(intent: &Intent, caller: Caller) -> ApiError {
+    let message = "You cannot confirm this PaymentIntent because it's missing a payment method.".to_owned();
+    ApiError::invalid("payment_intent_unexpected_state", message).with_object(Intent::KIND, intent.wire(caller))
+}
+
+fn check_usage(form: &Form) -> Result<(), ApiError> {
+    one_of(form, "setup_future_usage", &["off_session", "on_session"]).map(|_| ())
+}
+
+/// The field's value, which must be one of these when it is sent.
+pub(super) fn one_of<'a>(form: &'a Form, name: &str, values: &[&str]) -> Result<Option<&'a str>, ApiError> {
+    match form.text(name) {
+        Some(text) if !values.contains(&text) => Err(ApiError::invalid("parameter_invalid", format!("Invalid {name}.")).with_param(name)),
+        text => Ok(text),
+    }
+}
+
+pub(super) fn only_cards(call: &Call) -> Result<(), ApiError> {
+    match call.form.values("payment_method_types[").find(|kind| *kind != "card") {
+        None => Ok(()),
+        Some(_) => Err(ApiError::invalid("parameter_invalid", "Only payment_method_types card are known here.".to_owned())
+            .with_param("payment_method_types")),
+    }
+}
+
+fn check_amount(amount: i64, currency: &str) -> Result<(), ApiError> {
+    if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Err(ApiError::invalid("parameter_invalid", format!("Invalid currency: {currency}.")).with_param("currency"));
+    }
+    // The original's minimum charges for the currencies that a demo is likely to use.
+    let minimum = match currency {
+        "usd" | "eur" | "jpy" => 50,
+        "gbp" => 30,
+        _ => 1,
+    };
+    match amount {
+        _ if amount < minimum => {
+            let message = format!("Amount must be at least {minimum} minor units of {currency}.");
+            Err(ApiError::invalid("amount_too_small", message).with_param("amount"))
+        }
+        _ if amount > MAX_AMOUNT => {
+            Err(ApiError::invalid("amount_too_large", format!("Amount must be no more than {MAX_AMOUNT}.")).with_param("amount"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,143 @@
+//! What the ledger answers to each question, in the shapes of ArcBlock's chains (chains.md 3.8).
+
+use super::query::Question;
+use super::rules::{self, Refusal};
+use super::state::{Account, Entry, SendError};
+use super::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
+use crate::did::Address;
+use crate::time::Timestamp;
+use crate::wire;
+use base64::Engine;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use serde_json::{Value, json};
+
+/// base64url, with or without padding: clients of both kinds exist.
+const BASE64_URL: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::URL_SAFE,
+    GeneralPurposeConfig::new().with_encode_padding(false).with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+const OK: &str = "OK";
+
+impl Ledger {
+    /// Answers a question that changes nothing.
+    pub(super) async fn answer(&self, question: &Question) -> Result<Value, SendError> {
+        match question.name.as_str() {
+            "getChainInfo" => Ok(self.chain_info()),
+            "getForgeState" => Ok(self.forge_state()),
+            "getTokenState" => self.token_state(question.text("address")).await,
+            "getAccountState" => self.account_state(&normal(question.text("address"))).await,
+            "getAccountTokens" => self.account_tokens(&normal(question.text("address")), question.text("token")).await,
+            "getDelegateState" => Ok(json!({"code": OK, "state": self.delegation_state(&normal(question.text("address"))).await?})),
+            "listDelegations" => self.list_delegations(&normal(question.text("from")), &normal(question.text("to"))).await,
+            "getStakeState" => Ok(json!({"code": OK, "state": self.stake_state(&normal(question.text("address"))).await?})),
+            "getTx" => self.transaction(&question.text("hash").to_uppercase()).await,
+            name => Err(unknown(name, "RootQueryType")),
+        }
+    }
+
+    /// Sends a transaction: the only mutation.
+    pub(super) async fn execute(&self, question: &Question) -> Result<Value, SendError> {
+        if question.name != "sendTx" {
+            return Err(unknown(&question.name, "RootMutationType"));
+        }
+        let bytes = BASE64_URL.decode(question.text("tx")).map_err(|_| Refusal::new("INVALID_TX", "tx is not base64url"))?;
+        let transaction = rules::read(&bytes, &self.token)?;
+        self.apply(&transaction).await?;
+        Ok(json!({"code": OK, "hash": transaction.signed.hash}))
+    }
+
+    fn chain_info(&self) -> Value {
+        let now = self.clock.now();
+        json!({"code": OK, "info": {
+            "id": CHAIN_ID, "network": CHAIN_ID, "moniker": "Souk sandbox", "consensusVersion": "souk sandbox", "version": "1.30.24",
+            "synced": true, "blockHeight": now.seconds().to_string(), "blockTime": now.to_iso(),
+            "supportedTxs": [
+                "fg:t:transfer_v2", "fg:t:transfer_v3", "fg:t:delegate", "fg:t:revoke_delegate", "fg:t:stake", "fg:t:revoke_stake",
+                "fg:t:claim_stake", "fg:t:slash_stake", "fg:t:return_stake",
+            ],
+        }})
+    }
+
+    fn forge_state(&self) -> Value {
+        let gas = json!({"price": "0", "createState": 0, "updateState": 0, "dataStorage": 0, "minStake": "0", "maxStake": "0", "stakeLockPeriod": 0});
+        json!({"code": OK, "state": {
+            "address": self.token, "version": "1.30.24", "token": self.token_info(),
+            "vaults": {"slashedStake": self.token, "txFee": self.token, "txGas": [self.token]},
+            "txConfig": {"txFee": [], "txGas": gas, "maxMultisig": 10, "maxListSize": 128, "maxAssetSize": 1_000_000},
+        }})
+    }
+
+    pub(super) fn token_info(&self) -> Value {
+        json!({"address": self.token, "name": TOKEN_NAME, "symbol": TOKEN_SYMBOL, "unit": TOKEN_SYMBOL, "decimal": TOKEN_DECIMALS, "description": TOKEN_NAME})
+    }
+
+    async fn token_state(&self, address: &str) -> Result<Value, SendError> {
+        if address != self.token {
+            return Ok(json!({"code": OK, "state": null}));
+        }
+        let mut state = self.token_info();
+        state["issuer"] = json!(self.token);
+        state["type"] = json!("Token");
+        state["totalSupply"] = json!(self.supply().await?.to_string());
+        Ok(json!({"code": OK, "state": state}))
+    }
+
+    async fn account_state(&self, address: &str) -> Result<Value, SendError> {
+        let state = self.account(address).await?.map(|account| self.describe(&account));
+        Ok(json!({"code": OK, "state": state}))
+    }
+
+    fn describe(&self, account: &Account) -> Value {
+        let balance = account.balance.to_string();
+        let held =
+            json!({"address": self.token, "value": balance, "decimal": TOKEN_DECIMALS, "symbol": TOKEN_SYMBOL, "unit": TOKEN_SYMBOL});
+        let since = Timestamp::from_micros(account.created_at).to_iso();
+        json!({
+            "address": account.address, "balance": balance, "nonce": account.nonce, "pk": account.pk, "moniker": "",
+            "issuer": "", "gasBalance": "0", "numAssets": "0", "migratedTo": [], "migratedFrom": [], "tokens": [held],
+            "context": {"genesisTime": since, "renaissanceTime": since},
+        })
+    }
+
+    async fn account_tokens(&self, address: &str, token: &str) -> Result<Value, SendError> {
+        let held = self.account(address).await?.filter(|_| token.is_empty() || token == self.token).map(|account| {
+            json!({"address": self.token, "symbol": TOKEN_SYMBOL, "balance": account.balance.to_string(), "decimal": TOKEN_DECIMALS})
+        });
+        Ok(json!({"code": OK, "tokens": held.into_iter().collect::<Vec<_>>()}))
+    }
+
+    async fn list_delegations(&self, from: &str, to: &str) -> Result<Value, SendError> {
+        let delegations = self.delegations_of(from, to).await?;
+        let total = delegations.as_array().map_or(0, Vec::len);
+        Ok(json!({"code": OK, "delegations": delegations, "page": {"cursor": "", "next": false, "total": total}}))
+    }
+
+    async fn transaction(&self, hash: &str) -> Result<Value, SendError> {
+        let info = self.entry(hash).await?.map(|entry| self.describe_entry(entry));
+        Ok(json!({"code": OK, "info": info}))
+    }
+
+    fn describe_entry(&self, entry: Entry) -> Value {
+        let at = Timestamp::from_micros(entry.at);
+        json!({
+            "code": entry.code, "hash": entry.hash, "height": at.seconds().to_string(), "index": 0, "time": at.to_iso(),
+            "sender": entry.sender, "receiver": entry.receiver, "tx": entry.tx, "receipts": entry.receipts, "tags": [],
+            "tokenSymbols": [{"address": self.token, "symbol": TOKEN_SYMBOL, "unit": TOKEN_SYMBOL, "decimal": TOKEN_DECIMALS}],
+        })
+    }
+}
+
+/// The hash that a transaction has, as clients send it; `None` when it is not base64url.
+pub fn hash_of(tx: &str) -> Option<String> {
+    BASE64_URL.decode(tx).ok().map(|bytes| wire::hash_of(&bytes))
+}
+
+/// The canonical text of an address. Text that is no address is found nowhere.
+fn normal(address: &str) -> String {
+    Address::parse(address).map_or_else(|| address.to_owned(), |address| address.as_str().to_owned())
+}
+
+fn unknown(name: &str, kind: &str) -> SendError {
+    Refusal::new("GRAPHQL_VALIDATION_FAILED", format!("Cannot query field \"{name}\" on type \"{kind}\".")).into()
+}

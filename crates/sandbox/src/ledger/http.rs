@@ -1,0 +1,250 @@
+//! The ledger over HTTP.
+
+use super::answers::hash_of;
+use super::faults::{Fault, Faults};
+use super::rules::Refusal;
+use super::state::{Entry, SendError};
+use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger, TOKEN_SYMBOL, pages, query};
+use crate::did::{self, Address};
+use crate::gas_payer;
+use crate::store::SandboxDbError;
+use crate::time::Timestamp;
+use futures_util::stream;
+use poem::http::{HeaderMap, Method, StatusCode, header};
+use poem::{Body, Endpoint, Request, Response, Route};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A transaction has at most 64 kB, in base64.
+const MAX_BODY_BYTES: usize = 256 * 1024;
+const MAX_LISTED: i64 = 50;
+
+/// The ledger's endpoints, to be mounted at `/sandbox/arcblock`.
+pub fn routes(ledger: Arc<Ledger>) -> Route {
+    Route::new().at("/*path", Wire(ledger))
+}
+
+struct Wire(Arc<Ledger>);
+
+impl Endpoint for Wire {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        let path = request.uri().path().trim_matches('/').to_owned();
+        let Ok(body) = request.take_body().into_bytes_limit(MAX_BODY_BYTES).await else {
+            return Ok(json(StatusCode::PAYLOAD_TOO_LARGE, &json!({"error": "the request is too large"})));
+        };
+        let segments: Vec<&str> = path.split('/').collect();
+        Ok(match (request.method(), segments.as_slice()) {
+            (&Method::OPTIONS, _) => empty(),
+            (&Method::POST, ["api"]) => self.api(&body, request.headers()).await,
+            (&Method::POST, ["faucet"]) => self.faucet(&body).await,
+            (&Method::GET, ["explorer", "txs", hash]) => self.transaction_page(hash).await,
+            (&Method::GET, ["explorer", "accounts", address, "tokens"]) => self.account_page(address).await,
+            (&Method::GET, ["debug", "transfers"]) if self.0.faults.is_some() => self.transfers().await,
+            (&Method::POST, ["faults"]) => self.add_fault(&body),
+            (&Method::DELETE, ["faults"]) => self.clear_faults(),
+            (&Method::POST, ["time"]) => self.set_time(&body).await,
+            _ => not_found(),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct GraphRequest {
+    query: String,
+    #[serde(default)]
+    variables: Option<Map<String, Value>>,
+}
+
+impl Wire {
+    async fn api(&self, body: &[u8], headers: &HeaderMap) -> Response {
+        let Ok(request) = serde_json::from_slice::<GraphRequest>(body) else {
+            return json(StatusCode::BAD_REQUEST, &refused("GRAPHQL_PARSE_FAILED", "the body is not {\"query\": …}"));
+        };
+        let request = match query::read(&request.query, &request.variables.unwrap_or_default()) {
+            Ok(request) => request,
+            Err(message) => return json(StatusCode::BAD_REQUEST, &refused("GRAPHQL_PARSE_FAILED", &message)),
+        };
+        let fault = if request.is_mutation { self.0.faults.as_ref().and_then(Faults::next) } else { None };
+        match fault {
+            Some(Fault::DropRequest) => return lost(),
+            Some(Fault::Refuse) => return json(StatusCode::OK, &refused("FORBIDDEN", "refused on demand")),
+            _ => {}
+        }
+        let mut data = Map::new();
+        for question in &request.questions {
+            let answer = if request.is_mutation {
+                match self.check_gas_payer(headers, question.text("tx")) {
+                    Ok(()) => self.0.execute(question).await,
+                    Err(refusal) => Err(refusal.into()),
+                }
+            } else {
+                self.0.answer(question).await
+            };
+            match answer {
+                Ok(answer) => data.insert(question.alias.clone(), question.select(answer)),
+                Err(SendError::Refused(Refusal { code, message, .. })) if fault != Some(Fault::DropAnswer) => {
+                    return json(StatusCode::OK, &refused(code, &message));
+                }
+                Err(SendError::Refused(_)) => return lost(),
+                Err(SendError::Storage(error)) => {
+                    tracing::error!(%error, "the sandbox's ledger failed");
+                    return json(StatusCode::INTERNAL_SERVER_ERROR, &refused("INTERNAL", "the ledger's storage failed"));
+                }
+            };
+        }
+        match fault {
+            Some(Fault::DropAnswer) => return lost(),
+            Some(Fault::Delay { millis }) => tokio::time::sleep(Duration::from_millis(millis)).await,
+            _ => {}
+        }
+        json(StatusCode::OK, &json!({"data": data}))
+    }
+
+    /// Whoever offers to pay the gas must have signed for this very transaction.
+    fn check_gas_payer(&self, headers: &HeaderMap, tx: &str) -> Result<(), Refusal> {
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let (Some(pk), Some(signature)) = (header("x-gas-payer-pk"), header("x-gas-payer-sig")) else { return Ok(()) };
+        let hash = hash_of(tx).unwrap_or_default();
+        let key = did::public_key(pk).unwrap_or_default();
+        gas_payer::check(signature, &key, &hash, self.0.clock.now())
+            .map_err(|reason| Refusal::new("INVALID_REQUEST", format!("the gas payer's signature: {reason}")))
+    }
+
+    async fn faucet(&self, body: &[u8]) -> Response {
+        let request: Value = serde_json::from_slice(body).unwrap_or_default();
+        let Some(address) = Address::parse(request["address"].as_str().unwrap_or_default()) else {
+            return json(StatusCode::BAD_REQUEST, &json!({"error": "address is not a DID"}));
+        };
+        match self.0.faucet(address.as_str()).await {
+            Ok(Some(hash)) => json(StatusCode::OK, &json!({"hash": hash, "amount": FAUCET_AMOUNT.to_string(), "symbol": TOKEN_SYMBOL})),
+            Ok(None) => {
+                let message = format!("The faucet gives to an address at most {FAUCET_LIMIT} times in an hour.");
+                json(StatusCode::TOO_MANY_REQUESTS, &json!({"error": message}))
+            }
+            Err(error) => storage_failed(&error),
+        }
+    }
+
+    async fn transaction_page(&self, hash: &str) -> Response {
+        match self.0.entry(&hash.to_uppercase()).await {
+            Ok(Some(entry)) => html(StatusCode::OK, pages::transaction(&entry)),
+            Ok(None) => html(StatusCode::NOT_FOUND, pages::missing("transaction")),
+            Err(error) => storage_failed(&error),
+        }
+    }
+
+    async fn account_page(&self, address: &str) -> Response {
+        let missing = || html(StatusCode::NOT_FOUND, pages::missing("account"));
+        let Some(did) = Address::parse(address) else { return missing() };
+        let account = match self.0.account(did.as_str()).await {
+            Ok(Some(account)) => account,
+            Ok(None) => return missing(),
+            Err(error) => return storage_failed(&error),
+        };
+        match self.0.entries_of(did.as_str(), MAX_LISTED).await {
+            Ok(entries) => html(StatusCode::OK, pages::account(&account, &entries)),
+            Err(error) => storage_failed(&error),
+        }
+    }
+
+    async fn transfers(&self) -> Response {
+        match self.0.settled().await {
+            Ok(entries) => json(StatusCode::OK, &entries.iter().map(transfer).collect()),
+            Err(error) => storage_failed(&error),
+        }
+    }
+
+    fn add_fault(&self, body: &[u8]) -> Response {
+        let Some(faults) = &self.0.faults else { return not_found() };
+        let added = serde_json::from_slice(body).map_err(|error| error.to_string());
+        match added.and_then(|order| faults.add(order).map_err(str::to_owned)) {
+            Ok(()) => empty(),
+            Err(error) => json(StatusCode::BAD_REQUEST, &json!({"error": error})),
+        }
+    }
+
+    async fn set_time(&self, body: &[u8]) -> Response {
+        if self.0.faults.is_none() {
+            return not_found();
+        }
+        let order: Result<AccountTime, _> = serde_json::from_slice(body);
+        let known = order.ok().and_then(|order| Some((Address::parse(&order.address)?, Timestamp::from_seconds(order.now))));
+        let Some((address, now)) = known else { return json(StatusCode::BAD_REQUEST, &json!({"error": "{address, now} is expected"})) };
+        match self.0.set_time(address.as_str(), now).await {
+            Ok(()) => empty(),
+            Err(error) => storage_failed(&error),
+        }
+    }
+
+    fn clear_faults(&self) -> Response {
+        let Some(faults) = &self.0.faults else { return not_found() };
+        faults.clear();
+        empty()
+    }
+}
+
+/// `{address, now}`, the body of `POST /time`: what time it is for an account, in seconds since 1970.
+#[derive(Deserialize)]
+struct AccountTime {
+    address: String,
+    now: i64,
+}
+
+/// A transfer for counting: what moved to its receiver, and the JSON that travelled with it.
+fn transfer(entry: &Entry) -> Value {
+    let credited = entry.receipts.as_array().into_iter().flatten().filter(|receipt| receipt["address"] == entry.receiver.as_str());
+    let changes = credited.flat_map(|receipt| receipt["changes"].as_array().into_iter().flatten());
+    let amount: u128 = changes.filter_map(|change| change["value"].as_str()?.parse::<u128>().ok()).sum();
+    let data = &entry.tx["itxJson"]["data"]["value"];
+    json!({
+        "hash": entry.hash, "type": entry.type_url, "reference": data["reference"], "data": data,
+        "from": entry.sender, "to": entry.receiver, "amount": amount.to_string(),
+    })
+}
+
+fn refused(code: &str, message: &str) -> Value {
+    json!({"errors": [{"code": code, "message": format!("{code}: {message}")}]})
+}
+
+fn not_found() -> Response {
+    json(StatusCode::NOT_FOUND, &json!({"error": "not found"}))
+}
+
+fn storage_failed(error: &SandboxDbError) -> Response {
+    tracing::error!(%error, "the sandbox's ledger failed");
+    json(StatusCode::INTERNAL_SERVER_ERROR, &json!({"error": "the ledger's storage failed"}))
+}
+
+fn json(status: StatusCode, body: &Value) -> Response {
+    open(Response::builder().status(status).content_type("application/json").header(header::CACHE_CONTROL, "no-store"))
+        .body(body.to_string())
+}
+
+fn html(status: StatusCode, page: String) -> Response {
+    let policy = "default-src 'none'; style-src 'unsafe-inline'";
+    Response::builder().status(status).content_type("text/html; charset=utf-8").header(header::CONTENT_SECURITY_POLICY, policy).body(page)
+}
+
+fn empty() -> Response {
+    open(Response::builder().status(StatusCode::NO_CONTENT)).finish()
+}
+
+/// A chain answers to wallets of any origin; it keeps no cookies.
+fn open(response: poem::ResponseBuilder) -> poem::ResponseBuilder {
+    response
+        .header(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+        .header(header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, OPTIONS")
+        .header(header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, x-gas-payer-pk, x-gas-payer-sig")
+}
+
+/// An answer that breaks off before its length: nobody can take it for a whole one, or use its connection again.
+fn lost() -> Response {
+    let broken = stream::once(async { Err::<Vec<u8>, _>(io::Error::from(io::ErrorKind::ConnectionReset)) });
+    let response = Response::builder().content_type("application/json").header(header::CONTENT_LENGTH, "2");
+    response.body(Body::from_bytes_stream(broken))
+}

@@ -1,0 +1,220 @@
+//! What the ledger checks of a transaction before it looks at its state.
+
+use super::CHAIN_ID;
+use super::operations::{Operation, TokenInput, TransactionInput, TransferV2, TransferV3};
+use crate::did::Address;
+use crate::wire::{DecodeError, SignedTransaction, TransactionError};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The largest transaction, in bytes.
+const MAX_SIZE: usize = 64 * 1024;
+/// The most inner signatures.
+const MAX_PARTIES: usize = 10;
+
+/// Why the ledger says no, in the codes of ArcBlock's chains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: &'static str,
+    pub message: String,
+    /// Whether the ledger keeps the transaction under its hash, with this code: then it can never succeed.
+    pub kept: bool,
+}
+
+impl Refusal {
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), kept: false }
+    }
+
+    /// A refusal that is kept.
+    pub fn kept(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), kept: true }
+    }
+}
+
+/// What an account loses and gains of the token, in base units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Change {
+    pub debit: u128,
+    pub credit: u128,
+}
+
+impl Change {
+    pub const fn debit(amount: u128) -> Self {
+        Self { debit: amount, credit: 0 }
+    }
+
+    pub const fn credit(amount: u128) -> Self {
+        Self { debit: 0, credit: amount }
+    }
+}
+
+/// Accounts by address, and what each loses and gains.
+pub type Changes = BTreeMap<String, Change>;
+
+/// A transaction that is valid as far as that can be judged without the ledger's state.
+#[derive(Debug)]
+pub struct ValidTransaction {
+    pub signed: SignedTransaction,
+    pub type_url: &'static str,
+    pub receiver: String,
+    pub operation: Operation,
+}
+
+/// Checks everything that the ledger's state is not needed for.
+pub fn read(bytes: &[u8], token: &str) -> Result<ValidTransaction, Refusal> {
+    if bytes.len() > MAX_SIZE {
+        return Err(Refusal::new("INVALID_TX_SIZE", format!("a transaction has at most {MAX_SIZE} bytes")));
+    }
+    let signed = SignedTransaction::decode(bytes).map_err(unreadable)?;
+    let type_url = signed.type_url().ok_or_else(|| Refusal::new("INVALID_TX", "itx is missing"))?;
+    if signed.from().is_empty() || signed.public_key().is_empty() || !signed.is_signed() {
+        return Err(Refusal::new("INVALID_TX", "from, pk and signature are required"));
+    }
+    if signed.chain_id() != CHAIN_ID {
+        return Err(Refusal::new("INVALID_CHAIN_ID", format!("this chain is {CHAIN_ID}")));
+    }
+    if !matches!(signed.service_fee(), "" | "0") {
+        return Err(Refusal::new("INVALID_SERVICE_FEE", "this chain takes no fee"));
+    }
+    if signed.parties().count() > MAX_PARTIES {
+        return Err(Refusal::new("INVALID_MULTISIG", format!("at most {MAX_PARTIES} signatures")));
+    }
+    signed.verify_signatures().map_err(unreadable)?;
+    let delegated = signed.parties().any(|(_, delegator)| !delegator.is_empty());
+    if delegated || (!signed.delegator().is_empty() && type_url != "fg:t:transfer_v2") {
+        return Err(Refusal::new("INVALID_DELEGATION", "only transfers of the second version are sent in another's name here"));
+    }
+    let (receiver, operation) = Operation::read(&signed, type_url, token)?;
+    Ok(ValidTransaction { signed, type_url, receiver, operation })
+}
+
+fn unreadable(error: TransactionError) -> Refusal {
+    let code = match &error {
+        TransactionError::Decode(DecodeError::UnknownType(_)) => "UNSUPPORTED_TX",
+        TransactionError::Decode(_) | TransactionError::NotCanonical => "INVALID_TX",
+        TransactionError::SenderSignature => "INVALID_SIGNATURE",
+        TransactionError::PartySignature(_) => "INVALID_MULTISIG",
+    };
+    Refusal::new(code, error.to_string())
+}
+
+/// From the sender to one receiver: who gets what, and the amounts as they stand in the transaction.
+pub struct Single {
+    pub to: String,
+    pub amounts: Vec<u128>,
+    pub changes: Changes,
+}
+
+pub fn one_to_one(from: &str, transfer: &TransferV2, token: &str) -> Result<Single, Refusal> {
+    let to = address(&transfer.to)?;
+    if to == from {
+        return Err(Refusal::new("INVALID_TX", "sender and receiver are the same"));
+    }
+    without_assets(&transfer.assets)?;
+    let primary = match &transfer.value {
+        Some(value) => value.parse().map_err(|_| overflow())?,
+        None => 0,
+    };
+    let mut amounts = transfer.tokens.iter().map(|input| amount(input, token)).collect::<Result<Vec<_>, _>>()?;
+    amounts.extend((primary > 0).then_some(primary));
+    let sum = amounts.iter().try_fold(0_u128, |sum, amount| sum.checked_add(*amount)).ok_or_else(overflow)?;
+    if sum == 0 {
+        return Err(Refusal::new("INSUFFICIENT_DATA", "nothing to transfer"));
+    }
+    let changes = Changes::from([(from.to_owned(), Change::debit(sum)), (to.clone(), Change::credit(sum))]);
+    Ok(Single { to, amounts, changes })
+}
+
+pub fn many_to_many(transaction: &SignedTransaction, transfer: &TransferV3, token: &str) -> Result<Changes, Refusal> {
+    if transfer.inputs.is_empty() || transfer.outputs.is_empty() {
+        return Err(Refusal::new("INVALID_TX", "inputs and outputs are required"));
+    }
+    let (mut changes, given) = taken(transaction, &transfer.inputs, token)?;
+    if transfer.outputs.iter().any(|output| changes.contains_key(&output.owner)) {
+        return Err(Refusal::new("INVALID_TX", "sender and receiver are the same"));
+    }
+    let (gains, got) = given_out(&transfer.outputs, token)?;
+    if given != got || given == 0 {
+        return Err(Refusal::new("INVALID_TX", "inputs and outputs are not the same amount"));
+    }
+    changes.extend(gains);
+    Ok(changes)
+}
+
+/// What the owners of `inputs` give, each by their own signature, and how much that is.
+pub fn taken(transaction: &SignedTransaction, inputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), Refusal> {
+    let mut changes = Changes::new();
+    let mut given = 0_u128;
+    for input in inputs {
+        without_assets(&input.assets)?;
+        let amount = sum(&input.tokens, token)?;
+        let change = changes.entry(address(&input.owner)?).or_default();
+        change.debit = change.debit.checked_add(amount).ok_or_else(overflow)?;
+        given = given.checked_add(amount).ok_or_else(overflow)?;
+        if !transaction.parties().any(|(signer, _)| signer == input.owner) {
+            return Err(Refusal::new("INVALID_MULTISIG", format!("{} has not signed", input.owner)));
+        }
+    }
+    Ok((changes, given))
+}
+
+/// What the owners of `outputs` get, and how much that is.
+pub fn given_out(outputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), Refusal> {
+    let mut changes = Changes::new();
+    let mut got = 0_u128;
+    for output in outputs {
+        without_assets(&output.assets)?;
+        let amount = sum(&output.tokens, token)?;
+        let change = changes.entry(address(&output.owner)?).or_default();
+        change.credit = change.credit.checked_add(amount).ok_or_else(overflow)?;
+        got = got.checked_add(amount).ok_or_else(overflow)?;
+    }
+    Ok((changes, got))
+}
+
+fn sum(tokens: &[TokenInput], token: &str) -> Result<u128, Refusal> {
+    tokens.iter().try_fold(0_u128, |sum, input| sum.checked_add(amount(input, token)?).ok_or_else(overflow))
+}
+
+fn amount(input: &TokenInput, token: &str) -> Result<u128, Refusal> {
+    if input.address != token {
+        return Err(Refusal::new("INVALID_TOKEN", format!("there is no token {}", input.address)));
+    }
+    base_units(&input.value)
+}
+
+/// A decimal text as chains take it: digits only.
+pub fn base_units(text: &str) -> Result<u128, Refusal> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits).ok_or_else(|| Refusal::new("INVALID_TX", "not an amount"))
+}
+
+/// Addresses are keys of the ledger's tables: only their canonical text is accepted.
+pub fn parse_address(text: &str) -> Result<Address, Refusal> {
+    let parsed = Address::parse(text).filter(|address| address.as_str() == text);
+    parsed.ok_or_else(|| Refusal::new("INVALID_TX", format!("{text} is not an address")))
+}
+
+pub fn address(text: &str) -> Result<String, Refusal> {
+    parse_address(text).map(|address| address.as_str().to_owned())
+}
+
+fn without_assets(assets: &[String]) -> Result<(), Refusal> {
+    if assets.is_empty() { Ok(()) } else { Err(Refusal::new("INVALID_ASSET", "there is no such asset")) }
+}
+
+pub fn overflow() -> Refusal {
+    Refusal::new("INVALID_TX", "the amount is out of range")
+}
+
+/// What was done to each address, as `getTx` shows it.
+pub fn receipts(changes: &Changes, token: &str) -> Value {
+    let change = |value: String| json!({"target": token, "action": "transfer", "value": value});
+    let receipts = changes.iter().filter(|(_, moved)| **moved != Change::default()).map(|(address, moved)| {
+        let debit = (moved.debit > 0).then(|| change(format!("-{}", moved.debit)));
+        let credit = (moved.credit > 0).then(|| change(moved.credit.to_string()));
+        json!({"address": address, "changes": debit.into_iter().chain(credit).collect::<Vec<_>>()})
+    });
+    Value::Array(receipts.collect())
+}

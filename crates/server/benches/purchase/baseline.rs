@@ -1,0 +1,58 @@
+//! The baseline: a bare handler of the same framework that inserts one row and commits, on the same kind of database with the
+//! same durability, in a process of its own.
+
+use poem::http::StatusCode;
+use poem::listener::{Acceptor, Listener, TcpListener};
+use poem::web::Data;
+use poem::{EndpointExt, Route, Server, handler, post};
+use souk_adapters::persistence::{Database, Sql};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicI64, Ordering};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use url::Url;
+
+pub const SERVE: &str = "serve-baseline";
+
+static NEXT: AtomicI64 = AtomicI64::new(1);
+
+#[handler]
+async fn insert(database: Data<&Database>, body: String) -> StatusCode {
+    let mut session = database.begin().await.expect("begins");
+    let query = session.query("INSERT INTO baseline (id, body) VALUES ($1, $2)").bind(NEXT.fetch_add(1, Ordering::Relaxed)).bind(body);
+    query.execute().await.expect("inserts");
+    session.commit().await.expect("commits");
+    StatusCode::NO_CONTENT
+}
+
+/// Serves until it is killed.
+pub async fn serve(address: &str) {
+    let database = Database::open(address).await.expect("opens");
+    let mut session = database.begin().await.expect("begins");
+    let create = Sql {
+        sqlite: "CREATE TABLE baseline (id INTEGER NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT",
+        postgres: "CREATE TABLE baseline (id BIGINT NOT NULL PRIMARY KEY, body TEXT NOT NULL)",
+    };
+    session.query_each(create).execute().await.expect("creates");
+    session.commit().await.expect("commits");
+    let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
+    let address = acceptor.local_addr()[0].as_socket_addr().copied().expect("an address");
+    println!("http://{address}/");
+    Server::new_with_acceptor(acceptor).run(Route::new().at("/", post(insert)).data(database)).await.expect("serves");
+}
+
+/// The baseline, running. It ends when this is dropped.
+pub struct Baseline {
+    _process: Child,
+    pub address: Url,
+}
+
+impl Baseline {
+    pub async fn start(database: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().expect("this binary"));
+        let mut process = command.args([SERVE, database]).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("starts");
+        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let address = lines.next_line().await.expect("reads").expect("an address");
+        Self { _process: process, address: Url::parse(&address).expect("an address") }
+    }
+}

@@ -1,0 +1,82 @@
+//! How the simulator gets its stores, its networks and its processes from this binary.
+
+use crate::compose::{self, Parts, compose_at};
+use crate::config::{Common, HistoryProcessArgs};
+use crate::sandbox;
+use async_trait::async_trait;
+use poem::Route;
+use souk_simulator::{Failure, HistoryArgs, Host, Pace, Run, Sandbox, Site, Store, run_process};
+use std::sync::Arc;
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+/// The hidden command of a process that is killed.
+const PROCESS: &str = "history-process";
+
+pub async fn run(common: Common, count: u32, args: &HistoryArgs) -> Result<(), Failure> {
+    souk_simulator::run(&Binary(common), count, args).await
+}
+
+pub async fn process(args: HistoryProcessArgs) -> Result<(), Failure> {
+    let site = Site { data: args.common.data.clone(), database_url: args.common.database_url.clone() };
+    run_process(&Binary(args.common), &site, args.process).await
+}
+
+/// Composes stores with the options that `souk verify` was given.
+struct Binary(Common);
+
+impl Binary {
+    async fn parts(&self, site: &Site, networks: &Url, Pace { clock, queue }: Pace) -> Result<Parts, Failure> {
+        let Site { data, database_url } = site.clone();
+        let common = Common { data, database_url, secret_key: None, ..self.0.clone() };
+        compose_at(&common, networks.clone(), networks.clone(), compose::Pace { clock, queue }).await
+    }
+}
+
+fn store(parts: Parts) -> Store {
+    let (ctx, database, app) = (parts.ctx.clone(), parts.database.clone(), parts.app_key.did().clone());
+    let parts = Arc::new(parts);
+    let work: Run = Box::new(move |stop: CancellationToken| {
+        let parts = Arc::clone(&parts);
+        Box::pin(async move { parts.work(stop).await })
+    });
+    Store { ctx, database, app, work }
+}
+
+#[async_trait(?Send)]
+impl Host for Binary {
+    fn database_url(&self) -> Option<&str> {
+        self.0.database_url.as_deref()
+    }
+
+    async fn compose(&self, site: &Site, networks: &Url, pace: Pace) -> Result<Store, Failure> {
+        Ok(store(self.parts(site, networks, pace).await?))
+    }
+
+    async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<(Store, Sandbox), Failure> {
+        let parts = self.parts(site, address, pace).await?;
+        // Opened before the store has a card method: so the processor has no address to send events to.
+        let opened = sandbox::open(&parts, address, true).await?;
+        sandbox::install_methods(&parts).await?;
+        let routes = Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards);
+        let run: Run = Box::new(move |stop: CancellationToken| {
+            let processor = Arc::clone(&opened.processor);
+            Box::pin(async move { processor.run(stop).await })
+        });
+        Ok((store(parts), Sandbox { routes, run }))
+    }
+
+    fn process_command(&self, site: &Site) -> Result<Command, Failure> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg(PROCESS).arg("--data").arg(&site.data);
+        for (variable, value) in [("DATABASE_URL", &site.database_url), ("REDIS_URL", &self.0.redis_url)] {
+            match value {
+                Some(value) => command.env(variable, value),
+                None => command.env_remove(variable),
+            };
+        }
+        command.env_remove("SOUK_SECRET_KEY").env_remove("SMTP_URL").env("NO_COLOR", "1");
+        Ok(command)
+    }
+}

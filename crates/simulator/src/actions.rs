@@ -1,0 +1,350 @@
+//! The steps of a history: what its customer, its store and its networks do next.
+
+use super::decisions::{change_payment, change_plan, pay_by_card, stake_again};
+use super::expected_errors::tolerate_expected;
+use super::fixtures::Fixtures;
+use super::network_client::{NetworkClient, UNIT};
+use super::purchase::{buy, close};
+use super::rng::Rng;
+use crate::Failure;
+use souk_adapters::arcblock::TestWallet;
+use souk_domain::access::Wallet;
+use souk_domain::billing::{
+    self, AdvanceError, CancelAt, CancelTerms, Debt, InvoiceFilter, InvoiceStatus, RefundChoice, RefundOrder, Requester, StakeChoice,
+    StakeFor, Subscription, UsageAction, UsageReport,
+};
+use souk_domain::context::Context;
+use souk_domain::payment::MandateDetails;
+use souk_domain::shared::{Amount, ClockId, Mode, Page, SubscriptionId};
+use std::time::Duration;
+
+/// How long a clock, or what is due, is waited for: then the history goes on all the same.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+const GLANCE: Duration = Duration::from_millis(25);
+/// The most periods of the shortest cycle that pass in one step.
+const PERIODS: u64 = 6;
+/// A clock is advanced by less than two years at once.
+const LONGEST: Duration = Duration::from_secs(700 * 86_400);
+
+/// What a bank says when it does not pay.
+const REFUSALS: [&str; 2] = ["insufficient_funds", "generic_decline"];
+/// Bad days of the card processor.
+const CARD_DAYS: [&str; 4] = ["drop_answer", "drop_answer", "error_500", "delay_ms"];
+
+#[derive(Debug, Clone, Copy)]
+enum Action {
+    Pass,
+    Use,
+    Spend,
+    Earn,
+    Revoke,
+    Permit,
+    BankDeclines,
+    BankPays,
+    BadDay,
+    Cancel,
+    Recover,
+    Pause,
+    Resume,
+    Collect,
+    Refund,
+    ChangePlan,
+    ChangePayment,
+    PayByCard,
+    RevokeStake,
+    Restake,
+    Slash,
+    ReturnStake,
+    Void,
+    Buy,
+    Recharge,
+}
+
+/// Actions and how often they come: of a customer to whom everything happens.
+const STORMY: &[(u64, Action)] = {
+    use Action::*;
+    &[
+        (10, Pass),
+        (4, Use),
+        (1, Spend),
+        (2, Earn),
+        (1, Revoke),
+        (2, Permit),
+        (1, BankDeclines),
+        (2, BankPays),
+        (3, BadDay),
+        (1, Cancel),
+        (1, Recover),
+        (1, Pause),
+        (2, Resume),
+        (1, Collect),
+        (2, Refund),
+        (8, ChangePlan),
+        (3, ChangePayment),
+        (2, PayByCard),
+        (1, RevokeStake),
+        (2, Restake),
+        (1, Slash),
+        (1, ReturnStake),
+        (1, Void),
+        (3, Buy),
+        (3, Recharge),
+    ]
+};
+
+/// The same of one whose plans are paid as a rule: much is changed and given back, and what goes wrong goes wrong at the networks.
+const CALM: &[(u64, Action)] = {
+    use Action::*;
+    &[
+        (8, Pass),
+        (3, Use),
+        (2, Earn),
+        (1, Permit),
+        (1, BankPays),
+        (1, BankDeclines),
+        (2, BadDay),
+        (1, Pause),
+        (1, Resume),
+        (1, Recover),
+        (4, Refund),
+        (6, ChangePlan),
+        (1, Collect),
+        (2, Buy),
+    ]
+};
+
+/// Does the step that the seed says. Done again after a kill, it is what an impatient customer does twice.
+pub async fn act(client: &NetworkClient, fixtures: &Fixtures, step: u32) -> Result<(), Failure> {
+    let mut rng = Rng::of(client.seed, fixtures.number, step);
+    let ctx = &client.store.ctx;
+    let id = subject(ctx, fixtures, &mut rng).await?;
+    match rng.weighed(if fixtures.calm { CALM } else { STORMY }) {
+        Action::Pass => pass(client, fixtures, &mut rng).await,
+        Action::Use => use_metered(ctx, fixtures, &mut rng, step).await,
+        Action::Spend => client.spend(fixtures, u128::from(rng.below(20))).await,
+        Action::Earn => client.faucet(fixtures.wallet.did()).await,
+        Action::Revoke => client.revoke(fixtures).await,
+        Action::Permit if !fixtures.by_card => client.delegate(fixtures, 1_000).await.map(drop),
+        Action::BankDeclines => bank(client, &id, rng.pick(&REFUSALS)).await,
+        Action::BankPays => bank(client, &id, "").await,
+        Action::BadDay => bad_day(client, &mut rng).await,
+        Action::Cancel => cancel(ctx, &id, &mut rng).await,
+        Action::Recover => tolerate_expected(billing::recover(ctx, Requester::Customer, &id).await),
+        Action::Pause => tolerate_expected(billing::pause(ctx, &id).await),
+        Action::Resume => tolerate_expected(billing::resume(ctx, &id).await),
+        Action::Collect => collect(client, fixtures).await,
+        Action::Refund => refund(ctx, &id, &mut rng).await,
+        Action::ChangePlan => change_plan(client, fixtures, &id, &mut rng).await,
+        Action::ChangePayment => change_payment(client, fixtures, &id, &mut rng).await,
+        Action::PayByCard => pay_by_card(client, fixtures, &mut rng).await,
+        Action::RevokeStake => client.revoke_stake(fixtures, &id, rng.one_in(2)).await,
+        Action::Restake => stake_again(client, fixtures, &id, StakeFor::Resuming).await,
+        Action::Slash => slash(ctx, &id, &mut rng).await,
+        Action::ReturnStake => tolerate_expected(billing::return_stake(ctx, &id).await),
+        Action::Void => void(ctx, fixtures, &mut rng).await,
+        Action::Buy => buy(client, fixtures, &mut rng).await,
+        Action::Recharge => recharge(client, fixtures, &id, &mut rng).await,
+        Action::Permit => Ok(()),
+    }
+}
+
+/// What a step is about: one of those that the customer came with, or one bought since. Little can be done about one that has ended.
+async fn subject(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng) -> Result<SubscriptionId, Failure> {
+    let live = ctx.store.read().await?.subscriptions().live_of(&fixtures.customer).await?;
+    let mut ids: Vec<_> = live.into_iter().map(|subscription| subscription.id).collect();
+    if ids.is_empty() || !fixtures.calm {
+        ids.extend(fixtures.plans.iter().map(|plan| plan.id.clone()));
+        ids.sort();
+        ids.dedup();
+    }
+    Ok(rng.choose(&ids).clone())
+}
+
+/// Time passes: on the customer's clock, or the engine catches up with everybody's.
+async fn pass(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
+    let ctx = &client.store.ctx;
+    let Some(clock) = &fixtures.clock else { return caught_up(ctx, fixtures).await };
+    let span = fixtures.rhythm().mul_f64(0.3 + 0.01 * rng_f64(rng, PERIODS * 100)).min(LONGEST);
+    let Some(progress) = ctx.store.read().await?.clocks().find(clock).await? else { return Err("the clock is gone".into()) };
+    match billing::aim_clock(ctx, clock, progress.now.plus(span)).await {
+        Ok(()) | Err(AdvanceError::UnderWay) => arrived(ctx, clock).await,
+        // A long rhythm may ask for more than a clock allows: what a rule refuses is part of the history.
+        Err(AdvanceError::BadTarget) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn rng_f64(rng: &mut Rng, limit: u64) -> f64 {
+    f64::from(u32::try_from(rng.below(limit)).unwrap_or_default())
+}
+
+async fn arrived(ctx: &Context, clock: &ClockId) -> Result<(), Failure> {
+    let until = ctx.now().plus(PATIENCE);
+    while ctx.now() < until {
+        let clock = ctx.store.read().await?.clocks().find(clock).await?;
+        if clock.is_none_or(|clock| clock.target.is_none()) {
+            return Ok(());
+        }
+        tokio::time::sleep(GLANCE).await;
+    }
+    Ok(())
+}
+
+async fn caught_up(ctx: &Context, fixtures: &Fixtures) -> Result<(), Failure> {
+    let until = ctx.now().plus(PATIENCE);
+    while ctx.now() < until {
+        let live = ctx.store.read().await?.subscriptions().live_of(&fixtures.customer).await?;
+        let now = ctx.now();
+        if live.iter().all(|one| one.due_at.is_none_or(|at| at > now)) {
+            return Ok(());
+        }
+        tokio::time::sleep(GLANCE).await;
+    }
+    Ok(())
+}
+
+async fn use_metered(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng, step: u32) -> Result<(), Failure> {
+    let items: Vec<_> = fixtures.plans.iter().flat_map(|plan| plan.prices.iter().skip(1)).collect();
+    if items.is_empty() {
+        return Ok(());
+    }
+    let report = UsageReport {
+        item: rng.choose(&items).item.clone(),
+        quantity: 1 + rng.below(20),
+        action: if rng.one_in(4) { UsageAction::Set } else { UsageAction::Increment },
+        at: None,
+        identifier: Some(format!("step {step}")),
+    };
+    tolerate_expected(billing::report_usage(ctx, Mode::Test, &report).await)
+}
+
+/// What the bank of the card that a subscription is charged by answers from now on.
+async fn bank(client: &NetworkClient, id: &SubscriptionId, decline_code: &str) -> Result<(), Failure> {
+    let mut unit = client.store.ctx.store.read().await?;
+    let subscription = unit.subscriptions().find(id).await?;
+    let mandate = match subscription.and_then(|subscription| subscription.mandate_id) {
+        Some(mandate) => unit.mandates().find(&mandate).await?,
+        None => None,
+    };
+    drop(unit);
+    match mandate.and_then(|mandate| mandate.grant) {
+        Some(MandateDetails::Card(card)) => client.tell_bank(&card.card, decline_code).await,
+        _ => Ok(()),
+    }
+}
+
+async fn bad_day(client: &NetworkClient, rng: &mut Rng) -> Result<(), Failure> {
+    let count = 1 + rng.below(2);
+    if rng.one_in(2) {
+        let mode = rng.pick(&["drop_answer", "drop_answer", "drop_request", "refuse", "delay_ms"]);
+        client.fault("arcblock", mode, count).await
+    } else {
+        client.fault("stripe", rng.pick(&CARD_DAYS), count).await
+    }
+}
+
+async fn cancel(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
+    let now = rng.one_in(4);
+    let terms = CancelTerms {
+        at: if now { CancelAt::Now } else { CancelAt::PeriodEnd },
+        refund: if now { rng.pick(&[RefundChoice::None, RefundChoice::Proration, RefundChoice::Last]) } else { RefundChoice::None },
+        stake: if now { rng.pick(&[StakeChoice::None, StakeChoice::Proration, StakeChoice::Slash]) } else { StakeChoice::None },
+        slash_reason: String::new(),
+        feedback: None,
+        comment: String::new(),
+    };
+    tolerate_expected(billing::cancel(ctx, Requester::Store, id, &terms).await)
+}
+
+/// Pays all that is overdue, by one transfer.
+async fn collect(client: &NetworkClient, fixtures: &Fixtures) -> Result<(), Failure> {
+    let ctx = &client.store.ctx;
+    let payer = fixtures.payer();
+    let debt = Debt::OfCustomer(fixtures.customer.clone(), client.way(false).1.id.clone());
+    let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
+    let asked = match billing::ask_to_collect(ctx, &debt, &payer, nonce).await {
+        Ok(asked) => asked,
+        refused => return tolerate_expected(refused),
+    };
+    let Some(signed) = fixtures.wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount) else {
+        return Err("the transfer cannot be signed".into());
+    };
+    tolerate_expected(billing::take_collection(ctx, &debt, &payer, nonce, &signed).await)
+}
+
+/// Somebody adds funds to the account that pays; not always do they have any.
+async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
+    let ctx = &client.store.ctx;
+    let mut seed = [201; 32];
+    seed[..4].copy_from_slice(&fixtures.number.to_le_bytes());
+    let friend = TestWallet::from_seed(&seed);
+    if !rng.one_in(4) {
+        client.faucet(friend.did()).await?;
+    }
+    let from = Wallet { did: friend.did().clone(), public_key: friend.public_key_base58() };
+    let amount = Amount::new(u128::from(1 + rng.below(50)) * UNIT);
+    let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
+    let asked = match billing::ask_to_recharge(ctx, id, amount, &from, nonce).await {
+        Ok(asked) => asked,
+        refused => return tolerate_expected(refused),
+    };
+    let Some(signed) = friend.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, amount) else {
+        return Err("the transfer of funds cannot be signed".into());
+    };
+    tolerate_expected(billing::take_recharge(ctx, id, amount, &from, (nonce, &signed)).await)
+}
+
+async fn refund(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
+    let filter = InvoiceFilter { statuses: vec![InvoiceStatus::Paid], subscription_id: Some(id.clone()), ..InvoiceFilter::default() };
+    let mut paid = ctx.store.read().await?.invoices().list(Mode::Test, &filter, &Page::new(None, Some(50))).await?.list;
+    // What asks for nothing was paid by credit perhaps.
+    paid.retain(|invoice| invoice.intent_id.is_some() || invoice.total.is_zero());
+    if paid.is_empty() {
+        return Ok(());
+    }
+    let invoice = rng.choose(&paid);
+    let share = Amount::new(invoice.total.base_units() / u128::from(1 + rng.below(3)));
+    let amount = Some(share).filter(|share| !share.is_zero() && !rng.one_in(3));
+    let order = RefundOrder { amount, invoice: None, reason: "requested_by_customer".to_owned(), description: String::new() };
+    let refunded = match &invoice.intent_id {
+        Some(intent) => billing::refund_payment(ctx, Mode::Test, intent, &order).await,
+        None => billing::refund_invoice(ctx, Mode::Test, &invoice.id, &order).await,
+    };
+    tolerate_expected(refunded)
+}
+
+/// Takes a stake, or half of it.
+async fn slash(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
+    let stake = ctx.store.read().await?.subscriptions().find(id).await?.and_then(|subscription| subscription.stake);
+    let half = stake.filter(|_| rng.one_in(2)).map(|stake| Amount::new(stake.amount.base_units() / 2));
+    tolerate_expected(billing::slash_stake(ctx, id, half, "A history says so").await)
+}
+
+async fn void(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
+    let owed = ctx.store.read().await?.invoices().overdue(&fixtures.customer).await?;
+    if owed.is_empty() {
+        return Ok(());
+    }
+    tolerate_expected(billing::void_invoice(ctx, &rng.choose(&owed).id).await)
+}
+
+/// The end: whatever still lives is cancelled, so that no time to come belongs to this history. False: something lives on.
+pub async fn end(client: &NetworkClient, fixtures: &Fixtures) -> Result<bool, Failure> {
+    let ctx = &client.store.ctx;
+    let closed = close(client, fixtures).await?;
+    let live: Vec<Subscription> = ctx.store.read().await?.subscriptions().live_of(&fixtures.customer).await?;
+    let mut rng = Rng::of(client.seed, fixtures.number, u32::MAX - 1);
+    for subscription in &live {
+        let refund =
+            if fixtures.calm { rng.pick(&[RefundChoice::None, RefundChoice::Proration, RefundChoice::Last]) } else { RefundChoice::None };
+        let stake = rng.pick(&[StakeChoice::None, StakeChoice::Proration, StakeChoice::Slash]);
+        let terms =
+            |refund| CancelTerms { at: CancelAt::Now, refund, stake, slash_reason: String::new(), feedback: None, comment: String::new() };
+        // What a rule refuses to give back is not asked for again.
+        if billing::cancel(ctx, Requester::Store, &subscription.id, &terms(refund)).await.is_err() {
+            tolerate_expected(billing::cancel(ctx, Requester::Store, &subscription.id, &terms(RefundChoice::None)).await)?;
+        }
+    }
+    let live = ctx.store.read().await?.subscriptions().live_of(&fixtures.customer).await?;
+    Ok(closed && live.is_empty())
+}

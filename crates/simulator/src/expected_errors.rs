@@ -1,0 +1,66 @@
+//! What a rule refuses is part of a history; what goes wrong is not.
+
+use crate::Failure;
+use souk_domain::billing::ManageError;
+use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError};
+use souk_domain::payment::SettlementError;
+use souk_domain::shared::StorageError;
+
+pub trait ExpectedErrors: Into<Failure> {
+    /// Whether this is no refusal.
+    fn is_unexpected(&self) -> bool;
+}
+
+/// Lets refusals pass.
+pub fn tolerate_expected<T>(done: Result<T, impl ExpectedErrors>) -> Result<(), Failure> {
+    match done {
+        Err(error) if error.is_unexpected() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+impl ExpectedErrors for ManageError {
+    fn is_unexpected(&self) -> bool {
+        matches!(self, Self::Storage(_) | Self::Ledger(_) | Self::Amount(_) | Self::NotFound)
+    }
+}
+
+impl ExpectedErrors for StartError {
+    fn is_unexpected(&self) -> bool {
+        // The prices are there, are on sale, and have both currencies.
+        !matches!(self, Self::Storage(StorageError::Conflict))
+    }
+}
+
+impl ExpectedErrors for SubmitError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::Storage(error) => !matches!(error, StorageError::Conflict),
+            Self::CustomerLimited | Self::PaymentInFlight | Self::Expired | Self::Rail(_) => false,
+            _ => true,
+        }
+    }
+}
+
+impl ExpectedErrors for TransferError {
+    fn is_unexpected(&self) -> bool {
+        matches!(self, Self::Storage(_) | Self::Amount(_) | Self::NotFound | Self::OtherPayer)
+    }
+}
+
+impl ExpectedErrors for SettlementError {
+    fn is_unexpected(&self) -> bool {
+        !matches!(self, Self::Contended | Self::Rail(_))
+    }
+}
+
+impl ExpectedErrors for ExpireError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::Storage(error) => !matches!(error, StorageError::Conflict),
+            Self::Settle(error) => error.is_unexpected(),
+            Self::NotFound => true,
+            Self::NotOpen | Self::PaymentInFlight => false,
+        }
+    }
+}

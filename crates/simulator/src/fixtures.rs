@@ -1,0 +1,429 @@
+//! Who a history is about, and what they subscribe to: all of it follows from the seed.
+
+use super::network_client::{NetworkClient, UNIT};
+use super::rng::Rng;
+use crate::Failure;
+use souk_adapters::arcblock::TestWallet;
+use souk_domain::access::Wallet;
+use souk_domain::billing::{
+    BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
+    SubscriptionStatus, TestClock, Threshold,
+};
+use souk_domain::customer::Customer;
+use souk_domain::ledger::{Entry, Movement, Reason};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateStatus, Method, Purpose, SignedTransaction};
+use souk_domain::pricing::{
+    Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Tier, TiersMode, Usage,
+};
+use souk_domain::shared::*;
+use souk_domain::storage::UnitOfWork;
+use std::time::Duration;
+
+/// Counts of their intervals; the shortest come often, because much happens in them.
+const CYCLES: [(Interval, u32); 10] = [
+    (Interval::Hour, 6),
+    (Interval::Hour, 12),
+    (Interval::Day, 1),
+    (Interval::Day, 1),
+    (Interval::Day, 3),
+    (Interval::Week, 1),
+    (Interval::Month, 1),
+    (Interval::Month, 3),
+    (Interval::Month, 6),
+    (Interval::Year, 1),
+];
+
+/// One customer with their way to pay, and their subscriptions.
+pub struct Fixtures {
+    pub number: u32,
+    pub customer: CustomerId,
+    pub wallet: TestWallet,
+    pub by_card: bool,
+    /// Has money and permits enough, and seldom a trial.
+    pub calm: bool,
+    pub clock: Option<ClockId>,
+    pub plans: Vec<Plan>,
+    /// What is bought once.
+    pub gift: PriceId,
+    rng: u64,
+}
+
+/// One subscription.
+pub struct Plan {
+    pub id: SubscriptionId,
+    pub cycle: Cycle,
+    pub prices: Vec<PlanPrice>,
+    /// Another price of what is ordered, in the same rhythm: a plan to change to, and to buy.
+    pub other: PlanPrice,
+    trial: Option<Duration>,
+    /// How long ago it began.
+    since: Duration,
+    days_until_cancel: u32,
+    /// Whole tokens.
+    stake: Option<u64>,
+    /// In hundredths, and whether its bills begin new periods.
+    threshold: Option<(u64, bool)>,
+}
+
+pub struct PlanPrice {
+    pub item: SubscriptionItemId,
+    pub id: PriceId,
+    usage: Usage,
+    tiers: Option<TiersMode>,
+    /// In hundredths of a token, or cents.
+    unit: u64,
+    quantity: u64,
+}
+
+impl Fixtures {
+    pub fn of(seed: u64, number: u32) -> Result<Self, Failure> {
+        let mut rng = Rng::of(seed, number, u32::MAX);
+        let wallet = TestWallet::from_seed(&rng.key());
+        let (by_card, calm) = (rng.below(10) < 4, rng.one_in(2));
+        let clock = if rng.below(10) < 6 { Some(ClockId::parse(&format!("clock_h{number}"))?) } else { None };
+        let count = 1 + rng.below(3);
+        let plans = (0..count).map(|index| Plan::of(&mut rng, number, index, (by_card, calm))).collect::<Result<_, _>>()?;
+        let rng = rng.below(u64::MAX);
+        let (customer, gift) = (CustomerId::parse(&format!("cus_h{number}"))?, PriceId::parse(&format!("price_h{number}_gift"))?);
+        Ok(Self { number, customer, wallet, by_card, calm, clock, plans, gift, rng })
+    }
+
+    /// As the store knows the wallet.
+    pub fn payer(&self) -> Wallet {
+        Wallet { did: self.wallet.did().clone(), public_key: self.wallet.public_key_base58() }
+    }
+
+    /// The shortest of all cycles.
+    pub fn rhythm(&self) -> Duration {
+        Duration::from_secs(self.plans.iter().map(|plan| plan.cycle.seconds()).min().unwrap_or(3_600))
+    }
+
+    /// Enters the store, in one unit of work; a second time changes nothing.
+    pub async fn enter(&self, client: &NetworkClient) -> Result<(), Failure> {
+        let ctx = &client.store.ctx;
+        if ctx.store.read().await?.customers().find(&self.customer).await?.is_some() {
+            return Ok(());
+        }
+        let mut rng = Rng::of(self.rng, self.number, 0);
+        if !self.by_card && (self.calm || !rng.one_in(6)) {
+            client.faucet(self.wallet.did()).await?;
+        }
+        let (method, currency) = client.way(self.by_card);
+        let limit = if rng.one_in(6) && !self.calm { 3 } else { 1_000 };
+        let grant = if self.by_card { client.save_card(self).await? } else { client.delegate(self, limit).await? };
+        let now = ctx.now();
+        let mandate = Mandate {
+            id: MandateId::parse(&format!("man_h{}", self.number))?,
+            mode: Mode::Test,
+            customer_id: self.customer.clone(),
+            method_id: method.id.clone(),
+            status: MandateStatus::Active,
+            grant: Some(grant),
+            created_at: now,
+            updated_at: now,
+        };
+        let mut stakes = Vec::new();
+        for (nonce, plan) in (u64::from(self.number) * 10 + 1_000..).zip(&self.plans) {
+            stakes.push(match plan.stake.filter(|_| !self.by_card) {
+                Some(tokens) => client.stake(self, &plan.id, tokens, nonce).await?.map(|signed| (tokens, signed)),
+                None => None,
+            });
+        }
+        let mut unit = ctx.store.begin().await?;
+        unit.customers().upsert(&self.as_customer(now)).await?;
+        if let Some(id) = &self.clock {
+            let name = format!("History {}", self.number);
+            let customer_id = self.customer.clone();
+            unit.clocks()
+                .insert(&TestClock { id: id.clone(), name, customer_id, now, target: None, story: Vec::new(), created_at: now })
+                .await?;
+        }
+        unit.mandates().put(&mandate).await?;
+        let product = self.product(now)?;
+        unit.products().insert(&product).await?;
+        let both = [currency, client.way(!self.by_card).1];
+        let gift = Price { id: self.gift.clone(), recurring: None, ..self.plans[0].price(&self.plans[0].other, &product, both, now) };
+        unit.prices().insert(&gift).await?;
+        for (plan, stake) in self.plans.iter().zip(stakes) {
+            for price in plan.prices.iter().chain([&plan.other]) {
+                unit.prices().insert(&plan.price(price, &product, both, now)).await?;
+            }
+            let staked = stake.as_ref().map(|(tokens, _)| *tokens);
+            let subscription = plan.subscription(self, method, currency, &mandate, staked, now)?;
+            unit.subscriptions().insert(&subscription).await?;
+            if let Some((tokens, signed)) = stake {
+                self.write_stake(client, unit.as_mut(), &subscription, tokens, signed, now).await?;
+            }
+        }
+        unit.commit().await?;
+        Ok(())
+    }
+
+    fn as_customer(&self, now: Timestamp) -> Customer {
+        Customer {
+            id: self.customer.clone(),
+            mode: Mode::Test,
+            did: self.wallet.did().clone(),
+            name: format!("History {}", self.number),
+            email: format!("history-{}@souk.example", self.number),
+            phone: String::new(),
+            address: None,
+            language: Language::English,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    fn product(&self, now: Timestamp) -> Result<Product, IdError> {
+        Ok(Product {
+            id: ProductId::parse(&format!("prod_h{}", self.number))?,
+            mode: Mode::Test,
+            active: true,
+            name: format!("Plan {}", self.number),
+            name_zh: None,
+            description: String::new(),
+            description_zh: None,
+            images: Vec::new(),
+            features: Vec::new(),
+            unit_label: None,
+            unit_label_zh: None,
+            statement_descriptor: None,
+            default_price_id: None,
+            app: None,
+            cross_sells_to: None,
+            metadata: Metadata::new(),
+            created_at: now,
+            updated_at: now,
+        })
+    }
+
+    /// What a checkout writes of a stake that was given.
+    async fn write_stake(
+        &self,
+        client: &NetworkClient,
+        unit: &mut dyn UnitOfWork,
+        subscription: &Subscription,
+        tokens: u64,
+        signed: SignedTransaction,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
+        let random = client.store.ctx.random.as_ref();
+        let amount = Amount::new(u128::from(tokens) * UNIT);
+        let attempt = Attempt {
+            id: AttemptId::new(now, random),
+            purpose: Purpose::Stake(subscription.id.clone()),
+            session_id: None,
+            method_id: subscription.method_id.clone(),
+            currency_id: subscription.currency_id.clone(),
+            amount,
+            status: AttemptStatus::Settled,
+            kind: AttemptKind::Wallet { payer: self.wallet.did().clone(), bytes: signed.bytes, hash: signed.hash },
+            last_error: None,
+            checks: 0,
+            check_at: now,
+            sent_at: Some(now),
+            created_at: now,
+            updated_at: now,
+        };
+        unit.attempts().insert(&attempt, &[]).await?;
+        let movement = Movement { method_id: &attempt.method_id, currency_id: &attempt.currency_id, amount };
+        let entry = Entry::of_movement(EntryId::new(now, random), Mode::Test, Reason::Stake, attempt.id.as_str(), now, &movement)?;
+        unit.journal().book(&entry).await?;
+        let number = unit.invoices().take_numbers(Mode::Test, 1).await?;
+        let invoice = stake_invoice(InvoiceId::new(now, random), number, subscription, amount, now);
+        let item = InvoiceItem {
+            id: InvoiceItemId::new(now, random),
+            invoice_id: invoice.id.clone(),
+            price_id: None,
+            description: invoice.description.clone(),
+            quantity: 1,
+            unit_amount: amount,
+            amount,
+            period: None,
+            calculation: Calculation::Flat { amount },
+        };
+        unit.invoices().insert_final(&invoice, &[item]).await?;
+        Ok(())
+    }
+}
+
+fn stake_invoice(id: InvoiceId, number: u64, subscription: &Subscription, amount: Amount, now: Timestamp) -> Invoice {
+    Invoice {
+        id,
+        mode: Mode::Test,
+        number: Some(number),
+        status: InvoiceStatus::Paid,
+        reason: BillingReason::Stake,
+        description: "Stake for subscription".to_owned(),
+        customer_id: subscription.customer_id.clone(),
+        currency_id: subscription.currency_id.clone(),
+        method_id: subscription.method_id.clone(),
+        session_id: None,
+        subscription_id: Some(subscription.id.clone()),
+        period: None,
+        intent_id: None,
+        reference: None,
+        bill_to: BillTo { name: subscription.description.clone(), email: String::new(), phone: String::new(), address: None },
+        total: amount,
+        amount_paid: amount,
+        refusals: 0,
+        retry_at: None,
+        clock_id: subscription.clock_id.clone(),
+        created_at: now,
+        finalized_at: Some(now),
+        paid_at: Some(now),
+        updated_at: now,
+    }
+}
+
+impl Plan {
+    fn of(rng: &mut Rng, number: u32, index: u64, (by_card, calm): (bool, bool)) -> Result<Self, Failure> {
+        let (interval, count) = rng.pick(&CYCLES);
+        let anchoring = if by_card && rng.one_in(2) { Anchoring::Calendar } else { Anchoring::Fixed };
+        let metered = rng.one_in(2);
+        let mut prices = vec![PlanPrice::of(rng, number, index, 0, Usage::Licensed)?];
+        if metered {
+            let aggregate = rng.pick(&Aggregate::ALL);
+            prices.push(PlanPrice::of(rng, number, index, 1, Usage::Metered(aggregate))?);
+        }
+        let other = PlanPrice::of(rng, number, index, 2, Usage::Licensed)?;
+        Ok(Self {
+            id: SubscriptionId::parse(&format!("sub_h{number}_{index}"))?,
+            cycle: Cycle::new(interval, count, anchoring)?,
+            prices,
+            other,
+            trial: rng.one_in(if calm { 8 } else { 2 }).then(|| Duration::from_secs(3_600 * (1 + rng.below(24 * 7)))),
+            since: Duration::from_secs(3_600 * rng.below(48)),
+            days_until_cancel: u32::try_from(1 + rng.below(15))?,
+            stake: rng.one_in(3).then(|| 1 + rng.below(30)),
+            threshold: if metered && rng.one_in(2) { Some((100 + rng.below(10_000), rng.one_in(3))) } else { None },
+        })
+    }
+
+    /// In both currencies, so that it can be charged by either method; `own` is the one that the subscription begins with.
+    fn price(&self, price: &PlanPrice, product: &Product, [own, other]: [&Currency; 2], now: Timestamp) -> Price {
+        let amount = |currency: &Currency, hundredths: u64| Amount::new(u128::from(hundredths) * hundredth_of(currency));
+        let tier = |currency, up_to, unit, flat| Tier { up_to, unit_amount: amount(currency, unit), flat_amount: amount(currency, flat) };
+        let tiers = |currency| match price.tiers {
+            Some(_) => vec![
+                tier(currency, Some(3), price.unit, 0),
+                tier(currency, Some(10), price.unit / 2, 7),
+                tier(currency, None, price.unit / 3, 0),
+            ],
+            None => Vec::new(),
+        };
+        let option = CurrencyOption { tiers: tiers(other), ..CurrencyOption::per_unit(other.id.clone(), amount(other, price.unit)) };
+        Price {
+            id: price.id.clone(),
+            mode: Mode::Test,
+            product_id: product.id.clone(),
+            active: true,
+            nickname: String::new(),
+            lookup_key: None,
+            currency_id: own.id.clone(),
+            unit_amount: amount(own, price.unit),
+            currency_options: vec![option],
+            recurring: Some(Recurring { cycle: self.cycle, usage: price.usage }),
+            tiers_mode: price.tiers,
+            tiers: tiers(own),
+            custom: None,
+            upsells_to: None,
+            quantity_available: 0,
+            quantity_sold: 0,
+            quantity_limit_per_checkout: 0,
+            metadata: Metadata::new(),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    fn subscription(
+        &self,
+        fixtures: &Fixtures,
+        method: &Method,
+        currency: &Currency,
+        mandate: &Mandate,
+        staked: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Subscription, Failure> {
+        // Who lives by a clock begins now; the others have missed some days already.
+        let start = if fixtures.clock.is_some() { now } else { now.minus(self.since) };
+        let anchor = self.trial.map_or(start, |trial| start.plus(trial));
+        let period = Period { start, end: anchor };
+        let status = if self.trial.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active };
+        let item = |price: &PlanPrice| SubscriptionItem {
+            id: price.item.clone(),
+            price_id: price.id.clone(),
+            quantity: price.quantity,
+            billed: None,
+        };
+        let stake = staked.map(|tokens| Stake {
+            amount: Amount::new(u128::from(tokens) * UNIT),
+            payer: fixtures.wallet.did().clone(),
+            method_id: method.id.clone(),
+            currency_id: currency.id.clone(),
+            status: StakeStatus::Held,
+            reference: self.id.to_string(),
+            return_at: None,
+            refusals: 0,
+            earlier: Vec::new(),
+        });
+        Ok(Subscription {
+            id: self.id.clone(),
+            mode: Mode::Test,
+            status,
+            description: format!("Plan {}", fixtures.number),
+            customer_id: fixtures.customer.clone(),
+            method_id: method.id.clone(),
+            currency_id: currency.id.clone(),
+            mandate_id: Some(mandate.id.clone()),
+            session_id: None,
+            items: self.prices.iter().map(item).collect(),
+            cycle: self.cycle,
+            anchor,
+            index: None,
+            period,
+            trial: self.trial.map(|_| period),
+            cancel_at_period_end: false,
+            cancel_at: None,
+            canceled_at: None,
+            ended_at: None,
+            cancellation: None,
+            past_due_since: None,
+            paused_at: None,
+            days_until_cancel: self.days_until_cancel,
+            billing_threshold: self.threshold.map(|(hundredths, resets_anchor)| Threshold {
+                amount: Amount::new(u128::from(hundredths) * hundredth_of(currency)),
+                resets_anchor,
+            }),
+            stake,
+            latest_invoice_id: None,
+            clock_id: fixtures.clock.clone(),
+            due_at: None,
+            parked: None,
+            metadata: Metadata::new(),
+            created_at: now,
+            updated_at: now,
+            version: 0,
+        })
+    }
+}
+
+/// In base units.
+fn hundredth_of(currency: &Currency) -> u128 {
+    10u128.pow(currency.decimals.saturating_sub(2))
+}
+
+impl PlanPrice {
+    fn of(rng: &mut Rng, number: u32, plan: u64, index: u32, usage: Usage) -> Result<Self, Failure> {
+        let tiers = if rng.one_in(3) { Some(rng.pick(&[TiersMode::Graduated, TiersMode::Volume])) } else { None };
+        Ok(Self {
+            item: SubscriptionItemId::parse(&format!("si_h{number}_{plan}_{index}"))?,
+            id: PriceId::parse(&format!("price_h{number}_{plan}_{index}"))?,
+            usage,
+            tiers,
+            unit: if rng.one_in(8) { 0 } else { 50 + rng.below(2_000) },
+            quantity: 1 + rng.below(5),
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! What a customer does at the networks without the store: wallet, card, and the faults of the sandbox.
+
+use super::fixtures::Fixtures;
+use crate::{Failure, Store};
+use reqwest::Client;
+use serde_json::{Value, json};
+use souk_adapters::arcblock::{
+    Itx, RevokeDelegateTx, RevokeStakeTx, TestWallet, TokenInput, TransactionInput, TransferV2Tx, transaction_hash,
+};
+use souk_adapters::identity::{delegation_address, stake_address};
+use souk_domain::access::Did;
+use souk_domain::payment::{
+    CardHolder, Currency, MandateDetails, MandateRequest, Method, MethodKind, MethodSettings, Outcome, SetupOutcome, SetupRequest,
+    SignedTransaction, StakeRequest, WalletRail,
+};
+use souk_domain::shared::{Amount, AttemptId, Mode, SubscriptionId};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One token of the ledger, in base units.
+pub const UNIT: u128 = 1_000_000_000_000_000_000;
+/// How often something is sent before its customer gives up: the networks have bad days.
+const TRIES: u32 = 25;
+const PAUSE: Duration = Duration::from_millis(40);
+/// A card that is accepted, and one whose bank declines later charges.
+pub const CARDS: [&str; 2] = ["4242424242424242", "4000000000000341"];
+
+pub struct NetworkClient {
+    pub store: Arc<Store>,
+    pub seed: u64,
+    http: Client,
+    /// Where the networks are, without a slash at the end.
+    networks: String,
+    wallet: (Method, Currency),
+    card: (Method, Currency),
+}
+
+impl NetworkClient {
+    pub async fn open(store: Arc<Store>, networks: &str, seed: u64) -> Result<Self, Failure> {
+        let mut unit = store.ctx.store.read().await?;
+        let methods = unit.methods().list(Mode::Test).await?;
+        let currencies = unit.methods().currencies(Mode::Test).await?;
+        drop(unit);
+        let way = |kind| {
+            let method = methods.iter().find(|method| method.kind == kind).ok_or("the sandbox's methods are not there")?;
+            let currency = currencies.iter().find(|currency| currency.method_id == method.id).ok_or("a method has no currency")?;
+            Ok::<_, Failure>((method.clone(), currency.clone()))
+        };
+        let http = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build()?;
+        let (wallet, card) = (way(MethodKind::Arcblock)?, way(MethodKind::Stripe)?);
+        Ok(Self { seed, http, networks: networks.trim_end_matches('/').to_owned(), wallet, card, store })
+    }
+
+    pub fn way(&self, by_card: bool) -> (&Method, &Currency) {
+        let (method, currency) = if by_card { &self.card } else { &self.wallet };
+        (method, currency)
+    }
+
+    fn rail(&self) -> Result<&dyn WalletRail, Failure> {
+        self.store.ctx.networks.wallet(MethodKind::Arcblock).ok_or_else(|| "there is no wallet rail".into())
+    }
+
+    /// No two transactions of one account have the same one.
+    pub fn nonce(&self) -> u64 {
+        u64::try_from(self.store.ctx.now().micros()).unwrap_or_default()
+    }
+
+    /// Tokens from the faucet, if it still gives.
+    pub async fn faucet(&self, address: &Did) -> Result<(), Failure> {
+        self.post("arcblock/faucet", &json!({ "address": format!("did:abt:{address}") })).await.map(drop)
+    }
+
+    /// Permits charges of so many whole tokens each.
+    pub async fn delegate(&self, fixtures: &Fixtures, tokens: u64) -> Result<MandateDetails, Failure> {
+        let (method, currency) = self.way(false);
+        let limit = Amount::new(u128::from(tokens) * UNIT);
+        let ask = MandateRequest {
+            payer: fixtures.wallet.did().clone(),
+            payer_key: fixtures.wallet.public_key_base58(),
+            limits: vec![(currency.clone(), limit)],
+            reference: fixtures.customer.to_string(),
+            nonce: self.nonce(),
+        };
+        let prepared = self.rail()?.prepare_mandate(method, &ask)?;
+        let signature = fixtures.wallet.sign_origin(&prepared.partial_tx).ok_or("the permission cannot be signed")?;
+        let signed = self.rail()?.check_mandate(method, &ask, &signature)?;
+        self.send(&signed).await?.ok_or("a permission was refused")?;
+        let limits = vec![(currency.id.clone(), limit)];
+        Ok(MandateDetails::Delegation { payer: fixtures.wallet.did().clone(), limits, reference: signed.hash })
+    }
+
+    /// Leaves a deposit; the same one however often it is tried. `None`: the wallet has not that much.
+    pub async fn stake(
+        &self,
+        fixtures: &Fixtures,
+        subject: &SubscriptionId,
+        tokens: u64,
+        nonce: u64,
+    ) -> Result<Option<SignedTransaction>, Failure> {
+        let (method, currency) = self.way(false);
+        let ask = StakeRequest {
+            payer: fixtures.wallet.did().clone(),
+            payer_key: fixtures.wallet.public_key_base58(),
+            amount: Amount::new(u128::from(tokens) * UNIT),
+            subject: subject.to_string(),
+            waiting: Duration::from_secs(3 * 86_400),
+            reference: subject.to_string(),
+            nonce,
+        };
+        let prepared = self.rail()?.prepare_stake(method, currency, &ask)?;
+        let signed = fixtures.wallet.sign_stake(&prepared.partial_tx, &prepared.token, ask.amount).ok_or("the deposit cannot be signed")?;
+        let signed = self.rail()?.check_stake(method, currency, &ask, &signed)?;
+        Ok(self.send(&signed).await?.map(|()| signed))
+    }
+
+    /// Sends until the network has said what it thinks of it. `None`: it refuses for good.
+    async fn send(&self, signed: &SignedTransaction) -> Result<Option<()>, Failure> {
+        let (method, currency) = self.way(false);
+        let mut said = None;
+        for _ in 0..TRIES {
+            match self.rail()?.send(method, currency, signed).await {
+                Outcome::Settled(_) => return Ok(Some(())),
+                Outcome::Declined(refusal) if refusal.is_for_funds() => return Ok(None),
+                other => said = Some(other),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Err(format!("the ledger says {said:?}").into())
+    }
+
+    /// Saves a card at the processor.
+    pub async fn save_card(&self, fixtures: &Fixtures) -> Result<MandateDetails, Failure> {
+        let (method, _) = self.way(true);
+        let rail = self.store.ctx.networks.card(MethodKind::Stripe).ok_or("there is no card rail")?;
+        let holder = CardHolder { customer: fixtures.customer.clone(), name: format!("History {}", fixtures.number), email: String::new() };
+        let attempt = AttemptId::new(self.store.ctx.now(), self.store.ctx.random.as_ref());
+        let ask = SetupRequest { attempt, holder };
+        let mut said = None;
+        for _ in 0..TRIES {
+            let Ok(setup) = rail.open_setup(method, &ask).await else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            self.give_card(&setup.client_secret, CARDS[usize::from(fixtures.number.is_multiple_of(7))]).await?;
+            match rail.find_setup(method, &setup.provider_id).await {
+                SetupOutcome::Saved(card) => return Ok(MandateDetails::Card(card)),
+                other => said = Some(other),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Err(format!("the card was not saved: {said:?}").into())
+    }
+
+    /// Fills a card form in, whose secret begins with the name of what it is for.
+    pub async fn give_card(&self, client_secret: &str, number: &str) -> Result<(), Failure> {
+        let form = [
+            ("client_secret", client_secret),
+            ("payment_method_data[type]", "card"),
+            ("payment_method_data[card][number]", number),
+            ("payment_method_data[card][exp_month]", "12"),
+            ("payment_method_data[card][exp_year]", "2035"),
+            ("payment_method_data[card][cvc]", "123"),
+        ];
+        let (intent, _) = client_secret.split_once("_secret").ok_or("no secret of a card form")?;
+        let kind = if intent.starts_with("seti") { "setup_intents" } else { "payment_intents" };
+        self.browser(&format!("v1/{kind}/{intent}/confirm"), &form).await
+    }
+
+    async fn browser(&self, path: &str, form: &[(&str, &str)]) -> Result<(), Failure> {
+        let MethodSettings::Stripe { publishable_key, .. } = &self.way(true).0.settings else { return Err("no card method".into()) };
+        let request = self.http.post(format!("{}/sandbox/stripe/{path}", self.networks)).bearer_auth(publishable_key);
+        request.form(form).send().await?;
+        Ok(())
+    }
+
+    /// What the bank of the kept card answers from now on; empty: it pays.
+    pub async fn tell_bank(&self, card: &str, decline_code: &str) -> Result<(), Failure> {
+        let request = self.http.post(format!("{}/sandbox/stripe/debug/payment_methods/{card}", self.networks));
+        request.form(&[("decline_code", decline_code)]).send().await?;
+        Ok(())
+    }
+
+    /// Orders a bad day of a network.
+    pub async fn fault(&self, network: &str, mode: &str, count: u64) -> Result<(), Failure> {
+        self.post(&format!("{network}/faults"), &json!({ "mode": mode, "value": 250, "count": count })).await.map(drop)
+    }
+
+    /// The wallet gives its tokens to somebody else, all but a few.
+    pub async fn spend(&self, fixtures: &Fixtures, keep: u128) -> Result<(), Failure> {
+        let (method, currency) = self.way(false);
+        let balance = self.rail()?.balance(method, currency, fixtures.wallet.did()).await?;
+        let spare = balance.minus(Amount::new(keep * UNIT)).unwrap_or_default();
+        if spare.is_zero() {
+            return Ok(());
+        }
+        let somebody = TestWallet::from_seed(&[200; 32]);
+        let tokens = vec![TokenInput { address: currency.contract.clone(), value: spare.to_string() }];
+        self.wallet_sends(fixtures, TransferV2Tx { to: somebody.did().to_string(), tokens, ..TransferV2Tx::default() }.into()).await
+    }
+
+    /// The wallet takes its permission back, at the network.
+    pub async fn revoke(&self, fixtures: &Fixtures) -> Result<(), Failure> {
+        let app = &self.store.app;
+        let address = delegation_address(fixtures.wallet.did(), app).to_string();
+        let type_urls = vec!["fg:t:transfer_v2".to_owned()];
+        self.wallet_sends(fixtures, RevokeDelegateTx { address, to: app.to_string(), type_urls, data: None }.into()).await
+    }
+
+    /// The wallet takes its deposit back, at the network, all or half of it.
+    pub async fn revoke_stake(&self, fixtures: &Fixtures, subject: &SubscriptionId, half: bool) -> Result<(), Failure> {
+        let (method, currency) = self.way(false);
+        let own = fixtures.wallet.did();
+        let held = self.rail()?.staked(method, currency, own, subject.as_str()).await?.held;
+        let amount = Amount::new(held.base_units() / if half { 2 } else { 1 });
+        if amount.is_zero() {
+            return Ok(());
+        }
+        let address = stake_address(own, &self.store.app, subject.as_str()).to_string();
+        let tokens = vec![TokenInput { address: currency.contract.clone(), value: amount.to_string() }];
+        let outputs = vec![TransactionInput { owner: own.to_string(), tokens, assets: Vec::new() }];
+        self.wallet_sends(fixtures, RevokeStakeTx { address, outputs, data: None }.into()).await
+    }
+
+    /// Sent once; on a bad day it does not arrive.
+    async fn wallet_sends(&self, fixtures: &Fixtures, itx: Itx) -> Result<(), Failure> {
+        let (method, currency) = self.way(false);
+        let MethodSettings::Arcblock { chain_id, .. } = &method.settings else { return Err("no wallet method".into()) };
+        let bytes = fixtures.wallet.send(chain_id, self.nonce(), itx);
+        let hash = transaction_hash(&bytes);
+        self.rail()?.send(method, currency, &SignedTransaction { bytes, hash }).await;
+        Ok(())
+    }
+
+    /// Answers of the sandbox get lost on purpose: then there is none.
+    async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        let answer = self.http.post(format!("{}/sandbox/{path}", self.networks)).json(body).send().await?;
+        Ok(answer.json().await.unwrap_or_default())
+    }
+}

@@ -1,0 +1,53 @@
+//! A store for one run: a folder, and a database in it or on the server that `DATABASE_URL` names.
+
+use crate::{Failure, Site};
+use souk_adapters::persistence::scratch;
+use url::Url;
+
+pub struct TempStore {
+    pub site: Site,
+    /// Server and name of the database that is to be dropped.
+    database: Option<(String, String)>,
+}
+
+impl TempStore {
+    /// `server`: the database URL of the binary, if it has one.
+    pub async fn create(server: Option<&str>) -> Result<Self, Failure> {
+        let name = format!("souk_history_{}", std::process::id());
+        let folder = std::env::temp_dir().join(&name);
+        std::fs::create_dir_all(&folder).map_err(|error| format!("the temporary folder {}: {error}", folder.display()))?;
+        let server = server.filter(|address| address.starts_with("postgres"));
+        let (database_url, database) = match server {
+            Some(server) => {
+                scratch::create(server, &name).await?;
+                let mut address = Url::parse(server)?;
+                address.set_path(&name);
+                (Some(address.to_string()), Some((server.to_owned(), name)))
+            }
+            None => (None, None),
+        };
+        Ok(Self { site: Site { data: folder, database_url }, database })
+    }
+
+    /// Removes the queue's file: what it held must come again by itself.
+    pub fn wipe_queue(&self) {
+        for file in ["queue.db", "queue.db-wal", "queue.db-shm"] {
+            // What is not there is wiped already.
+            let _ = std::fs::remove_file(self.site.data.join(file));
+        }
+    }
+
+    pub async fn remove(self) -> Result<(), Failure> {
+        if let Some((server, name)) = &self.database {
+            scratch::remove(server, name).await?;
+        }
+        std::fs::remove_dir_all(&self.site.data)?;
+        Ok(())
+    }
+
+    /// Where the store is, for whoever wants to look at it.
+    pub fn location(&self) -> String {
+        let database = self.site.database_url.as_deref().map(|address| format!(" and {address}")).unwrap_or_default();
+        format!("{}{database}", self.site.data.display())
+    }
+}

@@ -1,0 +1,24 @@
+//! Sends the email of a `Notification`, whose payload it has.
+
+use super::Jobs;
+use souk_domain::billing::{MailingError, Notification, compose_billing_email};
+use souk_domain::events::{Job, JobError};
+
+pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
+    let notification = Notification::of(&job.payload).ok_or_else(|| JobError::Fail("the payload is not a notification".to_owned()))?;
+    let mut unit = jobs.ctx.store.read().await?;
+    let email = compose_billing_email(&jobs.ctx, unit.as_mut(), &notification).await?;
+    drop(unit);
+    match email {
+        Some(email) => jobs.billing_emails.send(&email).await.map_err(job_error),
+        None => Ok(()),
+    }
+}
+
+/// The outcome of a job whose email was not sent.
+pub(super) fn job_error(error: MailingError) -> JobError {
+    match error {
+        MailingError::Unavailable(reason) => JobError::Retry(reason),
+        MailingError::Rejected(reason) => JobError::Fail(reason),
+    }
+}

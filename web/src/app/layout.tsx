@@ -1,0 +1,70 @@
+import { Outlet, useRouterState } from '@tanstack/react-router';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { CookieBanner } from '@/app/cookie-banner';
+import { Header } from '@/app/header';
+import { useTexts } from '@/app/i18n';
+import { useStore } from '@/app/queries';
+import { switchMode } from '@/app/switch-mode';
+import { pageView } from '@/app/tracking';
+import { keptLivemode, onLivemode } from '@/lib/livemode';
+import styles from './layout.module.css';
+
+/** What stands around every page: header, the bar of test mode, footer, and what is announced when the route changes. */
+export function Layout() {
+  const { t } = useTexts();
+  const store = useStore();
+  return (
+    <div className={styles.layout}>
+      <a href="#content" className={styles.skip}>
+        {t('a11y.skip')}
+      </a>
+      <TestBar />
+      <Header />
+      <main id="content" tabIndex={-1} className={styles.main}>
+        <Outlet />
+      </main>
+      <footer className={styles.footer}>
+        <span>{store?.name ?? 'Souk'}</span>
+        <a href="/openapi.json">{t('footer.api')}</a>
+      </footer>
+      <RouteChange />
+      <CookieBanner t={t} />
+    </div>
+  );
+}
+
+function TestBar() {
+  const { t } = useTexts();
+  const live = useSyncExternalStore(onLivemode, keptLivemode);
+  if (live !== false) return null;
+  return (
+    <section className={styles.testBar} aria-label={t('mode.test')}>
+      <span>{t('mode.testHint')}</span>
+      <button type="button" onClick={() => switchMode(true)}>
+        {t('mode.toLive')}
+      </button>
+    </section>
+  );
+}
+
+/** One page view per path, and the new title for those who cannot see that the page has changed. */
+function RouteChange() {
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  const first = useRef(true);
+  const [title, setTitle] = useState('');
+  useEffect(() => {
+    if (path === undefined) return;
+    pageView(path);
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    const timer = window.setTimeout(() => setTitle(document.title), 300);
+    return () => window.clearTimeout(timer);
+  }, [path]);
+  return (
+    <div aria-live="polite" className="sr-only">
+      {title}
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+import type { ReactNode } from 'react';
+import type { Subscription } from '@/api/types';
+import { dayText, monthText } from '@/lib/format';
+import { Note } from './dialog';
+import { subscriptionName } from './price-text';
+import { mandateText } from './subscription-details';
+import { cardProblem, timeOf } from './subscription-rules';
+import { useTexts } from './texts';
+
+interface CardNoticeProps {
+  subscription: Subscription;
+  /** Who reads it: the customer, an administrator, or whoever holds the link of a mail. */
+  reader: 'customer' | 'store' | 'link';
+  /** The way to another card, for whoever may change it. */
+  children?: ReactNode;
+}
+
+/** Says that a card has expired or will before the next payment; nothing for a card that is valid. */
+export function CardNotice({ subscription, reader, children }: CardNoticeProps) {
+  const texts = useTexts();
+  const { t, language } = texts;
+  const problem = cardProblem(subscription, timeOf(subscription));
+  const { mandate, next_invoice: next, current_period_end: periodEnd } = subscription;
+  if (!problem || !mandate?.exp_year || !mandate.exp_month) return null;
+  const values = {
+    card: mandateText(subscription, texts),
+    month: monthText(mandate.exp_year, mandate.exp_month, language),
+    date: dayText((next?.at ?? periodEnd) * 1000, language),
+  };
+  const gap = language === 'zh' ? '' : ' ';
+  return (
+    <Note
+      type={problem === 'expired' ? 'error' : 'warning'}
+      title={t(`cardOut.${problem}`, { name: subscriptionName(subscription, texts) })}
+      description={`${t(`cardOut.${problem}Text`, values)}${gap}${t(`cardOut.advice.${reader}`)}`}
+      action={children}
+    />
+  );
+}

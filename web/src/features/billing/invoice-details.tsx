@@ -1,0 +1,108 @@
+import { Link } from '@tanstack/react-router';
+import { Descriptions, type DescriptionsProps } from 'antd';
+import type { Address, InvoiceDetail } from '@/api/types';
+import { useStore } from '@/app/queries';
+import { transactionLink } from '@/lib/explorer';
+import { countryName, dayText, momentText } from '@/lib/format';
+import type { Locale } from '@/lib/locale';
+import { type InvoiceListProps, subscriptionPath } from './invoice-table';
+import { methodText, spanText } from './invoice-text';
+import { useNames } from './names';
+import styles from './pages.module.css';
+import { useTexts } from './texts';
+
+/** Who issued an invoice, for whom, when, and how it was paid. */
+export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area: InvoiceListProps['area'] }) {
+  const { t, language } = useTexts();
+  const store = useStore();
+  const named = useNames();
+  const { customer, subscription_id: subscription } = invoice;
+  const name = invoice.customer_name || customer?.name || customer?.fullName;
+  const address = addressLines(invoice.customer_address ?? customer?.address, language);
+  const paidAt = moment(invoice.paid_at ?? invoice.status_transitions?.paid_at);
+  const link = transactionLink(invoice.paymentMethod, invoice.metadata?.payment_details);
+  const items: DescriptionsProps['items'] = [
+    { key: 'from', label: t('invoice.from'), children: store?.name ?? 'Souk' },
+    {
+      key: 'to',
+      label: t('invoice.to'),
+      children: (
+        <span>
+          {[name, invoice.customer_email || customer?.email, ...address].filter(Boolean).map((line) => (
+            <span key={line} style={{ display: 'block' }}>
+              {line}
+            </span>
+          ))}
+        </span>
+      ),
+    },
+    {
+      key: 'issued',
+      label: t('invoice.issued'),
+      children: <time dateTime={invoice.created_at}>{dayText(invoice.created_at, language)}</time>,
+    },
+  ];
+  if (subscription)
+    items.push({
+      key: 'subscription',
+      label: t('invoice.subscription'),
+      children: (
+        <Link to={subscriptionPath(area)} params={{ id: subscription }}>
+          {named(invoice.subscription?.description || subscription)}
+        </Link>
+      ),
+    });
+  if (invoice.period_start && invoice.period_end)
+    items.push({
+      key: 'period',
+      label: t('invoice.period'),
+      children: spanText({ start: invoice.period_start, end: invoice.period_end }, language),
+    });
+  if (paidAt)
+    items.push({
+      key: 'paid',
+      label: t('invoice.paidAt'),
+      children: <time dateTime={paidAt.toISOString()}>{momentText(paidAt, language)}</time>,
+    });
+  if (invoice.paymentMethod)
+    items.push({ key: 'method', label: t('invoice.method'), children: methodText(invoice.paymentMethod, { t }) });
+  if (link)
+    items.push({
+      key: 'transaction',
+      label: t('invoice.transaction'),
+      span: 'filled',
+      children: (
+        <a href={link.url} target="_blank" rel="noopener noreferrer" style={{ overflowWrap: 'anywhere' }}>
+          {link.label}
+          <span className="sr-only"> {t('a11y.newTab')}</span>
+        </a>
+      ),
+    });
+  return (
+    <Descriptions
+      className={styles.details}
+      layout="vertical"
+      colon={false}
+      column={{ xs: 1, sm: 2, lg: 3 }}
+      items={items}
+    />
+  );
+}
+
+/** Older answers have Unix seconds, newer ones ISO text. */
+function moment(value: string | number | null | undefined): Date | null {
+  if (!value) return null;
+  const date = new Date(typeof value === 'number' ? value * 1000 : value);
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+export function addressLines(address: Address | null | undefined, language: Locale): string[] {
+  if (!address) return [];
+  const { line1, line2, city, state, postal_code: postal, country } = address;
+  const place = [postal, city, state].filter(Boolean).join(' ');
+  // A country alone is the preset of a form, not an address that the customer entered.
+  if (!line1 && !line2 && !place) return [];
+  return [line1, line2, place, country ? countryName(country, language) : ''].filter((line): line is string =>
+    Boolean(line),
+  );
+}

@@ -1,0 +1,75 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Button, Card, Flex, Typography } from 'antd';
+import { dayText } from '@/lib/format';
+import styles from './invoice-list.module.css';
+import { type InvoiceListProps, invoicePath } from './invoice-table';
+import { byDay, descriptionText, emptyText, invoiceAmount, reasonText } from './invoice-text';
+import { useNames } from './names';
+import { invoiceFeedQuery } from './queries';
+import { LoadError, Loading, Nothing } from './states';
+import { InvoiceTag } from './status';
+import { useTexts } from './texts';
+
+/** Invoices on a phone: grouped by day, more of them on demand. */
+export function InvoiceList({ scope, area, action }: InvoiceListProps) {
+  const texts = useTexts();
+  const { t, language } = texts;
+  const named = useNames();
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(
+    invoiceFeedQuery(scope),
+  );
+  if (error && !data)
+    return <LoadError title={t('portal.invoices.error')} error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading rows={10} />;
+  const list = data.pages.flatMap((page) => page.list);
+  if (list.length === 0) return <Nothing text={emptyText(data.pages[0]?.subscription, texts)} />;
+  const count = data.pages.at(-1)?.count ?? list.length;
+
+  return (
+    <Flex vertical gap={16}>
+      {byDay(list, (iso) => dayText(iso, language)).map(([day, invoices]) => (
+        <section key={day}>
+          <Typography.Title level={3} className={styles.day}>
+            {day}
+          </Typography.Title>
+          <Flex vertical gap={8} component="ul" className={styles.list}>
+            {invoices.map((invoice) => (
+              <li key={invoice.id}>
+                <Card size="small" classNames={{ body: styles.body }}>
+                  <Flex justify="space-between" gap={12}>
+                    <Link to={invoicePath(area)} params={{ id: invoice.id }} className={styles.open}>
+                      {named(descriptionText(invoice, texts))}
+                    </Link>
+                    <strong className="money">
+                      {invoice.status === 'void' ? (
+                        <s>{invoiceAmount(invoice, texts)}</s>
+                      ) : (
+                        invoiceAmount(invoice, texts)
+                      )}
+                    </strong>
+                  </Flex>
+                  <Flex justify="space-between" align="center" gap={12} wrap>
+                    <Typography.Text type="secondary">
+                      {reasonText(invoice.billing_reason, texts)} · {invoice.number || t('invoice.draft.number')}
+                    </Typography.Text>
+                    <InvoiceTag status={invoice.status} />
+                  </Flex>
+                  {action?.(invoice)}
+                </Card>
+              </li>
+            ))}
+          </Flex>
+        </section>
+      ))}
+      <Typography.Text type="secondary" role="status">
+        {t('portal.of', { shown: list.length, count })}
+      </Typography.Text>
+      {hasNextPage ? (
+        <Button block loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          {t('portal.more')}
+        </Button>
+      ) : null}
+    </Flex>
+  );
+}

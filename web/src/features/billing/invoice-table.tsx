@@ -1,0 +1,144 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Table, type TableColumnsType } from 'antd';
+import type { ReactNode } from 'react';
+import type { Invoice } from '@/api/types';
+import { dayText } from '@/lib/format';
+import { descriptionText, emptyText, invoiceAmount, reasonText } from './invoice-text';
+import { useNames } from './names';
+import { type InvoiceScope, invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
+import { LoadError, Nothing } from './states';
+import { InvoiceTag } from './status';
+import { useTexts } from './texts';
+
+export interface InvoiceListProps {
+  scope?: InvoiceScope;
+  /** Where an invoice and a subscription open: on the pages of the customer or of the console. */
+  area: 'customer' | 'console';
+  /** What can be done with an invoice from the list; nothing for most. */
+  action?: (invoice: Invoice) => ReactNode;
+}
+
+interface InvoiceTableProps extends InvoiceListProps {
+  page?: number;
+  pageSize?: number;
+}
+
+const PATHS = {
+  customer: { invoice: '/customer/invoice/$id', subscription: '/customer/subscription/$id' },
+  console: { invoice: '/console/invoices/$id', subscription: '/console/subscriptions/$id' },
+} as const;
+
+export const invoicePath = (area: InvoiceListProps['area']) => PATHS[area].invoice;
+export const subscriptionPath = (area: InvoiceListProps['area']) => PATHS[area].subscription;
+
+/** Invoices in pages; the page and its length are in the address. */
+export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, action }: InvoiceTableProps) {
+  const texts = useTexts();
+  const { t, language } = texts;
+  const named = useNames();
+  const navigate = useNavigate();
+  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(invoicesQuery(page, pageSize, scope));
+  if (error && !data)
+    return <LoadError title={t('portal.invoices.error')} error={error} onRetry={() => void refetch()} />;
+  if (data?.count === 0) return <Nothing text={emptyText(data.subscription, texts)} />;
+  const list = data?.list ?? [];
+  const withSubscription = !scope?.subscriptionId && list.some((invoice) => invoice.subscription_id);
+  const withAction = Boolean(action) && list.some((invoice) => action?.(invoice));
+  const numberOf = (invoice: Invoice) => invoice.number || t('invoice.draft.number');
+
+  const columns: TableColumnsType<Invoice> = [
+    {
+      key: 'amount',
+      title: t('invoice.amount'),
+      align: 'end',
+      className: 'money',
+      render: (_, invoice) =>
+        invoice.status === 'void' ? <s>{invoiceAmount(invoice, texts)}</s> : invoiceAmount(invoice, texts),
+    },
+    { key: 'type', title: t('invoice.type'), render: (_, invoice) => reasonText(invoice.billing_reason, texts) },
+    {
+      key: 'number',
+      title: t('invoice.number'),
+      render: (_, invoice) => (
+        <Link
+          to={invoicePath(area)}
+          params={{ id: invoice.id }}
+          aria-label={t('invoice.open', { number: numberOf(invoice) })}
+        >
+          {numberOf(invoice)}
+        </Link>
+      ),
+    },
+    {
+      key: 'subscription',
+      title: t('invoice.subscription'),
+      hidden: !withSubscription,
+      render: (_, { subscription, subscription_id: id }) =>
+        id ? (
+          <Link to={subscriptionPath(area)} params={{ id }}>
+            {named(subscription?.description || id)}
+          </Link>
+        ) : null,
+    },
+    {
+      key: 'date',
+      title: t('invoice.date'),
+      render: (_, { created_at: at }) => <time dateTime={at}>{dayText(at, language)}</time>,
+    },
+    {
+      key: 'description',
+      title: t('invoice.description'),
+      render: (_, invoice) => named(descriptionText(invoice, texts)),
+    },
+    { key: 'status', title: t('invoice.status'), render: (_, { status }) => <InvoiceTag status={status} /> },
+    {
+      key: 'action',
+      title: <span className="sr-only">{t('invoice.action')}</span>,
+      hidden: !withAction,
+      align: 'end',
+      render: (_, invoice) => action?.(invoice),
+    },
+  ];
+  const turn = (nextPage: number, size: number) => {
+    const changed = size !== pageSize;
+    const search = {
+      page: changed || nextPage === 1 ? undefined : nextPage,
+      pageSize: size === PAGE_SIZE ? undefined : size,
+    };
+    void navigate({ to: '.', search: (kept: object) => ({ ...kept, ...search }), resetScroll: false } as never);
+  };
+
+  return (
+    <div aria-busy={!data || isPlaceholderData || undefined}>
+      <Table<Invoice>
+        aria-label={t('portal.invoices')}
+        rowKey="id"
+        columns={columns}
+        dataSource={list}
+        loading={isFetching && (!data || isPlaceholderData)}
+        scroll={{ x: 'max-content' }}
+        onRow={({ id }) => ({
+          // The link of the number does the same for keyboards and screen readers.
+          onClick: ({ target }) => {
+            if ((target as Element).closest('a, button, .ant-modal, dialog')) return;
+            void navigate({ to: invoicePath(area), params: { id } });
+          },
+          style: { cursor: 'pointer' },
+        })}
+        pagination={
+          data && data.count > (PAGE_SIZES[0] ?? 5)
+            ? {
+                current: page,
+                pageSize,
+                total: data.count,
+                pageSizeOptions: PAGE_SIZES,
+                showSizeChanger: { 'aria-label': t('portal.perPage') },
+                onChange: turn,
+              }
+            : false
+        }
+      />
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useUser } from '@/app/queries';
+import { renamed } from '@/lib/written-names';
+import { entitlementsQuery, subscriptionsQuery } from './queries';
+import { useTexts } from './texts';
+
+/**
+ * Descriptions of invoices and payments are stored in English. On a Chinese page this replaces the English names of the
+ * customer's own products by their Chinese names.
+ */
+export function useNames(): (written: string) => string {
+  const { t, language } = useTexts();
+  const user = useUser();
+  const wanted = { enabled: language === 'zh' && Boolean(user) };
+  const { data: subscriptions } = useQuery({ ...subscriptionsQuery, ...wanted });
+  const { data: owned } = useQuery({ ...entitlementsQuery, ...wanted });
+  return useMemo(() => {
+    const names = new Map<string, string>();
+    if (language === 'zh') {
+      for (const { app } of owned?.list ?? []) names.set(app.title.en, app.title.zh);
+      for (const { items } of subscriptions?.list ?? []) {
+        for (const { price } of items) {
+          const { name, name_zh } = price.product ?? {};
+          if (name && name_zh) names.set(name, name_zh);
+        }
+      }
+    }
+    const own = new Map([
+      ['Applied credit', t('known.applied')],
+      ['Kept as credit for the next invoices', t('known.kept')],
+    ]);
+    const named = (written: string) => own.get(written) ?? renamed(written, (name) => names.get(name));
+    return (written) => {
+      const [, what, name] = /^(Unused|Remaining) time on (.+)$/.exec(written) ?? [];
+      if (!name) return named(written);
+      return t(what === 'Unused' ? 'known.unused' : 'known.remaining', { name: named(name) });
+    };
+  }, [t, language, owned, subscriptions]);
+}

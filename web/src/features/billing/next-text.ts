@@ -1,0 +1,27 @@
+import type { Subscription } from '@/api/types';
+import { formatMoney } from '@/lib/amount';
+import { dayText } from '@/lib/format';
+import { nextEvent, timeline, timeOf } from './subscription-rules';
+import type { Texts } from './texts';
+
+/** The next event in one sentence: "Renews on Dec 20, 2026 for 5 SKT". */
+export function nextText(subscription: Subscription, { t, language }: Texts): string {
+  const { status, past_due_since: since, next_invoice: next, paymentCurrency: currency } = subscription;
+  const day = (at: number) => dayText(at * 1000, language);
+  const event = nextEvent(timeline(subscription, timeOf(subscription)));
+  const end = event?.name === 'willEnd' ? day(event.at) : null;
+  if (status === 'past_due' && since !== null) {
+    const date = day(since);
+    return end ? t('next.pastDueEnds', { date, end }) : t('next.pastDue', { date });
+  }
+  if (status === 'paused') return end ? t('next.pausedEnds', { end }) : t('next.paused');
+  if (!event) return '';
+  const date = day(event.at);
+  if (event.name === 'willEnd') return t('next.willEnd', { date });
+  if (event.name === 'ended') return t('next.ended', { date });
+  if (!event.coming) return '';
+  const amount = next ? formatMoney(next.amount, currency, language) : '';
+  if (event.name === 'trialEnds')
+    return amount ? t('next.trialEnds', { date, amount }) : t('next.trialEndsOn', { date });
+  return amount ? t('next.renews', { date, amount }) : t('next.renewsOn', { date });
+}

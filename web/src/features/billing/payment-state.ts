@@ -1,0 +1,33 @@
+import type { PaymentIntent } from '@/api/types';
+
+const STATES = [
+  'requires_payment_method',
+  'requires_confirmation',
+  'requires_action',
+  'processing',
+  'requires_capture',
+  'canceled',
+  'succeeded',
+] as const;
+
+export type PaymentState = (typeof STATES)[number] | 'failed';
+
+type Attempt = Pick<PaymentIntent, 'status' | 'invoice_status'>;
+
+/** Waits for the customer, as long as nothing else has settled its invoice. */
+const WAITING: readonly string[] = ['requires_payment_method', 'requires_confirmation', 'requires_action'];
+
+/** The state of a payment for its customer: an attempt on an invoice that is paid or void by now has failed for good. */
+export function paymentState({ status, invoice_status: invoice }: Attempt): PaymentState {
+  const isSettled = invoice === 'paid' || invoice === 'void';
+  if (isSettled && WAITING.includes(status)) return 'failed';
+  return STATES.find((each) => each === status) ?? 'processing';
+}
+
+/** Whether the customer has to do something: their bank asks for a confirmation, or an overdue invoice needs another way to pay. */
+export function needsAction(payment: Attempt): boolean {
+  const state = paymentState(payment);
+  return (
+    state === 'requires_action' || (state === 'requires_payment_method' && payment.invoice_status === 'uncollectible')
+  );
+}

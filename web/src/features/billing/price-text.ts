@@ -1,0 +1,80 @@
+import type { PaymentCurrency, Price, Recurring, Subscription } from '@/api/types';
+import { formatMoney } from '@/lib/amount';
+import type { Phrase, Texts } from './texts';
+
+/** How often a recurring price is due: "per month", "every 3 months", "every 2 weeks". */
+export function recurringPhrase({ interval, interval_count: count }: Recurring): Phrase {
+  if (count === 1) return { key: `interval.per.${interval}` };
+  if (interval === 'month' && count === 3) return { key: 'interval.every3Months' };
+  if (interval === 'month' && count === 6) return { key: 'interval.every6Months' };
+  return { key: `interval.every.${interval}`, values: { n: count } };
+}
+
+/** The short form behind an amount: "/ month"; longer rhythms have the long form only. */
+function suffix(recurring: Recurring): Phrase {
+  return recurring.interval_count === 1 ? { key: `interval.slash.${recurring.interval}` } : recurringPhrase(recurring);
+}
+
+/** What one unit costs in a currency, in base units; null where tiers decide or the price has no such currency. */
+export function unitAmount(price: Price, currencyId: string): string | null {
+  const option = price.currency_options?.find(({ currency_id: id }) => id === currencyId);
+  if (option) return option.unit_amount;
+  return price.currency_id === currencyId ? price.unit_amount : null;
+}
+
+/** Whether a price can be paid in a currency: by an amount or by tiers of its own. */
+export function isPricedIn(price: Price, currencyId: string): boolean {
+  const option = price.currency_options?.find(({ currency_id: id }) => id === currencyId);
+  if (option) return option.unit_amount !== null || Boolean(option.tiers?.length);
+  return price.currency_id === currencyId && (price.unit_amount !== null || price.billing_scheme === 'tiered');
+}
+
+/** "1.5 SKT / month", "4.5 SKT / seat / month", "0.02 SKT / unit / month" by usage, "By tiers / month". */
+export function priceText(price: Price, currency: PaymentCurrency, { t, language }: Texts, quantity = 1): string {
+  const unit = unitAmount(price, currency.id);
+  const rhythm = price.recurring ? ` ${phraseText(suffix(price.recurring), t)}` : '';
+  if (unit === null || price.billing_scheme === 'tiered') return `${t('price.tiered')}${rhythm}`;
+  const metered = isMetered(price);
+  const amount = formatMoney((BigInt(unit) * BigInt(metered ? 1 : quantity)).toString(), currency, language);
+  const label = unitLabel(price, language) || (metered ? t('price.unit') : '');
+  return `${amount}${label ? ` / ${label}` : ''}${rhythm}`;
+}
+
+/** What one of it is called; sellers who speak Chinese have said so there too. */
+const unitLabel = ({ product }: Price, language: Texts['language']) =>
+  (language === 'zh' && product?.unit_label_zh) || product?.unit_label;
+
+const phraseText = ({ key, values }: Phrase, t: Texts['t']) => t(key, values);
+
+/** The whole plan in one line. */
+export function planText({ items, paymentCurrency }: Pick<Subscription, 'items' | 'paymentCurrency'>, texts: Texts) {
+  return items.map(({ price, quantity }) => priceText(price, paymentCurrency, texts, quantity)).join(' + ');
+}
+
+const isMetered = ({ recurring }: Price) => recurring?.usage_type === 'metered';
+
+/** How many of a new plan there will be: as many as of the item that it takes the place of (the server's choice of it). */
+export function planQuantity({ items }: Pick<Subscription, 'items'>, plan: Price): number {
+  const group = plan.product?.metadata?.plan_group;
+  const alike = items.filter(({ price }) => isMetered(price) === isMetered(plan));
+  const item =
+    alike.find(({ price }) => plan.product?.id !== undefined && price.product?.id === plan.product.id) ??
+    alike.find(({ price }) => group !== undefined && price.product?.metadata?.plan_group === group) ??
+    alike[0];
+  return item?.quantity ?? 1;
+}
+
+/** What a product is called; sellers who speak Chinese have given it a name there too. */
+export const productName = ({ product, id }: Price, { language }: Pick<Texts, 'language'>): string =>
+  (language === 'zh' && product?.name_zh) || product?.name || id;
+
+/** What a subscription is called: its own description, else its products. A description that is their names is one of those. */
+export function subscriptionName(
+  { description, items, id }: Pick<Subscription, 'description' | 'items' | 'id'>,
+  texts: Pick<Texts, 'language'>,
+): string {
+  const names = items.map(({ price }) => price.product?.name).filter(Boolean);
+  const written = [names.join(', '), `${names[0]} + ${names.length - 1}`];
+  const own = description && !written.includes(description) ? description : '';
+  return own || items.map(({ price }) => productName(price, texts)).join(', ') || id;
+}

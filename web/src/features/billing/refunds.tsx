@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query';
+import { Flex, Table, Typography } from 'antd';
+import type { InvoiceDetail, Refund } from '@/api/types';
+import { useUser } from '@/app/queries';
+import { dayText } from '@/lib/format';
+import { refundsQuery } from './queries';
+import { LoadError, Section } from './states';
+import { RefundTag } from './status';
+import { useTexts } from './texts';
+
+interface RefundsProps {
+  invoice: InvoiceDetail;
+  money: (amount: string | undefined) => string;
+}
+
+/** The refunds of an invoice. */
+export function Refunds({ invoice, money }: RefundsProps) {
+  const { t, language } = useTexts();
+  const { data, error, refetch } = useQuery({ ...refundsQuery(invoice.id), enabled: Boolean(useUser()) });
+  if (error && !data) {
+    // An unpaid invoice has no refunds.
+    if (invoice.status !== 'paid') return null;
+    return <LoadError title={t('invoice.refunds.error')} error={error} onRetry={() => void refetch()} />;
+  }
+  if (!data?.list.length) return null;
+  return (
+    <Section id="refunds" title={t('invoice.refunds')}>
+      <Table<Refund>
+        aria-label={t('invoice.refunds')}
+        rowKey="id"
+        showHeader={false}
+        pagination={false}
+        dataSource={data.list}
+        columns={[
+          {
+            key: 'type',
+            render: (_, { type, description, created_at: at }) => (
+              <Flex vertical>
+                {t(`refund.type.${type}`)}
+                {description ? <Typography.Text type="secondary">{description}</Typography.Text> : null}
+                <Typography.Text type="secondary">
+                  <time dateTime={at}>{dayText(at, language)}</time>
+                </Typography.Text>
+              </Flex>
+            ),
+          },
+          { key: 'status', render: (_, { status }) => <RefundTag status={status} /> },
+          {
+            key: 'amount',
+            align: 'end',
+            className: 'money',
+            render: (_, { amount }) => <strong>{money(amount)}</strong>,
+          },
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,72 @@
+import { Alert, Button, Empty, Result, Skeleton, Typography } from 'antd';
+import type { ReactNode } from 'react';
+import { translateError } from '@/i18n/translate';
+import { useTexts } from './texts';
+
+/** A heading with what belongs to it. */
+export function Section({ id, title, children }: { id: string; title: string; children: ReactNode }) {
+  return (
+    <section aria-labelledby={id}>
+      <Typography.Title level={2} id={id}>
+        {title}
+      </Typography.Title>
+      {children}
+    </section>
+  );
+}
+
+/** A part of the page that could not be loaded, with a button that tries again. */
+export function LoadError({ title, error, onRetry }: { title: string; error: unknown; onRetry: () => void }) {
+  const { t } = useTexts();
+  return (
+    <Alert
+      type="error"
+      showIcon
+      title={title}
+      description={translateError(error)}
+      action={<Button onClick={onRetry}>{t('action.retry')}</Button>}
+    />
+  );
+}
+
+/** A list without entries. */
+export function Nothing({ text, children }: { text: string; children?: ReactNode }) {
+  return (
+    <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={text}>
+      {children}
+    </Empty>
+  );
+}
+
+/** The space of data that is still loading. */
+export function Loading({ rows = 4, title = false }: { rows?: number; title?: boolean }) {
+  const { t } = useTexts();
+  return (
+    <div aria-busy="true">
+      <span className="sr-only">{t('state.loading')}</span>
+      <Skeleton title={title} paragraph={{ rows }} />
+    </div>
+  );
+}
+
+interface PageResultProps {
+  status: 'info' | 'success' | 'error' | 'warning';
+  title: string;
+  text?: string;
+  /** The one way on. */
+  action?: ReactNode;
+}
+
+/** A page that has nothing else to show. An error is announced with its reason. */
+export function PageResult({ status, title, text, action }: PageResultProps) {
+  return (
+    <div role={status === 'error' ? 'alert' : undefined}>
+      <Result
+        status={status}
+        title={<Typography.Title level={1}>{title}</Typography.Title>}
+        subTitle={text}
+        extra={action}
+      />
+    </div>
+  );
+}

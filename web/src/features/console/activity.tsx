@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Flex, Timeline, Typography } from 'antd';
+import type { Subscription, TestClock } from '@/api/types';
+import { subscriptionName } from '@/features/billing/price-text';
+import { momentText } from '@/lib/format';
+import { customerSubscriptionsQuery } from './queries';
+import { useTexts } from './texts';
+
+type Event = TestClock['story'][number];
+
+/** The events of a clock, the latest first. */
+export function Activity({ events, customerId }: { events: Event[]; customerId: string }) {
+  const { data } = useQuery(customerSubscriptionsQuery(customerId));
+  const { t, language } = useTexts();
+  if (events.length === 0) return <Typography.Text type="secondary">{t('clocks.noActivity')}</Typography.Text>;
+  const latestFirst = events.map((event, place) => ({ event, place })).reverse();
+  return (
+    <Timeline
+      items={latestFirst.map(({ event, place }) => ({
+        key: place,
+        content: (
+          <>
+            <Typography.Text type="secondary">
+              <time dateTime={new Date(event.at * 1000).toISOString()}>{momentText(event.at * 1000, language)}</time>
+            </Typography.Text>
+            <Flex gap={8} wrap>
+              {t(`activity.${event.what}`)}
+              <Subject subject={event.subject} subscriptions={data?.list ?? []} />
+            </Flex>
+          </>
+        ),
+      }))}
+    />
+  );
+}
+
+function Subject({ subject, subscriptions }: { subject: string | null; subscriptions: Subscription[] }) {
+  const texts = useTexts();
+  if (!subject) return null;
+  if (subject.startsWith('in_')) {
+    return (
+      <Link to="/console/invoices/$id" params={{ id: subject }} title={subject}>
+        {texts.t('clocks.invoice')}
+      </Link>
+    );
+  }
+  if (subject.startsWith('sub_')) {
+    const subscription = subscriptions.find(({ id }) => id === subject);
+    return (
+      <Link to="/console/subscriptions/$id" params={{ id: subject }} title={subject}>
+        {subscription ? subscriptionName(subscription, texts) : subject}
+      </Link>
+    );
+  }
+  return <Typography.Text type="secondary">{subject}</Typography.Text>;
+}

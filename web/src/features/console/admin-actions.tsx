@@ -1,0 +1,149 @@
+import { useQuery } from '@tanstack/react-query';
+import { Alert, Button, Card } from 'antd';
+import { useState } from 'react';
+import { api } from '@/api/client';
+import type { Subscription } from '@/api/types';
+import { ConfirmDialog } from '@/features/billing/confirm-dialog';
+import { Note } from '@/features/billing/dialog';
+import styles from '@/features/billing/pages.module.css';
+import { invoiceQuery, invoicesQuery, PAGE_SIZE } from '@/features/billing/queries';
+import { refreshAfterPayment } from '@/features/billing/refresh';
+import { formatMoney } from '@/lib/amount';
+import { dayText } from '@/lib/format';
+import { AdminCancelDialog } from './admin-cancel-dialog';
+import { type AdminAction, adminActions } from './admin-rules';
+import { type AdminTexts, useAdminTexts } from './admin-texts';
+import { ForfeitDepositDialog } from './forfeit-deposit-dialog';
+import { RefundButton } from './refund-button';
+
+/** What an administrator can do with the subscription of a customer; nothing of it needs the customer's wallet. */
+export function AdminActions({ subscription }: { subscription: Subscription }) {
+  const { t } = useAdminTexts();
+  const [open, setOpen] = useState<AdminAction | null>(null);
+  const [done, setDone] = useState<AdminAction | null>(null);
+  const close = () => setOpen(null);
+  const finish = async () => {
+    await refreshAfterPayment();
+    setDone(open);
+    setOpen(null);
+  };
+  const dialog = { subscription, onClose: close, onDone: () => void finish() };
+  const { customer } = subscription;
+  return (
+    <section aria-labelledby="admin">
+      <Card
+        title={
+          <h2 id="admin" className={styles.cardTitle}>
+            {t('title')}
+          </h2>
+        }
+      >
+        <div className={styles.paper}>
+          <p>{t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}</p>
+          {subscription.parked ? (
+            <Note
+              type="error"
+              title={t('onHold.title')}
+              description={
+                <>
+                  <p>{onHoldText(subscription, t)}</p>
+                  <p>{t('onHold.text')}</p>
+                </>
+              }
+            />
+          ) : null}
+          <div role="status" className={styles.status}>
+            {done ? <Alert type="success" showIcon role="presentation" title={t(`done.${done}`)} /> : null}
+          </div>
+          <div className={styles.actions}>
+            {adminActions(subscription).map((action) => (
+              <Button
+                key={action}
+                type={action === 'resumeBilling' || action === 'resume' ? 'primary' : 'default'}
+                danger={action === 'forfeitDeposit' || action === 'cancel'}
+                onClick={() => {
+                  setDone(null);
+                  setOpen(action);
+                }}
+              >
+                {t(`action.${action}`)}
+              </Button>
+            ))}
+            <RefundLast subscription={subscription} />
+          </div>
+        </div>
+      </Card>
+      {open === 'cancel' ? (
+        <AdminCancelDialog {...dialog} />
+      ) : open === 'forfeitDeposit' ? (
+        <ForfeitDepositDialog {...dialog} />
+      ) : open ? (
+        <Confirm action={open} {...dialog} />
+      ) : null}
+    </section>
+  );
+}
+
+/** Why billing has stopped. */
+function onHoldText({ parked_reason: reason, paymentCurrency, paymentMethod }: Subscription, t: AdminTexts['t']) {
+  return t(`onHold.${reason ?? 'other'}`, { symbol: paymentCurrency.symbol, method: paymentMethod.name });
+}
+
+const PATHS = {
+  resumeBilling: 'unpark',
+  resume: 'resume',
+  pause: 'pause',
+  recover: 'recover',
+  returnDeposit: 'return-stake',
+};
+
+interface ConfirmProps {
+  action: keyof typeof PATHS;
+  subscription: Subscription;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+/** An action that needs no more than a confirmation. */
+function Confirm({ action, subscription, onClose, onDone }: ConfirmProps) {
+  const { t, language } = useAdminTexts();
+  const { staking, paymentCurrency: currency } = subscription;
+  const day = (at: number) => dayText(at * 1000, language);
+  const run = async () => {
+    const path = `/api/subscriptions/${encodeURIComponent(subscription.id)}/${PATHS[action]}`;
+    const answer = await api.put<{ needStake?: boolean } | null>(path);
+    // The answer means that nothing has changed.
+    if (action === 'recover' && answer?.needStake) throw new Error(t('recover.needStake'));
+  };
+  const textOf = (): string => {
+    if (action === 'recover') return t('recover.text', { date: day(subscription.current_period_end) });
+    if (action !== 'returnDeposit') return t(`${action}.text`);
+    const amount = formatMoney(staking?.amount ?? '0', currency, language);
+    return staking?.return_at
+      ? t('returnDeposit.text', { amount, date: day(staking.return_at) })
+      : t('returnDeposit.textNow', { amount });
+  };
+  return (
+    <ConfirmDialog
+      title={t(`action.${action}`)}
+      action={t(`action.${action}`)}
+      failedTitle={t('failed')}
+      run={run}
+      onClose={onClose}
+      onDone={onDone}
+    >
+      <p>{textOf()}</p>
+    </ConfirmDialog>
+  );
+}
+
+/** Refunds the last payment of the subscription, as far as it can be refunded. */
+function RefundLast({ subscription: { id, customer_id: customerId } }: { subscription: Subscription }) {
+  const { data: page } = useQuery(invoicesQuery(1, PAGE_SIZE, { subscriptionId: id, customerId }));
+  // A deposit has actions of its own, and the store never received a top-up.
+  const last = page?.list.find(
+    ({ status, billing_reason: reason }) => status === 'paid' && !/stak|recharge/.test(reason),
+  );
+  const { data: invoice } = useQuery({ ...invoiceQuery(last?.id ?? ''), enabled: Boolean(last) });
+  return invoice ? <RefundButton invoice={invoice} /> : null;
+}

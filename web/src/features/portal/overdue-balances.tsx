@@ -1,0 +1,138 @@
+import { CheckOutlined } from '@ant-design/icons';
+import { Link } from '@tanstack/react-router';
+import { Button, Card, Flex, Typography } from 'antd';
+import type { Invoice, Overdue } from '@/api/types';
+import { queryClient } from '@/app/queries';
+import { methodText } from '@/features/billing/invoice-text';
+import { useNames } from '@/features/billing/names';
+import { overdueQuery } from '@/features/billing/queries';
+import { type Texts, useTexts } from '@/features/billing/texts';
+import { formatMoney } from '@/lib/amount';
+import styles from './lists.module.css';
+import type { Payer } from './pay';
+import { PayByCard } from './pay-by-card';
+import type { OpenBalance } from './use-overdue';
+
+interface OverdueBalancesProps {
+  balances: OpenBalance[];
+  invoices: Invoice[];
+  payer: Payer;
+  /** The form of a card opens above the page, or closes. */
+  onCardForm?: (open: boolean) => void;
+}
+
+/** One row per currency with its own button: amounts of different currencies are never added. */
+export function OverdueBalances({ balances, invoices, payer, onCardForm }: OverdueBalancesProps) {
+  return (
+    <ul className={styles.rows}>
+      {balances.map((balance) => (
+        <Balance
+          key={balance.currencyId}
+          balance={balance}
+          payer={payer}
+          invoices={invoices.filter(({ currency_id: id }) => id === balance.currencyId)}
+          onCardForm={onCardForm}
+        />
+      ))}
+    </ul>
+  );
+}
+
+interface BalanceProps extends Pick<OverdueBalancesProps, 'payer' | 'invoices' | 'onCardForm'> {
+  balance: OpenBalance;
+}
+
+function Balance({ balance, invoices, payer, onCardForm }: BalanceProps) {
+  const texts = useTexts();
+  const { t, language } = texts;
+  const amount = formatMoney(balance.amount, balance.currency, language);
+  const { state } = balance;
+  return (
+    <li>
+      <Card size="small">
+        <Flex justify="space-between" align="center" gap={12} wrap>
+          <div>
+            <Typography.Text strong className="money" style={{ display: 'block', fontSize: 'var(--size-l)' }}>
+              {amount}
+            </Typography.Text>
+            <Typography.Text type="secondary">
+              {t('overdue.count', { count: invoices.length })} · {methodText(balance.method, texts)}
+            </Typography.Text>
+          </div>
+          {!balance.byWallet ? null : state.name === 'success' ? (
+            <Typography.Text type="success">
+              <CheckOutlined aria-hidden="true" /> {t('overdue.paid')}
+            </Typography.Text>
+          ) : (
+            <Button type="primary" loading={state.name === 'paying'} onClick={balance.pay}>
+              {state.name === 'error' ? t('overdue.retry', { amount }) : t('pay.amount', { amount })}
+            </Button>
+          )}
+          {!balance.byWallet && 'subscriptionId' in payer ? (
+            <PayByCard
+              target={{ subscription_id: payer.subscriptionId, currency_id: balance.currencyId }}
+              text={t('pay.amountByCard', { amount })}
+              type="primary"
+              isPaid={() => isPaid(payer.subscriptionId, balance.currencyId)}
+              onForm={onCardForm}
+            />
+          ) : null}
+        </Flex>
+        {state.name === 'error' ? (
+          <Typography.Paragraph role="alert" type="danger">
+            {t('overdue.failed', { message: state.message })}
+          </Typography.Paragraph>
+        ) : null}
+        {balance.byWallet || 'subscriptionId' in payer ? null : <CardSubscriptions invoices={invoices} />}
+      </Card>
+    </li>
+  );
+}
+
+async function isPaid(subscriptionId: string, currencyId: string): Promise<boolean> {
+  const { summary } = await queryClient.fetchQuery({ ...overdueQuery({ subscriptionId }), staleTime: 0 });
+  return !(currencyId in summary);
+}
+
+/** Links to the subscriptions that a card pays: their pages accept a card. */
+function CardSubscriptions({ invoices }: { invoices: Invoice[] }) {
+  const { t } = useTexts();
+  const named = useNames();
+  const subscriptions = new Map(
+    invoices.flatMap(({ subscription_id: id, subscription }) =>
+      id ? [[id, subscription?.description || id] as const] : [],
+    ),
+  );
+  return (
+    <>
+      <p>{t('overdue.byCard')}</p>
+      {[...subscriptions].map(([id, name]) => (
+        <p key={id}>
+          <Link to="/customer/subscription/$id" params={{ id }}>
+            {t('overdue.details', { name: named(name) })}
+          </Link>
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** For one currency: the subscription, the number of invoices, amount and method. For several: that there are some. */
+export function overdueText(
+  overdue: Overdue,
+  balances: OpenBalance[],
+  texts: Texts,
+  named: (written: string) => string,
+): string {
+  const { t, language } = texts;
+  const [balance] = balances;
+  const description = overdue.subscription?.description;
+  const name = description && named(description);
+  if (balances.length !== 1 || !balance) return name ? t('overdue.leadFor', { name }) : t('overdue.lead');
+  const values = {
+    count: overdue.invoices.length,
+    amount: formatMoney(balance.amount, balance.currency, language),
+    method: methodText(balance.method, texts),
+  };
+  return name ? t('overdue.leadOneFor', { ...values, name }) : t('overdue.leadOne', values);
+}

@@ -1,0 +1,113 @@
+import { DownloadOutlined } from '@ant-design/icons';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Button, Card, Flex, Typography } from 'antd';
+import { callAddress } from '@/api/client';
+import type { App } from '@/api/types';
+import { LinkButton } from '@/features/billing/link-button';
+import { subscriptionName } from '@/features/billing/price-text';
+import { entitlementsQuery, subscriptionsQuery } from '@/features/billing/queries';
+import { LoadError, Loading, Nothing } from '@/features/billing/states';
+import { useTexts } from '@/features/billing/texts';
+import { dayText } from '@/lib/format';
+import styles from './lists.module.css';
+import { type Grant, type PurchasedApp, purchasedApps } from './purchases';
+
+/** The customer's apps, each once, with its download and what grants it. */
+export function Purchases() {
+  const { t } = useTexts();
+  const { data, error, refetch } = useQuery(entitlementsQuery);
+  if (error && !data)
+    return <LoadError title={t('portal.purchases.error')} error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  if (data.list.length === 0) {
+    return (
+      <Nothing text={t('portal.purchases.empty')}>
+        <LinkButton to="/">{t('portal.purchases.browse')}</LinkButton>
+      </Nothing>
+    );
+  }
+  return (
+    <ul className={styles.rows}>
+      {purchasedApps(data.list).map((each) => (
+        <Purchase key={each.app.did} {...each} />
+      ))}
+    </ul>
+  );
+}
+
+function Purchase({ app, grants }: PurchasedApp) {
+  const { t, text } = useTexts();
+  const name = text(app.title) || app.name;
+  const bundle = `/api/apps/${encodeURIComponent(app.did)}/${encodeURIComponent(app.version)}/bundle`;
+  return (
+    <li>
+      <Card size="small">
+        <Flex gap={16} align="center" wrap>
+          {app.logo ? (
+            <img src={app.logo} alt="" width={56} height={56} className={styles.logo} />
+          ) : (
+            <span className={styles.logo} aria-hidden="true" />
+          )}
+          <div className={styles.grow}>
+            <Typography.Title level={3}>
+              <Link to="/apps/$did/{-$version}" params={{ did: app.did, version: undefined }}>
+                {name}
+              </Link>
+            </Typography.Title>
+            <ul className={styles.grants} aria-label={t('portal.grants', { name })}>
+              {grants.map((grant) => (
+                <GrantLine key={grant.id} grant={grant} app={app} name={name} />
+              ))}
+            </ul>
+          </div>
+          <div className={styles.wide}>
+            <Button
+              href={callAddress(bundle)}
+              download
+              icon={<DownloadOutlined aria-hidden="true" />}
+              aria-label={t('portal.downloadOf', { name, version: app.version })}
+            >
+              {t('portal.download', { version: app.version })}
+            </Button>
+          </div>
+        </Flex>
+      </Card>
+    </li>
+  );
+}
+
+function GrantLine({ grant, app, name }: { grant: Grant; app: App; name: string }) {
+  const texts = useTexts();
+  const { t, language } = texts;
+  const { data: subscriptions } = useQuery(subscriptionsQuery);
+  const date = dayText(grant.acquiredAt, language);
+  if (grant.subscriptionId) {
+    const subscription = subscriptions?.list.find(({ id }) => id === grant.subscriptionId);
+    const plan = subscription ? subscriptionName(subscription, texts) : t('subscription.title');
+    return (
+      <li>
+        <Typography.Text type="secondary">{t('portal.included', { name: plan })}</Typography.Text>
+        <Link
+          to="/customer/subscription/$id"
+          params={{ id: grant.subscriptionId }}
+          aria-label={t('portal.manageOf', { name: plan })}
+        >
+          {t('portal.manage')}
+        </Link>
+      </li>
+    );
+  }
+  return (
+    <li>
+      <Typography.Text type="secondary">
+        {t(app.pricing === 'paid' ? 'portal.acquired' : 'portal.acquiredFree', { date })}
+      </Typography.Text>
+      {grant.invoiceId ? (
+        <Link to="/customer/invoice/$id" params={{ id: grant.invoiceId }} aria-label={t('portal.receiptOf', { name })}>
+          {t('portal.receipt')}
+        </Link>
+      ) : null}
+    </li>
+  );
+}

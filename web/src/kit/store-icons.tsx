@@ -1,0 +1,63 @@
+import { Icon, type IconProps } from './icons';
+
+/** Icons of the store's pages, as large as the text beside them. */
+export const CheckCircle = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <circle cx="10" cy="10" r="8.9" fill="currentColor" stroke="none" />
+    <path d="m6.4 10.2 2.5 2.6 4.7-5.6" stroke="var(--surface)" strokeWidth="1.6" />
+  </Icon>
+);
+export const Copy = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <rect x="6.5" y="6.5" width="10.5" height="11" rx="1.4" />
+    <path d="M13.5 6.5V4.4A1.4 1.4 0 0 0 12.1 3H4.4A1.4 1.4 0 0 0 3 4.4v8.7a1.4 1.4 0 0 0 1.4 1.4h2.1" />
+  </Icon>
+);
+export const Flask = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="M6 2.5h8M7.6 2.5v5L3.2 16a1.1 1.1 0 0 0 1 1.5h11.6a1.1 1.1 0 0 0 1-1.5l-4.4-8.5v-5M5 12.5c3-1.6 4.5 1.6 9.6-.4" />
+  </Icon>
+);
+export const Globe = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <circle cx="10" cy="10" r="7.7" />
+    <path d="M2.3 10h15.4M3.6 6h12.8M3.6 14h12.8M10 2.3c-4.4 4.8-4.4 10.6 0 15.4 4.4-4.8 4.4-10.6 0-15.4Z" />
+  </Icon>
+);
+export const ChevronLeft = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="m13 3-7 7 7 7" />
+  </Icon>
+);
+export const Logout = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="M13.5 5.2A7 7 0 1 0 13.5 14.8M8.5 10h9M15 7.2l2.8 2.8-2.8 2.8" />
+  </Icon>
+);
+export const ChevronRight = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="m7 3 7 7-7 7" />
+  </Icon>
+);
+export const Search = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <circle cx="8.2" cy="8.2" r="5.7" />
+    <path d="m12.4 12.4 5.1 5.1" strokeWidth="1.9" />
+  </Icon>
+);
+export const Shield = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="m10 1.8 7 2.6v6c0 3.6-3.2 6-7 7.8-3.8-1.8-7-4.2-7-7.8v-6ZM6.6 9.6l2.4 2.5 4.4-4.8" />
+  </Icon>
+);
+export const Bag = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="M3 6.5h14v11H3ZM6.7 9V5.6a3.3 3.3 0 0 1 6.6 0V9" />
+  </Icon>
+);
+export const User = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <circle cx="10" cy="6.4" r="3.9" />
+    <path d="M2.8 17.6a7.2 7.2 0 0 1 14.4 0" />
+  </Icon>
+);

@@ -1,0 +1,47 @@
+import { createFileRoute } from '@tanstack/react-router';
+import { PageSkeleton } from '@/app/page-skeleton';
+import { pageParam } from '@/app/search-params';
+import { ContactForm } from '@/features/account/contact-form';
+import {
+  customerQuery,
+  entitlementsQuery,
+  firstInvoices,
+  overdueQuery,
+  PAGE_SIZES,
+  paymentsQuery,
+  subscriptionsQuery,
+} from '@/features/billing/queries';
+import { Portal } from '@/features/portal/portal';
+
+interface PortalSearch {
+  page?: number;
+  pageSize?: number;
+}
+
+export const Route = createFileRoute('/_auth/customer/')({
+  validateSearch: (raw: Record<string, unknown>): PortalSearch => ({
+    page: pageParam(raw.page),
+    pageSize: PAGE_SIZES.find((size) => size === Number(raw.pageSize)),
+  }),
+  loaderDeps: ({ search }) => search,
+  // A query that fails does not keep the page back: its part of the page says so.
+  loader: async ({ context: { queryClient, user }, deps: { page, pageSize } }) => {
+    if (!user) return;
+    await Promise.all([
+      queryClient.prefetchQuery(subscriptionsQuery),
+      queryClient.prefetchQuery(overdueQuery({ customerId: user.did })),
+      queryClient.prefetchQuery(entitlementsQuery),
+      queryClient.prefetchInfiniteQuery(paymentsQuery),
+      queryClient.prefetchQuery(customerQuery),
+      firstInvoices(queryClient, {}, page, pageSize),
+    ]);
+  },
+  component: PortalPage,
+  pendingComponent: PageSkeleton,
+  pendingMs: 0,
+  pendingMinMs: 0,
+});
+
+function PortalPage() {
+  return <Portal {...Route.useSearch()} details={<ContactForm />} />;
+}

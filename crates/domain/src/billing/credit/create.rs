@@ -6,7 +6,7 @@ use super::{CreditError, CreditNote, CreditNoteItem, CreditNoteReason};
 use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, PaymentSource, publish_charges, time_of};
 use crate::context::Context;
 use crate::payment::{IntentStatus, Refund};
-use crate::shared::{Amount, CreditNoteId, InvoiceId, InvoiceItemId, Mode, PaymentIntentId, check_text};
+use crate::shared::{Amount, AttemptId, CreditNoteId, InvoiceId, InvoiceItemId, Mode, PaymentIntentId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
 /// Where the part of a credit note goes that was paid already.
@@ -320,4 +320,23 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     }
     unit.commit().await?;
     Ok(done)
+}
+
+/// Refunds all that can be refunded of an invoice, in a unit of work of the caller. Answers the attempts that send it; nothing where
+/// nothing can be refunded.
+pub(crate) async fn refund_fully(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    invoice: &Invoice,
+    reason: CreditNoteReason,
+    now: Timestamp,
+) -> Result<Vec<AttemptId>, CreditError> {
+    let invoice = unit.invoices().lock(&invoice.id).await?.ok_or(CreditError::NotFound)?;
+    let most = refundable_of(unit, &invoice).await?.most;
+    if most.is_zero() {
+        return Ok(Vec::new());
+    }
+    let lines = unit.invoices().items(&invoice.id).await?;
+    let note = NoteOrder::new(reason, spread_over(lines, Some(most))?, Destination::Payments);
+    Ok(issue_note(ctx, unit, &invoice, &note, now).await?.attempts)
 }

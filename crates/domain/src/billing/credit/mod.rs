@@ -12,6 +12,7 @@ pub use create::{
     CreditNoteOrder, CreditNotePreview, CreditTo, OrderedItem, RefundOrder, Refundable, RefundedNote, create_credit_note, preview_credit_note,
     refund_invoice, refund_payment, refundable,
 };
+pub(crate) use create::refund_fully;
 pub use error::CreditError;
 pub(crate) use issue::{IssuedNote, ItemOrder, NoteOrder, credit_everything, issue_note};
 pub use payout::{PayoutOrder, pay_out_balance, payout_limit};

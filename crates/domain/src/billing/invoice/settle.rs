@@ -7,7 +7,7 @@ use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_bala
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Attempt, PlannedPayment};
-use crate::shared::{Amount, AmountError, CurrencyId, CustomerId, EntryId, InvoicePaymentId, Mode, PaymentIntentId, Timestamp};
+use crate::shared::{Amount, AmountError, CustomerId, EntryId, InvoicePaymentId, Mode, PaymentIntentId, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// Money that has settled and pays invoices.

@@ -6,7 +6,7 @@ use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
-use souk_domain::billing::{AdvanceError, BillingError, ManageError, PrintError};
+use souk_domain::billing::{AdvanceError, BillingError, CreditError, ManageError, PrintError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
 use souk_domain::payment::{LabelError, MethodError, RailError, SettlementError};
@@ -69,6 +69,12 @@ impl Problem {
     #[must_use]
     pub fn bad(error: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error)
+    }
+
+    /// A value of a field that the server does not know.
+    #[must_use]
+    pub fn invalid(field: &str) -> Self {
+        Self::bad(format!("{field} is invalid")).code("INVALID").param("field", field)
     }
 
     #[must_use]
@@ -393,7 +399,45 @@ impl From<AdvanceError> for Problem {
 
 impl From<InputError> for Problem {
     fn from(error: InputError) -> Self {
-        Self::bad(error.to_string())
+        let problem = Self::bad(error.to_string());
+        match error {
+            InputError::Required(field) => problem.code("REQUIRED").param("field", field),
+            InputError::TooLong { field, max } => problem.code("TOO_LONG").param("field", field).param("max", max),
+            InputError::Control(field) => problem.code("CONTROL_CHARACTERS").param("field", field),
+            InputError::TooMany { field, max } => problem.code("TOO_MANY").param("field", field).param("max", max),
+            InputError::Address(field) => problem.code("BAD_ADDRESS").param("field", field),
+            InputError::TooLarge { field, max } => problem.code("TOO_LARGE").param("field", field).param("max", max),
+        }
+    }
+}
+
+impl From<CreditError> for Problem {
+    fn from(error: CreditError) -> Self {
+        let refused = |error: &CreditError, code: &str| Self::bad(error.to_string()).code(code);
+        let conflict = |error: &CreditError, code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
+        match error {
+            CreditError::NotFound => Self::not_found(),
+            CreditError::NotCreditable => refused(&error, "NOT_CREDITABLE"),
+            CreditError::NothingPaid => refused(&error, "NOTHING_PAID"),
+            CreditError::OverRefund => refused(&error, "OVER_REFUND"),
+            CreditError::NoAmount => refused(&error, "NO_AMOUNT"),
+            CreditError::BadItems => refused(&error, "BAD_ITEMS"),
+            CreditError::BalanceOwed => refused(&error, "BALANCE_OWED"),
+            CreditError::BalanceTooSmall => refused(&error, "BALANCE_TOO_SMALL"),
+            CreditError::NoPayoutRoute => refused(&error, "NO_PAYOUT_ROUTE"),
+            CreditError::NotFailed => refused(&error, "REFUND_NOT_FAILED"),
+            CreditError::MethodNotSupported => refused(&error, METHOD_NOT_SUPPORTED),
+            CreditError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
+            CreditError::Contended => conflict(&error, "CONTENDED"),
+            CreditError::Input(error) => error.into(),
+            CreditError::Amount(error) => error.into(),
+            CreditError::Rail(error) => error.into(),
+            CreditError::Storage(error) => error.into(),
+            CreditError::Ledger(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a credit note or a refund failed");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+            }
+        }
     }
 }
 

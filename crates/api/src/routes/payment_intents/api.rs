@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::routes::customers::named_customer;
 use crate::routes::input::{page, read_metadata, words};
 use crate::routes::payments::IntentModel;
-use crate::routes::refunds::{RefundInputModel, RefundModel, refund};
+use crate::routes::refunds::{RefundAnswerModel, RefundInputModel, order_refund};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::{Path, Query};
@@ -145,7 +145,7 @@ impl PaymentIntentsApi {
         shown(&app, unit.as_mut(), &intent).await
     }
 
-    /// Give a payment back, or a part of it.
+    /// Refund a payment, or a part of it.
     #[oai(path = "/:id/refund", method = "put")]
     async fn refund(
         &self,
@@ -153,8 +153,8 @@ impl PaymentIntentsApi {
         writes: Writes<resources::Refunds>,
         id: Path<String>,
         input: ExactJson<RefundInputModel>,
-    ) -> Result<Json<RefundModel>, Problem> {
-        Ok(Json(refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
+    ) -> Result<Json<RefundAnswerModel>, Problem> {
+        Ok(Json(order_refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
     }
 }
 

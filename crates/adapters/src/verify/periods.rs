@@ -73,6 +73,6 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     if let Some(open) = open {
         open.close(&mut check);
     }
-    checks.told(check);
+    checks.report(check);
     Ok(())
 }

@@ -177,11 +177,11 @@ pub(crate) async fn apply_balance(
     Ok(paid)
 }
 
-/// What a payment plans for invoices: all that remains of each.
+/// What a payment plans for invoices: all that remains of each. Nothing is planned where nothing remains.
 #[must_use]
 pub(crate) fn plan_payments(invoices: &[Invoice]) -> Vec<PlannedPayment> {
     let plan = |invoice: &Invoice| PlannedPayment { invoice_id: invoice.id.clone(), amount: invoice.remaining() };
-    invoices.iter().map(plan).collect()
+    invoices.iter().map(plan).filter(|planned| !planned.amount.is_zero()).collect()
 }
 
 /// The balance that pays a void invoice's part returns to the customer. Other payments stand in the way of voiding: the caller has

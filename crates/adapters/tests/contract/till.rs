@@ -263,7 +263,8 @@ pub fn invoice(name: &str) -> Invoice {
         },
         total: Amount::new(1_000),
         amount_paid: Amount::ZERO,
-        refusals: 0,
+        amount_credited: Amount::ZERO,
+        failure_count: 0,
         retry_at: None,
         clock_id: None,
         created_at: at(0),
@@ -277,12 +278,15 @@ pub fn invoice_item(name: &str, of: &str) -> InvoiceItem {
     InvoiceItem {
         id: id(name),
         invoice_id: id(of),
+        subscription_item_id: None,
         price_id: Some(id("price_1")),
         description: "A thing".to_owned(),
         quantity: 2,
         unit_amount: Amount::new(500),
         amount: Amount::new(1_000),
+        credited: Amount::ZERO,
         period: None,
+        covers_until: None,
         calculation: Calculation::PerUnit { unit: Amount::new(500), quantity: 2 },
     }
 }

@@ -5953,6 +5953,7 @@ export interface components {
             entitlements: components["schemas"]["SessionEntitlement"][];
             created_at: string;
             updated_at: string;
+            amount_refunded?: string;
         };
         /** CheckoutSessionInput */
         CheckoutSessionInput: {
@@ -6115,6 +6116,9 @@ export interface components {
             invoice_id?: string;
             /** @description The subscription that grants it; none for a one-time purchase. */
             subscription_id?: string;
+            status: string;
+            revoked_at?: string;
+            suspended_at?: string;
         };
         /** EntitlementList */
         EntitlementList: {
@@ -6206,7 +6210,7 @@ export interface components {
              */
             next_payment_attempt?: number;
             /** @description What the lines come to before the customer's credit is taken off, and that credit; only with the lines. */
-            subtotal?: string;
+            subtotal: string;
             applied_credit?: string;
             total: string;
             amount_due: string;
@@ -6227,6 +6231,10 @@ export interface components {
             paid_at?: string;
             created_at: string;
             updated_at: string;
+            amount_refunded?: string;
+            payments?: components["schemas"]["InvoicePayment"][];
+            credit_notes?: components["schemas"]["CreditNote"][];
+            disputes?: components["schemas"]["Dispute"][];
         };
         /** InvoiceLine */
         InvoiceLine: {
@@ -6238,14 +6246,20 @@ export interface components {
             /** @description Base units. What the amount follows from says the formula. */
             unit_amount: string;
             amount: string;
-            /** @description The line lessens what is due. */
-            credit: boolean;
             /** @description The time that it bills for. */
             period?: components["schemas"]["Period"] & unknown;
             /** @description The inputs of the amount, under the name of the formula (`kind`). */
             formula: unknown;
             /** @description The same in words. */
             formula_text: components["schemas"]["Text"] & unknown;
+            description_code: string;
+            credited: string;
+            description_params: {
+                [key: string]: string;
+            };
+            subscription_item_id?: string;
+            /** Format: int64 */
+            covers_until?: number;
         };
         /** InvoiceList */
         InvoiceList: {
@@ -6892,6 +6906,10 @@ export interface components {
             reference: string;
             created_at: string;
             updated_at: string;
+            credit_note_id?: string;
+            failure?: components["schemas"]["RefundFailure"];
+            /** Format: uint32 */
+            failure_count: number;
         };
         /** RefundInput */
         RefundInput: {
@@ -6915,10 +6933,8 @@ export interface components {
         };
         /** RefundPreview */
         RefundPreview: {
-            /** @description The most that can be given back now, in base units. */
             amount: string;
-            /** @description What is left of what was paid. Where it is more, the rest is the customer's credit, or has paid other bills as credit. */
-            left: string;
+            to_balance: string;
         };
         /** Screenshot */
         Screenshot: {
@@ -6980,6 +6996,7 @@ export interface components {
             title: components["schemas"]["Text"];
             version: string;
             logo: string;
+            status: string;
         };
         /** SessionPassport */
         SessionPassport: {
@@ -7456,6 +7473,177 @@ export interface components {
             period: components["schemas"]["UsagePeriod"];
             /** Format: uint64 */
             total_usage: number;
+        };
+        /** RefundFailure */
+        RefundFailure: {
+            code: string;
+            message: string;
+        };
+        /** CreditNoteItem */
+        CreditNoteItem: {
+            invoice_item_id: string;
+            description: string;
+            description_code: string;
+            description_params: {
+                [key: string]: string;
+            };
+            amount: string;
+            revokes: boolean;
+            formula?: unknown;
+            formula_text?: components["schemas"]["Text"];
+        };
+        /** CreditNote */
+        CreditNote: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            number: string;
+            invoice_id: string;
+            invoice_number: string;
+            customer_id: string;
+            currency_id: string;
+            payment_method_id: string;
+            reason: string;
+            memo: string;
+            total: string;
+            due_reduced: string;
+            to_balance: string;
+            refunded: string;
+            credit_note_pdf: string;
+            created_at: string;
+            subscription_id?: string;
+            items?: components["schemas"]["CreditNoteItem"][];
+            refunds?: components["schemas"]["Refund"][];
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+            paymentMethod?: components["schemas"]["PaymentMethod"];
+        };
+        RefundAnswer: components["schemas"]["Refund"] | components["schemas"]["CreditNote"];
+        /** CreditNoteList */
+        CreditNoteList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["CreditNote"][];
+        };
+        /** CreditNoteItemInput */
+        CreditNoteItemInput: {
+            invoice_item_id: string;
+            /** Format: decimal */
+            amount: string;
+            revokes?: boolean;
+        };
+        /** CreditNoteInput */
+        CreditNoteInput: {
+            invoice_id: string;
+            to: string;
+            items?: components["schemas"]["CreditNoteItemInput"][];
+            /** Format: decimal */
+            amount?: string;
+            reason?: string;
+            memo?: string;
+        };
+        /** CreditNotePreviewItem */
+        CreditNotePreviewItem: {
+            invoice_item_id: string;
+            amount: string;
+            revokes: boolean;
+        };
+        /** CreditNotePreview */
+        CreditNotePreview: {
+            invoice_id: string;
+            currency_id: string;
+            items: components["schemas"]["CreditNotePreviewItem"][];
+            total: string;
+            due_reduced: string;
+            to_balance: string;
+            refunded: string;
+        };
+        /** Dispute */
+        Dispute: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            status: string;
+            amount: string;
+            currency_id: string;
+            fee: string;
+            funds_withdrawn: boolean;
+            reason: string;
+            payment_intent_id: string;
+            invoice_ids: string[];
+            customer_id: string;
+            payment_method_id: string;
+            provider_id: string;
+            credit_note_ids: string[];
+            created_at: string;
+            updated_at: string;
+            feeCurrency?: components["schemas"]["PaymentCurrency"];
+            /** Format: int64 */
+            respond_by?: number;
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+            paymentMethod?: components["schemas"]["PaymentMethod"];
+        };
+        /** DisputeList */
+        DisputeList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Dispute"][];
+        };
+        /** CustomerBalance */
+        CustomerBalance: {
+            currency_id: string;
+            amount: string;
+            currency?: components["schemas"]["PaymentCurrency"];
+            method?: components["schemas"]["PaymentMethod"];
+            payout_limit?: string;
+        };
+        /** CustomerBalanceList */
+        CustomerBalanceList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["CustomerBalance"][];
+        };
+        /** BalanceTransaction */
+        BalanceTransaction: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            customer_id: string;
+            currency_id: string;
+            type: string;
+            direction: string;
+            amount: string;
+            balance_after: string;
+            source: string;
+            created_at: string;
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+        };
+        /** BalanceTransactionList */
+        BalanceTransactionList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["BalanceTransaction"][];
+        };
+        /** BalancePayoutInput */
+        BalancePayoutInput: {
+            currency_id: string;
+            /** Format: decimal */
+            amount?: string;
+            memo?: string;
+        };
+        /** InvoicePayment */
+        InvoicePayment: {
+            id: string;
+            source: string;
+            amount: string;
+            refunded: string;
+            disputed: string;
+            reversed: string;
+            payment_details: {
+                [key: string]: components["schemas"]["PaymentDetail"];
+            };
+            created_at: string;
+            payment_intent_id?: string;
+            paymentMethod?: components["schemas"]["PaymentMethod"];
         };
     };
     responses: never;

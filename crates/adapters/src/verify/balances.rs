@@ -17,9 +17,10 @@ const RULES: &[Rule] = &[Rule {
             "changes no balance",
         ),
         finding(
-            "SELECT t.id FROM balance_transactions t LEFT JOIN attempts a ON a.id = t.source AND a.status = 'settled'
+            "SELECT t.id FROM balance_transactions t LEFT JOIN attempts a ON a.id = t.source AND
+                 ((t.type = 'overpayment' AND a.status = 'settled') OR (t.type = 'suspense_resolved' AND a.status = 'refused'))
              WHERE t.type IN ('overpayment', 'suspense_resolved') AND a.id IS NULL",
-            "is of no settled attempt",
+            "is of no attempt that explains it",
         ),
         finding(
             "SELECT t.id FROM balance_transactions t LEFT JOIN refunds r ON r.id = t.source AND r.amount = t.amount

@@ -129,7 +129,7 @@ const fn title(account: &Account) -> Option<&'static str> {
         Account::StakesPayable => "stakes_payable equals the stakes that networks hold",
         Account::CustomerBalance => "customer_balance equals the balances of all customers",
         Account::RefundsPayable => "refunds_payable equals the refunds that are pending or failed",
-        Account::Disputes => "disputes equals what disputes withdrew that are not decided",
+        Account::Disputes => "disputes equals what undecided disputes withdrew of payments",
         Account::Revenue => "revenue equals invoices less credit, and stakes forfeited without a debt",
         Account::Fees => "fees equals the fees of disputes",
         Account::Suspense => return None,

@@ -14,8 +14,10 @@ const ATTEMPTS: &str = "SELECT a.id, a.purpose, a.method_id, a.currency_id, a.am
 const INVOICES: &str = "SELECT i.id, i.customer_id, i.currency_id, i.status, i.total, i.amount_paid, i.amount_credited, l.credited
     FROM (SELECT * FROM invoices WHERE id > $1 AND number IS NOT NULL AND document = 'invoice' ORDER BY id LIMIT $2) i
     LEFT JOIN invoice_items l ON l.invoice_id = i.id ORDER BY i.id";
-const STAKE_PAYMENTS: &str = "SELECT p.id, p.amount, i.customer_id, i.currency_id
-    FROM (SELECT * FROM invoice_payments WHERE id > $1 AND source = 'stake' ORDER BY id LIMIT $2) p
+// A forfeited stake is received as far as it pays invoices; a disputed part is withdrawn and not decided.
+const PAYMENTS: &str = "SELECT p.id, p.source, p.amount, p.disputed, i.customer_id, i.currency_id
+    FROM (SELECT * FROM invoice_payments WHERE id > $1 AND (source = 'stake' OR LTRIM(CAST(disputed AS TEXT), '0') <> '')
+          ORDER BY id LIMIT $2) p
     JOIN invoices i ON i.id = p.invoice_id ORDER BY p.id";
 const STAKE_OVERPAYMENTS: &str = "SELECT t.id, t.amount, t.customer_id, t.currency_id
     FROM balance_transactions t JOIN attempts a ON a.id = t.source AND a.purpose = 'slash'
@@ -24,16 +26,19 @@ const BALANCES: &str = "SELECT customer_id || ' ' || currency_id AS id, customer
     WHERE customer_id || ' ' || currency_id > $1 ORDER BY customer_id || ' ' || currency_id LIMIT $2";
 const REFUNDS: &str = "SELECT id, kind, status, method_id, currency_id, customer_id, amount FROM refunds
     WHERE id > $1 AND kind <> 'stake_return' ORDER BY id LIMIT $2";
-const DISPUTES: &str = "SELECT id, status, method_id, currency_id, customer_id, amount, fee, fee_currency_id, funds_withdrawn
+const DISPUTES: &str = "SELECT id, method_id, currency_id, customer_id, amount, fee, fee_currency_id, funds_withdrawn
     FROM disputes WHERE id > $1 ORDER BY id LIMIT $2";
-// No table holds these amounts. A late failure is about an attempt, a refund of the provider's dashboard about a refund.
-const UNUSUAL: &str = "SELECT e.id, p.account, p.side, p.amount, p.currency_id, COALESCE(i.customer_id, r.customer_id) AS customer_id
-    FROM (SELECT * FROM journal_entries WHERE id > $1 AND type IN
-              ('payment_reversed', 'suspense_received', 'suspense_resolved', 'dashboard_refund') ORDER BY id LIMIT $2) e
+// Amounts that no table holds: what is in suspense, and cash that moved without an attempt that settled.
+const UNUSUAL: &str = "SELECT e.id, e.type, p.account, p.side, p.amount, p.currency_id,
+        COALESCE(i.customer_id, r.customer_id, d.customer_id) AS customer_id
+    FROM (SELECT * FROM journal_entries j WHERE id > $1 AND (type IN ('payment_reversed', 'suspense_received', 'dashboard_refund')
+              OR EXISTS (SELECT 1 FROM journal_postings s WHERE s.entry_id = j.id AND s.account = 'liabilities:suspense'))
+          ORDER BY id LIMIT $2) e
     JOIN journal_postings p ON p.entry_id = e.id
     LEFT JOIN attempts a ON a.id = e.subject
     LEFT JOIN payment_intents i ON a.purpose = 'payment' AND i.id = a.subject
     LEFT JOIN refunds r ON r.id = e.subject
+    LEFT JOIN disputes d ON e.type IN ('dispute_withdrawn', 'dispute_reinstated', 'dispute_lost') AND e.subject LIKE d.id || '/%'
     ORDER BY e.id, p.position";
 
 /// Debits less credits, by account and currency.
@@ -64,9 +69,8 @@ impl Tables {
         let mut tables = Self::default();
         checks.walk(ATTEMPTS, "id", |row| tables.attempt(row)).await?;
         checks.walk_parents(INVOICES, "id", |_, rows| tables.invoice(rows)).await?;
-        for statement in [STAKE_PAYMENTS, STAKE_OVERPAYMENTS] {
-            checks.walk(statement, "id", |row| tables.used_stake(row)).await?;
-        }
+        checks.walk(PAYMENTS, "id", |row| tables.payment(row)).await?;
+        checks.walk(STAKE_OVERPAYMENTS, "id", |row| tables.used_stake(row)).await?;
         checks.walk(BALANCES, "id", |row| tables.balance(row)).await?;
         checks.walk(REFUNDS, "id", |row| tables.refund(row)).await?;
         checks.walk(DISPUTES, "id", |row| tables.dispute(row)).await?;
@@ -108,6 +112,13 @@ impl Tables {
             // Refunds are counted by their status: one that failed later was settled nevertheless.
             _ => Ok(()),
         }
+    }
+
+    fn payment(&mut self, row: &Row) -> Result<(), StorageError> {
+        let (owner, disputed) = (owner(row)?, row.get("disputed")?);
+        self.account(Account::Disputes, &owner.1).add(disputed)?;
+        self.position(owner).accounted.subtract(disputed)?;
+        if row.get::<String>("source")? == "stake" { self.used_stake(row) } else { Ok(()) }
     }
 
     /// A part of a forfeited stake that paid an invoice or became balance.
@@ -173,13 +184,7 @@ impl Tables {
             return Ok(());
         }
         self.account(Account::Cash(method), &owner.1).subtract(amount)?;
-        self.position(owner.clone()).received.subtract(amount)?;
-        // A lost dispute has undone its payments, whose invoices are due again.
-        if row.get::<String>("status")? != "lost" {
-            self.account(Account::Disputes, &owner.1).add(amount)?;
-            self.position(owner).accounted.subtract(amount)?;
-        }
-        Ok(())
+        self.position(owner).received.subtract(amount)
     }
 
     fn unusual(&mut self, row: &Row) -> Result<(), StorageError> {
@@ -187,7 +192,10 @@ impl Tables {
         let (currency, customer): (CurrencyId, Option<CustomerId>) = (row.get("currency_id")?, row.get("customer_id")?);
         let signed = |sum: &mut Sum| if side == Side::Debit { sum.add(amount) } else { sum.subtract(amount) };
         let position = customer.map(|customer| (customer, currency.clone()));
+        // What disputes move is counted by their own table.
+        let is_of_dispute = row.get::<String>("type")?.starts_with("dispute_");
         match account {
+            Account::Cash(_) if is_of_dispute => Ok(()),
             Account::Cash(_) => {
                 signed(self.account(account, &currency))?;
                 position.map_or(Ok(()), |owner| signed(&mut self.position(owner).received))

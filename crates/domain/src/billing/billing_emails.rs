@@ -108,7 +108,7 @@ pub async fn compose_billing_email(
     let draft = match notification {
         Notification::Started(id) => started(unit, id).await?,
         Notification::TrialEnding { subscription, at } => trial_ending(ctx, unit, subscription, *at).await?,
-        Notification::PaymentFailed { invoice, refusals, code } => payment_failed(unit, invoice, *refusals, code).await?,
+        Notification::PaymentFailed { invoice, failures, code } => payment_failed(unit, invoice, *failures, code).await?,
         Notification::Overdue { subscription, at } => overdue(ctx, unit, subscription, *at).await?,
         Notification::CancellationScheduled { subscription, canceled_at } => {
             cancellation_scheduled(ctx, unit, subscription, *canceled_at).await?
@@ -116,6 +116,8 @@ pub async fn compose_billing_email(
         Notification::Resumed { subscription, from, at } => resumed(unit, subscription, *from, *at).await?,
         Notification::Ended(id) => ended(unit, id).await?,
         Notification::Refunded(id) => refunded(unit, id).await?,
+        // Written next.
+        Notification::Credited(_) | Notification::RefundFailed { .. } | Notification::Disputed(_) => return Ok(None),
     };
     let Some(Draft { id, content, at, customer_id, currency_id, method_id }) = draft else { return Ok(None) };
     let customer = unit.customers().find(&customer_id).await?;
@@ -203,16 +205,16 @@ async fn trial_ending(
     Ok(Some(Draft::of(&subscription, format!("trial_ending-{id}"), content, reminder_at)))
 }
 
-async fn payment_failed(unit: &mut dyn UnitOfWork, id: &InvoiceId, refusals: u32, code: &str) -> Result<Option<Draft>, StorageError> {
+async fn payment_failed(unit: &mut dyn UnitOfWork, id: &InvoiceId, failures: u32, code: &str) -> Result<Option<Draft>, StorageError> {
     let Some(invoice) = unit.invoices().find(id).await? else { return Ok(None) };
     // Paid or void since, or another payment failed, which has an email of its own.
-    if invoice.status != InvoiceStatus::Uncollectible || invoice.refusals > refusals {
+    if invoice.status != InvoiceStatus::Uncollectible || invoice.failure_count > failures {
         return Ok(None);
     }
     let Some(owner) = &invoice.subscription_id else { return Ok(None) };
     let Some(subscription) = unit.subscriptions().find(owner).await? else { return Ok(None) };
     Ok(Some(Draft {
-        id: format!("payment_failed-{id}-{refusals}"),
+        id: format!("payment_failed-{id}-{failures}"),
         at: invoice.updated_at,
         customer_id: invoice.customer_id.clone(),
         currency_id: invoice.currency_id.clone(),

@@ -153,7 +153,7 @@ pub(super) async fn announce(
     for subscription in &begun.subscriptions {
         if let Some(stake) = &subscription.stake {
             let calculation = Calculation::of_stake(begun.stake_terms, stake.amount);
-            billing::stake_invoice(ctx, unit, subscription, (BillingReason::Stake, &stake.reference), calculation, begun.at).await?;
+            billing::record_stake(ctx, unit, subscription, (billing::StakeTransaction::Placed, &stake.reference), calculation, begun.at).await?;
         }
         billing::notify(ctx, unit, &Notification::Started(subscription.id.clone()), ctx.now()).await?;
         billing::notify_trial_end(ctx, unit, subscription).await?;

@@ -26,11 +26,7 @@ export function useNames(): (written: string) => string {
         }
       }
     }
-    const own = new Map([
-      ['Applied credit', t('known.applied')],
-      ['Kept as credit for the next invoices', t('known.kept')],
-    ]);
-    const named = (written: string) => own.get(written) ?? renamed(written, (name) => names.get(name));
+    const named = (written: string) => renamed(written, (name) => names.get(name));
     return (written) => {
       const [, what, name] = /^(Unused|Remaining) time on (.+)$/.exec(written) ?? [];
       if (!name) return named(written);

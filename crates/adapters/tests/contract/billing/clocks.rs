@@ -4,7 +4,8 @@ use super::bench::{Billing, DAY, MONTHLY};
 use crate::till::id;
 use souk_adapters::on_one;
 use souk_domain::billing::{self, AdvanceError, Happening, InvoiceStatus, Scope, Subscription, SubscriptionStatus, TestClock, Tick};
-use souk_domain::shared::{ClockId, Timestamp};
+use souk_domain::payment::check_due;
+use souk_domain::shared::{Amount, ClockId, Mode, Timestamp};
 use std::time::Duration;
 
 async fn clock(billing: &Billing) -> ClockId {
@@ -42,7 +43,7 @@ on_one! {
         let starts: Vec<_> = invoices.iter().map(|invoice| invoice.period.expect("a period").start).collect();
         assert_eq!(starts, (0..13).map(|n| billing.start.plus(DAY * 5).plus(DAY * 30 * n)).collect::<Vec<_>>());
         assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid && invoice.paid_at == Some(invoice.created_at)));
-        assert_eq!((billing.networks.earned().await, billing.income().await), (65, 65));
+        assert_eq!((billing.networks.earned().await, billing.cash().await), (65, 65));
         assert_eq!(billing.find("sub_2").await.index, Some(0));
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let stands = unit.clocks().find(&clock).await.expect("reads").expect("stands");
@@ -75,7 +76,7 @@ on_one! {
         let ended = billing.find("sub_1").await;
         assert_eq!((ended.status, ended.ended_at), (SubscriptionStatus::Canceled, Some(billing.start.plus(DAY * 16))));
         let invoice = &billing.invoices().await[0];
-        assert_eq!((invoice.status, invoice.refusals), (InvoiceStatus::Uncollectible, 7));
+        assert_eq!((invoice.status, invoice.failure_count), (InvoiceStatus::Uncollectible, 7));
         let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands");
         let told: Vec<_> = found.story.iter().map(|event| event.what).collect();
         assert_eq!(told[..3], [Happening::Renewed, Happening::PaymentRefused, Happening::PastDue]);
@@ -101,7 +102,7 @@ on_one! {
         billing.wait(billing::CLOCK_SILENCE + Duration::from_secs(1));
         assert!(!billing::advance_clock(&billing.ctx, &clock).await.expect("waits on"));
         billing.wait(billing::CLOCK_SILENCE + Duration::from_secs(1));
-        assert_eq!(souk_domain::payment::check_due(&billing.ctx, 9).await.expect("asks"), 1);
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("asks"), 1);
         assert!(billing::advance_clock(&billing.ctx, &clock).await.expect("goes on"));
         assert_eq!((found().await.now, found().await.target), (target, None));
         let invoices = billing.invoices().await;
@@ -125,8 +126,8 @@ on_one! {
         let one = billing.subscription("sub_1", &price, DAY * 29);
         billing.insert(&one).await;
         billing::pause(&billing.ctx, &one.id).await.expect("pauses");
-        billing.insert_invoice(&billing.debt("in_1", &one, 1, souk_domain::shared::Amount::new(9))).await;
-        let made = billing::create_clock(&billing.ctx, souk_domain::shared::Mode::Test, &one.customer_id, "A year").await.expect("makes");
+        billing.insert_invoice(&billing.debt("in_1", &one, 1, Amount::new(9))).await;
+        let made = billing::create_clock(&billing.ctx, Mode::Test, &one.customer_id, "A year").await.expect("makes");
         assert_eq!(billing.find("sub_1").await.clock_id.as_ref(), Some(&made.id));
         assert_eq!(billing.invoices().await[0].clock_id.as_ref(), Some(&made.id));
         billing::resume(&billing.ctx, &one.id).await.expect("goes on");

@@ -86,6 +86,31 @@ impl InvoicePayment {
         self.room().minus(amount)?;
         Ok(Self { reversed: self.reversed.plus(amount)?, ..self.clone() })
     }
+
+    /// The funds of a dispute are withdrawn.
+    ///
+    /// # Errors
+    /// [`AmountError`] when the payment has less room.
+    pub fn dispute(&self, amount: Amount) -> Result<Self, AmountError> {
+        self.room().minus(amount)?;
+        Ok(Self { disputed: self.disputed.plus(amount)?, ..self.clone() })
+    }
+
+    /// The funds of a dispute are reinstated.
+    ///
+    /// # Errors
+    /// [`AmountError`] when less is disputed.
+    pub fn reinstate(&self, amount: Amount) -> Result<Self, AmountError> {
+        Ok(Self { disputed: self.disputed.minus(amount)?, ..self.clone() })
+    }
+
+    /// A dispute is lost: what it had withdrawn is taken back for good.
+    ///
+    /// # Errors
+    /// [`AmountError`] when less is disputed.
+    pub fn lose_dispute(&self, amount: Amount) -> Result<Self, AmountError> {
+        Ok(Self { reversed: self.reversed.plus(amount)?, ..self.reinstate(amount)? })
+    }
 }
 
 #[async_trait]
@@ -116,14 +141,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_more_is_refunded_and_reversed_than_was_paid(amount in 0u128..1_000, steps in prop::collection::vec((any::<bool>(), 0u128..400), 0..20)) {
+        fn no_more_is_refunded_disputed_and_reversed_than_was_paid(amount in 0u128..1_000, steps in prop::collection::vec((0..5u8, 0u128..400), 0..20)) {
             let mut payment = payment(amount);
-            for (is_refund, part) in steps {
+            for (step, part) in steps {
                 let part = Amount::new(part);
-                let after = if is_refund { payment.refund(part) } else { payment.reverse(part) };
-                prop_assert_eq!(after.is_ok(), part <= payment.room());
+                let (after, most) = match step {
+                    0 => (payment.refund(part), payment.room()),
+                    1 => (payment.reverse(part), payment.room()),
+                    2 => (payment.dispute(part), payment.room()),
+                    3 => (payment.reinstate(part), payment.disputed),
+                    _ => (payment.lose_dispute(part), payment.disputed),
+                };
+                prop_assert_eq!(after.is_ok(), part <= most);
                 payment = after.unwrap_or(payment);
-                prop_assert!(payment.refunded.base_units() + payment.reversed.base_units() <= amount);
+                let used = payment.refunded.base_units() + payment.disputed.base_units() + payment.reversed.base_units();
+                prop_assert_eq!(used + payment.room().base_units(), amount);
                 prop_assert_eq!(payment.standing().base_units(), amount - payment.reversed.base_units());
             }
         }

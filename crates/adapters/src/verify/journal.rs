@@ -94,14 +94,16 @@ const RULES: &[Rule] = &[
         "balance_unapplied",
         "SELECT id, amount, currency_id, livemode FROM balance_transactions WHERE type = 'unapplied_from_invoice'"
     ),
-    // A refund that the provider sent by itself has no attempt.
+    // A refund that somebody made in the provider's dashboard has no attempt.
     posted!(
         "sent refunds are posted once",
         "refund_sent",
         "SELECT a.id, a.amount, a.currency_id, r.livemode FROM attempts a JOIN refunds r ON r.id = a.subject
              WHERE a.status = 'settled' AND a.purpose = 'refund'
          UNION ALL SELECT r.id, r.amount, r.currency_id, r.livemode FROM refunds r
-             WHERE r.kind <> 'stake_return' AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = r.id AND a.purpose = 'refund')"
+             WHERE EXISTS (SELECT 1 FROM journal_entries j WHERE j.subject = r.id AND j.type = 'refund_sent')
+                 OR (r.status = 'succeeded' AND NOT EXISTS
+                     (SELECT 1 FROM attempts a WHERE a.subject = r.id AND a.purpose = 'refund' AND a.status = 'settled'))"
     ),
     posted!(
         "refunds that were moved to the balance are posted once",
@@ -118,6 +120,38 @@ const RULES: &[Rule] = &[
         "balance_payout_restored",
         "SELECT id, amount, currency_id, livemode FROM refunds WHERE kind = 'balance_payout' AND status = 'failed'"
     ),
+    // The subject of these entries is the object and the number of the movement: `dp_1/2`.
+    Rule {
+        title: "each movement of a dispute is posted once",
+        of: "SELECT count(*) AS n FROM disputes",
+        broken: &[finding(
+            "SELECT d.id FROM disputes d LEFT JOIN (SELECT RTRIM(RTRIM(subject, '0123456789'), '/') AS dispute_id FROM journal_entries
+                 WHERE type IN ('dispute_withdrawn', 'dispute_reinstated', 'dispute_lost', 'network_fee')) e ON e.dispute_id = d.id
+             GROUP BY d.id, d.movements HAVING count(e.dispute_id) <> d.movements",
+            "has more or fewer entries than movements",
+        )],
+        noted: &[],
+    },
+    Rule {
+        title: "entries of disputes and of refunds that failed later have their object",
+        of: "SELECT count(*) AS n FROM journal_entries
+             WHERE type IN ('dispute_withdrawn', 'dispute_reinstated', 'dispute_lost', 'network_fee', 'refund_failed')",
+        broken: &[
+            finding(
+                "SELECT e.id FROM journal_entries e LEFT JOIN disputes d ON d.id = RTRIM(RTRIM(e.subject, '0123456789'), '/')
+                 WHERE e.type IN ('dispute_withdrawn', 'dispute_reinstated', 'dispute_lost', 'network_fee') AND d.id IS NULL",
+                "is of no dispute",
+            ),
+            finding(
+                "SELECT e.id FROM journal_entries e LEFT JOIN refunds r ON r.id = RTRIM(RTRIM(e.subject, '0123456789'), '/') AND r.failure_count > 0
+                 WHERE e.type = 'refund_failed' AND NOT EXISTS
+                     (SELECT 1 FROM journal_postings p WHERE p.entry_id = e.id AND (p.account = 'liabilities:suspense'
+                          OR (p.amount = r.amount AND p.currency_id = r.currency_id)))",
+                "is of no refund of that amount that failed, and not in suspense",
+            ),
+        ],
+        noted: &[],
+    },
 ];
 
 /// The rule that an account keeps; `None`: no table says what it must hold.

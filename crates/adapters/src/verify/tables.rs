@@ -38,7 +38,8 @@ const UNUSUAL: &str = "SELECT e.id, e.type, p.account, p.side, p.amount, p.curre
     LEFT JOIN attempts a ON a.id = e.subject
     LEFT JOIN payment_intents i ON a.purpose = 'payment' AND i.id = a.subject
     LEFT JOIN refunds r ON r.id = e.subject
-    LEFT JOIN disputes d ON e.type IN ('dispute_withdrawn', 'dispute_reinstated', 'dispute_lost') AND e.subject LIKE d.id || '/%'
+    LEFT JOIN disputes d ON e.type IN ('dispute_withdrawn', 'dispute_reinstated', 'dispute_lost')
+        AND d.id = RTRIM(RTRIM(e.subject, '0123456789'), '/')
     ORDER BY e.id, p.position";
 
 /// Debits less credits, by account and currency.

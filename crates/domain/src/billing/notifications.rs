@@ -3,7 +3,9 @@
 use super::{Invoice, Period, Subscription, SubscriptionStatus};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::shared::{CreditNoteId, CurrencyId, DisputeId, EventId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{
+    Amount, CreditNoteId, CurrencyId, DisputeId, EventId, InvoiceId, PaymentIntentId, RefundId, StorageError, SubscriptionId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -57,6 +59,13 @@ pub enum Notification {
     },
     /// To the store: a payment is disputed, or the dispute was decided.
     Disputed(DisputeId),
+    /// To the store: the invoice lines of a payment could not give all that was refunded in the provider's dashboard. `amount`: what they
+    /// could not give. `reference`: the provider's name of the refund.
+    DashboardRefund {
+        intent: PaymentIntentId,
+        reference: String,
+        amount: Amount,
+    },
 }
 
 /// The state that a subscription left when it resumed.
@@ -93,6 +102,7 @@ impl Notification {
             Self::Credited(_) => "credited",
             Self::RefundFailed { .. } => "refund_failed",
             Self::Disputed(_) => "disputed",
+            Self::DashboardRefund { .. } => "dashboard_refund",
         }
     }
 
@@ -121,6 +131,9 @@ impl Notification {
             Self::Credited(id) => message.with("note", id),
             Self::RefundFailed { refund, failures } => message.with("refund", refund).with("failures", failures),
             Self::Disputed(id) => message.with("dispute", id),
+            Self::DashboardRefund { intent, reference, amount } => {
+                message.with("intent", intent).with("reference", reference).with("amount", amount)
+            }
         }
     }
 
@@ -155,6 +168,11 @@ impl Notification {
                 Self::RefundFailed { refund: RefundId::parse(value("refund")?).ok()?, failures: value("failures")?.parse().ok()? }
             }
             "disputed" => Self::Disputed(DisputeId::parse(value("dispute")?).ok()?),
+            "dashboard_refund" => Self::DashboardRefund {
+                intent: PaymentIntentId::parse(value("intent")?).ok()?,
+                reference: value("reference")?.to_owned(),
+                amount: Amount::parse_base_units(value("amount")?).ok()?,
+            },
             _ => return None,
         })
     }
@@ -257,6 +275,11 @@ mod tests {
             Notification::Credited(CreditNoteId::parse("cn_1").expect("an id")),
             Notification::RefundFailed { refund, failures: 2 },
             Notification::Disputed(DisputeId::parse("dp_1").expect("an id")),
+            Notification::DashboardRefund {
+                intent: PaymentIntentId::parse("pi_1").expect("an id"),
+                reference: "re_provider".to_owned(),
+                amount: Amount::new(500),
+            },
         ] {
             assert_eq!(Notification::of(&notification.message(at(0)).payload), Some(notification));
         }

@@ -119,9 +119,11 @@ async fn pay(
             Ok(true)
         }
         PaidBy::Balance { .. } => {
-            let due = open.into_iter().filter(|invoice| !invoice.remaining().is_zero()).collect();
-            let paid = apply_balance(ctx, unit, due, begun.at).await?;
-            Ok(paid.iter().all(|one| one.after.status == InvoiceStatus::Paid))
+            let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(SettlementError::Orphan)?;
+            let due: Vec<_> = open.into_iter().filter(|invoice| !invoice.remaining().is_zero()).collect();
+            let count = due.len();
+            let paid = apply_balance(ctx, unit, &currency, due, begun.at).await?;
+            Ok(paid.len() == count && paid.iter().all(|one| one.after.status == InvoiceStatus::Paid))
         }
         PaidBy::Nothing => Ok(true),
     }

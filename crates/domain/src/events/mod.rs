@@ -27,12 +27,14 @@ pub enum Topic {
     ApplyBalance,
     /// End the subscriptions whose current period a credit note has refunded. Payload: `note`.
     EndRefunded,
+    /// Ask a card network what has changed about a payment. Payload: `method`, and one of `payment`, `dispute`, `refund`.
+    CheckCard,
     /// Tell the open pages. Payload: `event` and ids only: the channel is public.
     Realtime,
 }
 
 impl Topic {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -40,6 +42,7 @@ impl Topic {
         Self::BillingMail,
         Self::ApplyBalance,
         Self::EndRefunded,
+        Self::CheckCard,
         Self::Realtime,
     ];
 
@@ -53,6 +56,7 @@ impl Topic {
             Self::BillingMail => "billing_mail",
             Self::ApplyBalance => "apply_balance",
             Self::EndRefunded => "end_refunded",
+            Self::CheckCard => "check_card",
             Self::Realtime => "realtime",
         }
     }

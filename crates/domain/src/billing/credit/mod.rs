@@ -1,23 +1,38 @@
-//! Credit notes: the only way to give back what an invoice asked for (the billing model, section 2, "Credit notes").
+//! Credit notes: the only way to give back what an invoice asked for (the billing model, section 2, "Credit notes"). Beside them what
+//! networks take back: disputes, late failures, refunds of the provider's dashboard.
 
 mod allocation;
+mod card_check;
+mod card_payment;
 mod create;
+mod dashboard_refund;
+mod dispute;
+mod dispute_booking;
+mod dispute_change;
 mod error;
 mod issue;
 mod payout;
+mod provider_refund;
 mod refund;
+mod suspense;
+mod undo;
 
 pub(crate) use allocation::{Destination, spread};
+pub use card_check::{CardCheckError, check_card_payment};
 pub use create::{
     CreditNoteOrder, CreditNotePreview, CreditTo, OrderedItem, RefundOrder, Refundable, RefundedNote, create_credit_note, preview_credit_note,
     refund_invoice, refund_payment, refundable,
 };
 pub(crate) use create::refund_fully;
+pub use dispute::{DisputeError, record_dispute};
 pub use error::CreditError;
 pub(crate) use issue::{IssuedNote, ItemOrder, NoteOrder, credit_everything, issue_note};
 pub use payout::{PayoutOrder, pay_out_balance, payout_limit};
+pub use provider_refund::{ProviderRefundError, record_provider_refund};
 pub(crate) use refund::refund_declined;
 pub use refund::{move_refund_to_balance, refund_failed_later, refund_settled, retry_refund};
+pub use suspense::{SuspenseError, resolve_suspense};
+pub(super) use undo::{lock_paid_by, take_newest_first};
 
 use super::Calculation;
 use crate::shared::{

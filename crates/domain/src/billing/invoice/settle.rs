@@ -6,7 +6,7 @@ use crate::billing::BillingError;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::payment::{Attempt, PlannedPayment};
+use crate::payment::{Attempt, Currency, PlannedPayment};
 use crate::shared::{Amount, AmountError, CustomerId, EntryId, InvoicePaymentId, Mode, PaymentIntentId, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -144,20 +144,23 @@ async fn post_receipt(
     Ok(())
 }
 
-/// Pays invoices from their customer's balance, as far as it reaches, in the order in which they are given. They are of one customer and
-/// currency, locked, and nobody is paying them. Answers those that changed.
+/// Pays invoices from their customer's balance, as far as it reaches, in the order in which they are given. Less is applied where the rest
+/// of an invoice would fall below what the network charges at least. The invoices are of one customer and of `currency`, locked, and nobody
+/// is paying them. Answers those that changed.
 pub(crate) async fn apply_balance(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
+    currency: &Currency,
     invoices: Vec<Invoice>,
     now: Timestamp,
 ) -> Result<Vec<PaidInvoice>, BillingError> {
     let Some(first) = invoices.first() else { return Ok(Vec::new()) };
+    let method = unit.methods().find(&currency.method_id).await?.ok_or(BillingError::Orphan)?;
     let balances = unit.balances().lock(std::slice::from_ref(&first.customer_id)).await?;
-    let mut left = crate::billing::balance::amount_in(&balances, &first.customer_id, &first.currency_id);
+    let mut left = crate::billing::balance::amount_in(&balances, &first.customer_id, &currency.id);
     let (mut paid, mut payments) = (Vec::new(), Vec::new());
     for before in invoices {
-        let amount = payable(&before).min(left);
+        let amount = currency.applied_balance(method.kind, payable(&before), left);
         if amount.is_zero() {
             continue;
         }

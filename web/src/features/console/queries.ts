@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
-import type { Page, Subscription, TestClock } from '@/api/types';
+import type { Customer, Page, Subscription, TestClock } from '@/api/types';
 
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
@@ -23,4 +23,11 @@ export const customerSubscriptionsQuery = (customerId: string) =>
     queryKey: ['subscriptions', 'customer', customerId],
     queryFn: () =>
       api.get<Page<Subscription>>('/api/subscriptions', { customer_id: customerId, page: 1, pageSize: AT_ONCE }),
+  });
+
+/** A customer by id or DID, for administrators. */
+export const customerPageQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['customers', id],
+    queryFn: () => api.get<Customer>(`/api/customers/${encodeURIComponent(id)}`),
   });

@@ -42,6 +42,7 @@ mod reversal;
 mod settlement;
 mod stake_back;
 mod statement;
+mod store_emails;
 mod subscription;
 mod threshold;
 mod trial;
@@ -61,7 +62,7 @@ pub use ceiling::*;
 pub use change_payment::{ask_to_change, change_to_card, take_change, takes_card};
 pub use clock::*;
 pub use collect::*;
-pub(crate) use balance::{BalanceChange, balance_of, change_balance};
+pub(crate) use balance::balance_of;
 pub use balance::{Balance, BalanceTransaction, BalanceTransactionType, Balances};
 pub use credit::*;
 pub use credited_subscription::end_refunded;
@@ -87,8 +88,8 @@ pub use recharge::{AskedRecharge, Funds, RECHARGE_CHARGES, ask_to_recharge, chec
 pub(crate) use renew::publish_charges;
 pub use renew::{Round, renew_due};
 pub use report_usage::*;
-pub(crate) use reversal::reverse_payment;
 pub use restake::{StakeFor, ask_to_restake, lacks_stake, take_restake};
+pub(crate) use reversal::reverse_payment;
 pub use settlement::{InvoiceCollection, MandateChange, Recharge, RefundPayment, StakePlacement, StakeReturn, StakeSlash};
 pub(crate) use settlement::{mandate_declined, mandate_given, post_stake};
 pub use stake_back::{return_stake, slash_stake};
@@ -98,14 +99,3 @@ pub use unused_time::UnusedTime;
 pub use usage::*;
 pub use view::*;
 pub use void::void_invoice;
-
-/// Replaced by the one of `credit`.
-pub(crate) async fn reverse_payment(
-    _: &crate::context::Context,
-    _: &mut dyn crate::storage::UnitOfWork,
-    _: &crate::payment::Attempt,
-    _: &crate::shared::PaymentIntentId,
-    _: &crate::payment::Reversal,
-) -> Result<(), BillingError> {
-    Err(BillingError::Orphan)
-}

@@ -6,9 +6,9 @@ use super::proceed::{Step, step};
 use super::{Deposit, Session};
 use crate::billing;
 use crate::context::Context;
-use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::ledger::EntryType;
 use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Reversal, Settlement, SettlementError};
-use crate::shared::{AttemptId, EntryId, Mode, SessionId, Timestamp};
+use crate::shared::{AttemptId, SessionId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
@@ -131,7 +131,7 @@ impl PurposeHandler for SessionStake {
             }
             session.version += 1;
         }
-        post_stake(ctx, unit, session.mode, attempt, EntryType::StakePlaced, now).await?;
+        billing::post_stake(ctx, unit, attempt, session.mode, EntryType::StakePlaced, now).await?;
         next_step(ctx, unit, session, now).await
     }
 
@@ -157,7 +157,7 @@ impl PurposeHandler for SessionStakeReturn {
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let now = ctx.now();
         let session = find(unit, attempt.session_id.as_ref()).await?;
-        post_stake(ctx, unit, session.mode, attempt, EntryType::StakeReturned, now).await?;
+        billing::post_stake(ctx, unit, attempt, session.mode, EntryType::StakeReturned, now).await?;
         next_step(ctx, unit, session, now).await
     }
 
@@ -175,26 +175,6 @@ impl PurposeHandler for SessionStakeReturn {
 async fn find(unit: &mut dyn UnitOfWork, id: Option<&SessionId>) -> Result<Session, SettlementError> {
     let id = id.ok_or(SettlementError::Orphan)?;
     unit.sessions().find(id).await?.ok_or(SettlementError::Orphan)
-}
-
-/// A stake that was placed is held at the network and owed to its owner; a return ends both.
-async fn post_stake(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    mode: Mode,
-    attempt: &Attempt,
-    kind: EntryType,
-    now: Timestamp,
-) -> Result<(), SettlementError> {
-    let (held, payable) = (Account::stakes_held(&attempt.method_id), Account::StakesPayable);
-    let (debit, credit) = if kind == EntryType::StakePlaced { (held, payable) } else { (payable, held) };
-    let postings = vec![
-        Posting::debit(debit, attempt.amount, &attempt.currency_id),
-        Posting::credit(credit, attempt.amount, &attempt.currency_id),
-    ];
-    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
-    unit.journal().post(&Entry::new(id, mode, kind, attempt.id.as_str(), now, postings)?).await?;
-    Ok(())
 }
 
 /// Answers the charge that the step wrote.

@@ -6,8 +6,8 @@ use super::order::{Rhythm, reckon, rhythms};
 use super::submit::load_sold;
 use super::{LineItem, Part, Session, SessionMode};
 use crate::billing::{
-    self, BillingReason, Calculation, Invoice, InvoiceItem, Notification, Period, Stake, StakeStatus, StakeTerms, Subscription,
-    SubscriptionItem, SubscriptionStatus, Threshold, period, time_of,
+    self, BillingReason, Calculation, Invoice, InvoiceItem, Notification, Period, Stake, StakeStatus, StakeTerms, StakeTransaction,
+    Subscription, SubscriptionItem, SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
 use crate::payment::{Intent, SettlementError};
@@ -144,16 +144,12 @@ fn billed_for(item: InvoiceItem, subscription: &Subscription, span: Period) -> I
 }
 
 /// Writes the statement of the stake, and asks for the emails about the start.
-pub(super) async fn announce(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    begun: &Begun,
-) -> Result<(), SettlementError> {
+pub(super) async fn announce(ctx: &Context, unit: &mut dyn UnitOfWork, begun: &Begun) -> Result<(), SettlementError> {
     for subscription in &begun.subscriptions {
         if let Some(stake) = &subscription.stake {
             let calculation = Calculation::of_stake(begun.stake_terms, stake.amount);
-            billing::record_stake(ctx, unit, subscription, (billing::StakeTransaction::Placed, &stake.reference), calculation, begun.at).await?;
+            let placed = (StakeTransaction::Placed, stake.reference.as_str());
+            billing::record_stake(ctx, unit, subscription, placed, calculation, begun.at).await?;
         }
         billing::notify(ctx, unit, &Notification::Started(subscription.id.clone()), ctx.now()).await?;
         billing::notify_trial_end(ctx, unit, subscription).await?;

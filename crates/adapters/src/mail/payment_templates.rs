@@ -19,7 +19,7 @@ impl TemplateWriter<'_> {
     }
 
     pub fn payment_failed(&self, subscription: &Subscription, invoice: &Invoice, code: &str) -> Strings {
-        let (title, amount, number) = (title(subscription), self.money(invoice.total), number(invoice));
+        let (title, amount, number) = (title(subscription), self.money(invoice.remaining()), number(invoice));
         let why = decline_reason(code, self.email.method.kind.is_card(), self.language);
         let mut body =
             vec![self.paragraph(
@@ -81,13 +81,9 @@ impl TemplateWriter<'_> {
                 format!("{store} returned your refundable deposit of {amount} via {method}."),
                 format!("{store} 已通过 {method} 退还你的押金（可退）{amount}。"),
             ),
-            (RefundType::Credit, Some(title)) => self.paragraph(
-                format!("{store} refunded {amount} that you paid for {title} with credit."),
-                format!("{store} 已退还你用余额为 {title} 支付的 {amount}。"),
-            ),
-            (RefundType::Credit, None) => self.paragraph(
-                format!("{store} refunded {amount} that you paid with credit."),
-                format!("{store} 已退还你用余额支付的 {amount}。"),
+            (RefundType::BalancePayout, _) => self.paragraph(
+                format!("{store} paid out {amount} of your account balance via {method}."),
+                format!("{store} 已通过 {method} 向你支付账户余额 {amount}。"),
             ),
             (RefundType::Refund, Some(title)) => self.paragraph(
                 format!("{store} refunded {amount} of your payment for {title} via {method}."),
@@ -98,15 +94,11 @@ impl TemplateWriter<'_> {
                 format!("{store} 已通过 {method} 退还你支付的 {amount}。"),
             ),
         };
-        let arrival = match (refund.kind, self.email.method.kind.is_card()) {
-            (RefundType::Credit, _) => self.paragraph(
-                "We added it to your credit, which pays for your next invoices and purchases.",
-                "款项已退回余额，可用于支付后续账单和购买。",
-            ),
-            (_, true) => {
+        let arrival = match self.email.method.kind.is_card() {
+            true => {
                 self.paragraph("Your bank may take a few days to show it in your account.", "款项到账可能需要几天，具体时间取决于银行。")
             }
-            (_, false) => self.paragraph("It is already in your wallet.", "款项已退回你的钱包。"),
+            false => self.paragraph("It is already in your wallet.", "款项已退回你的钱包。"),
         };
         let mut rows = Vec::new();
         if let Some(number) = invoice.and_then(Invoice::number_text) {

@@ -54,6 +54,15 @@ pub(super) fn footer(store_name: &str, store_url: &str, language: Language) -> S
     )
 }
 
+/// The last line of every email to the owner of the store.
+pub(super) fn owner_footer(store_name: &str, store_url: &str, language: Language) -> String {
+    translate(
+        language,
+        format!("You're receiving this email because you own {store_name}, {store_url}"),
+        format!("你收到这封邮件，是因为你是 {store_name}（{store_url}）的所有者。"),
+    )
+}
+
 /// Why a payment failed, in words for the payer. `code` is the network's or the bank's.
 pub(super) fn decline_reason(code: &str, is_card: bool, language: Language) -> String {
     let (english, chinese) = match code {

@@ -1,7 +1,8 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { PageSkeleton } from '@/app/page-skeleton';
 import { pageParam } from '@/app/search-params';
-import { CreditNotesPage, creditNotesQuery } from '@/features/console/credit-notes-page';
+import { CreditNotesPage } from '@/features/console/credit-notes-page';
+import { creditNotesQuery } from '@/features/console/queries';
 import { isAdmin } from '@/lib/roles';
 
 interface CreditNotesSearch {

@@ -1,7 +1,8 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { PageSkeleton } from '@/app/page-skeleton';
 import { pageParam } from '@/app/search-params';
-import { DisputesPage, disputesQuery } from '@/features/console/disputes-page';
+import { DisputesPage } from '@/features/console/disputes-page';
+import { disputesQuery } from '@/features/console/queries';
 import { isAdmin } from '@/lib/roles';
 
 interface DisputesSearch {

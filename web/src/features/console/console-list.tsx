@@ -1,20 +1,8 @@
-import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Table, type TableColumnsType } from 'antd';
-import { api, type Query } from '@/api/client';
-import type { Page } from '@/api/types';
 import { LoadError, Nothing } from '@/features/billing/states';
-
-/** How many rows a page of a console list has. */
-const ROWS = 20;
-
-/** One page of a list of the store. The first word of the key names it. */
-export const consoleListQuery = <T,>(key: string, path: string, page: number, filter: Query) =>
-  queryOptions({
-    queryKey: [key, 'list', page, filter],
-    queryFn: () => api.get<Page<T>>(path, { ...filter, page, pageSize: ROWS }),
-    placeholderData: keepPreviousData,
-  });
+import { type consoleListQuery, ROWS } from './queries';
 
 interface ConsoleListProps<T> {
   query: ReturnType<typeof consoleListQuery<T>>;

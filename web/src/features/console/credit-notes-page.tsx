@@ -5,12 +5,10 @@ import { usePageTitle } from '@/app/page';
 import { CreditNotePdf, CreditNoteText } from '@/features/billing/credit-notes';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
-import { ConsoleList, consoleListQuery } from './console-list';
+import { ConsoleList } from './console-list';
+import { creditNotesQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
-
-export const creditNotesQuery = (page: number) =>
-  consoleListQuery<CreditNote>('credit-notes', '/api/credit-notes', page, {});
 
 /** The credit notes of the store. */
 export function CreditNotesPage({ page = 1 }: { page?: number }) {

@@ -5,13 +5,11 @@ import { usePageTitle } from '@/app/page';
 import { DisputeTag } from '@/features/billing/status';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
-import { ConsoleList, consoleListQuery } from './console-list';
+import { ConsoleList } from './console-list';
 import { DisputeText } from './disputes';
+import { disputesQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
-
-export const disputesQuery = (page: number, open: boolean) =>
-  consoleListQuery<Dispute>('disputes', '/api/disputes', page, { open: open || undefined });
 
 /** The disputes of the store: those that are not decided, or all. */
 export function DisputesPage({ page = 1, open = false }: { page?: number; open?: boolean }) {

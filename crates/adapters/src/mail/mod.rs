@@ -67,4 +67,6 @@ impl MailError {
 #[cfg(test)]
 mod billing_email_tests;
 #[cfg(test)]
+mod credit_email_tests;
+#[cfg(test)]
 mod tests;

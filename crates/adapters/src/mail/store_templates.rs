@@ -2,6 +2,7 @@
 
 use super::email_layout::Block;
 use super::mailbox::one_line;
+use super::strings::dispute_reason;
 use super::template_writer::{Strings, TemplateWriter};
 use souk_domain::payment::{Dispute, DisputeStatus, Intent, Refund, RefundType};
 use souk_domain::shared::Amount;
@@ -65,13 +66,13 @@ impl TemplateWriter<'_> {
         let (amount, customer) = (self.money(dispute.amount), self.customer());
         let (heading, text) = self.dispute_status(dispute);
         let mut body = vec![self.paragraph(
-            format!("{customer} disputes a payment of {amount}."),
-            format!("{customer} 对一笔 {amount} 的付款提出了争议。"),
+            format!("This is about a payment of {amount} by {customer}."),
+            format!("涉及 {customer} 的一笔付款，金额 {amount}。"),
         )];
         body.push(Block::Paragraph(text));
         let mut rows = vec![
             self.customer_row(),
-            (self.translate("Reason given by the bank", "银行给出的原因"), one_line(&dispute.reason)),
+            (self.translate("Reason given by the bank", "银行给出的原因"), one_line(&dispute_reason(&dispute.reason, self.language))),
             (self.translate("Dispute", "争议编号"), one_line(&dispute.provider_id)),
         ];
         rows.push((self.translate("Amount", "金额"), amount.clone()));

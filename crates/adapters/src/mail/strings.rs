@@ -84,3 +84,19 @@ pub(super) fn decline_reason(code: &str, is_card: bool, language: Language) -> S
     };
     translate(language, english, chinese)
 }
+
+/// Why a cardholder disputes a payment. `reason` is the card network's; one that is not known here is shown as it is.
+pub(super) fn dispute_reason(reason: &str, language: Language) -> String {
+    let (english, chinese) = match reason {
+        "fraudulent" => ("Fraudulent", "欺诈交易"),
+        "product_not_received" => ("Product not received", "未收到商品"),
+        "product_unacceptable" => ("Product unacceptable", "商品不符合要求"),
+        "duplicate" => ("Duplicate charge", "重复扣款"),
+        "subscription_canceled" => ("Subscription canceled", "订阅已取消"),
+        "credit_not_processed" => ("Refund not received", "未收到退款"),
+        "unrecognized" => ("Payment not recognized", "不认识这笔付款"),
+        "general" => ("General", "一般争议"),
+        other => (other, other),
+    };
+    translate(language, english, chinese)
+}

@@ -148,7 +148,7 @@ on_one! {
         session.commit().await.expect("commits");
         let mut titles = Vec::new();
         verify(billing.database(), &mut |check| titles.extend((!check.breaches.is_empty()).then_some(check.title))).await.expect("reads");
-        assert!(titles.contains(&"a stake moves by an attempt"), "{titles:?}");
+        assert!(titles.contains(&"a stake on its way has an open attempt"), "{titles:?}");
     }
 
     async fn nothing_is_retried_while_a_deposit_is_taken_for_it(db: &TestDatabase) {

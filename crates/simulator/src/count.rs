@@ -19,7 +19,8 @@ const REACHED: [&str; 7] = [
     "SELECT 'settled ' || purpose || ' (' || kind || ')' AS what, count(*) AS n FROM attempts WHERE status = 'settled' GROUP BY purpose, kind",
     "SELECT 'invoices for ' || reason || ' (' || status || ')' AS what, count(*) AS n FROM invoices WHERE number IS NOT NULL GROUP BY reason, status",
     "SELECT 'credit notes for ' || reason AS what, count(*) AS n FROM credit_notes GROUP BY reason",
-    "SELECT 'balance ' || type AS what, count(*) AS n FROM balance_transactions GROUP BY type",
+    "SELECT 'balance ' || t.type || COALESCE(' (' || a.purpose || ')', '') AS what, count(*) AS n
+         FROM balance_transactions t LEFT JOIN attempts a ON a.id = t.source GROUP BY t.type, a.purpose",
     "SELECT 'entries ' || type AS what, count(*) AS n FROM journal_entries GROUP BY type",
     "SELECT 'refunds ' || kind || ' (' || status || ')' AS what, count(*) AS n FROM refunds GROUP BY kind, status",
     "SELECT 'disputes ' || status AS what, count(*) AS n FROM disputes GROUP BY status",

@@ -146,6 +146,7 @@ pub async fn ask_for_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonc
 }
 
 /// Checks the signed permission against what was asked, stores it, sends it, and writes down what the network says. Answers the hash.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -187,6 +188,7 @@ pub async fn ask_for_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
 }
 
 /// As [`take_mandate`], for the stake.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn take_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;

@@ -26,6 +26,7 @@ pub enum ExpireError {
 const PAGES: u32 = 50;
 
 /// The worker's round. Answers how many sessions expired. A session with a payment on its way is left for the next round.
+#[tracing::instrument(skip_all)]
 pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;

@@ -109,6 +109,7 @@ enum Step {
 }
 
 /// Submitting again, from another tab or after a lost answer, leads to the same intent and the same attempt.
+#[tracing::instrument(skip_all, fields(session = %submission.session_id))]
 pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted, SubmitError> {
     for _ in 0..TRIES {
         let step = match try_submit(ctx, submission).await {

@@ -166,6 +166,7 @@ pub async fn ask_for_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, non
 
 /// Checks the signed transfer against what was asked, stores its bytes, sends them, and writes down what the network says.
 /// Answers the hash. The same signed transfer again gives the same answer and moves nothing.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;

@@ -40,6 +40,7 @@ pub(super) async fn post_suspense(
     if posted.iter().any(|entry| entry.kind == EntryType::SuspenseReceived) {
         return Ok(());
     }
+    tracing::warn!(attempt = %attempt.id, asked = %attempt.amount, moved = %settlement.amount, "a network moved another amount: on hold");
     let now = ctx.now();
     let postings = vec![
         Posting::debit(Account::cash(&attempt.method_id), settlement.amount, &attempt.currency_id),

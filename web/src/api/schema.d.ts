@@ -5460,6 +5460,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/credit-notes/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The credit note as PDF, in the language of `locale`. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": string;
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/credit-notes/preview": {
         parameters: {
             query?: never;
@@ -7622,16 +7677,17 @@ export interface components {
         PlanPreview: {
             /** Format: int64 */
             proration_date: number;
+            /** @description What is credited of the old plan, then what the new one asks for. */
             lines: components["schemas"]["PlanPreviewLine"][];
-            /** @description What the old plan gives back. */
+            /** @description What is credited for the unused time of the old plan. */
             credit: string;
             /** @description What the new one asks for until the end of the period. */
             charge: string;
-            /** @description Credit of earlier changes that is used up. */
+            /** @description What the customer's balance pays of it, `credit` included. */
             applied_credit: string;
             /** @description Due now. */
             total: string;
-            /** @description Kept for the next invoices. */
+            /** @description Added to the balance. */
             credited: string;
             /** Format: int64 */
             current_period_end: number;
@@ -7641,17 +7697,19 @@ export interface components {
         };
         /** PlanPreviewLine */
         PlanPreviewLine: {
+            /** @description In English. */
             description: string;
+            /** @description The same as a code, and the parameters of its text: see `InvoiceLine`. */
+            description_code: string;
+            description_params: {
+                [key: string]: string;
+            };
             amount: string;
             /** @description credit or charge. */
             kind: string;
             formula: unknown;
             /** @description The formula in words. */
             text: components["schemas"]["Text"] & unknown;
-            description_code: string;
-            description_params: {
-                [key: string]: string;
-            };
         };
         /** @description The subscription with its new plan; or what the wallet is to be asked for first. */
         PlanSwitch: components["schemas"]["Subscription"] | components["schemas"]["PlanConnect"];

@@ -66,7 +66,7 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
                   setOpen(action);
                 }}
               >
-                {t(`action.${action}`)}
+                {t(`admin.${action}`)}
               </Button>
             ))}
             <RefundLast subscription={subscription} />
@@ -125,8 +125,8 @@ function Confirm({ action, subscription, onClose, onDone }: ConfirmProps) {
   };
   return (
     <ConfirmDialog
-      title={t(`action.${action}`)}
-      action={t(`action.${action}`)}
+      title={t(`admin.${action}`)}
+      action={t(`admin.${action}`)}
       failedTitle={t('failed')}
       run={run}
       onClose={onClose}

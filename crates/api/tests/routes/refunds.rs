@@ -3,6 +3,7 @@
 use crate::app::{Buyer, TOKEN, TestApp};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
+use std::time::Duration;
 
 fn tokens(whole: u128) -> Value {
     json!((whole * TOKEN).to_string())
@@ -39,6 +40,8 @@ on_both! {
             assert_eq!(late["code"], "REFUND_NOT_FAILED");
         }
 
+        // Two starts of one visitor within three seconds are one session.
+        app.advance(Duration::from_secs(4));
         let path = refused(&app, &alice, &owner).await;
         let moved = owner.browser.post(&format!("{path}/move-to-balance"), &json!({})).await.ok();
         assert_eq!(moved["status"], "canceled");
@@ -75,7 +78,7 @@ async fn what_the_balance_paid_is_answered_with_the_credit_note() {
     let invoice = alice.retrieve(&first).await["checkoutSession"]["invoice_id"].clone();
     owner.browser.post("/api/credit-notes", &json!({ "invoice_id": invoice, "to": "balance" })).await.ok();
     app.drain().await;
-    app.advance(std::time::Duration::from_secs(4));
+    app.advance(Duration::from_secs(4));
     let session = alice.start(&app.shop.atlas).await;
     assert_eq!(alice.submit_for_wallet(&app, &session).await["fastPayInfo"]["type"], "credit");
     let confirm = format!("/api/checkout-sessions/{session}/fast-checkout-confirm");

@@ -49,7 +49,7 @@ on_one! {
         let before = app.mails().len();
         app.drain().await;
         let receipts = app.mails().split_off(before);
-        assert!(receipts.iter().any(|mail| mail.contains("Paid with your credit")), "{receipts:?}");
+        assert!(receipts.iter().any(|mail| mail.contains("Paid with your account balance")), "{receipts:?}");
         let found = alice.buyer.retrieve(&session).await;
         let session = &found["checkoutSession"];
         assert_eq!((&session["status"], &session["payment_status"]), (&json!("complete"), &json!("paid")));
@@ -171,7 +171,7 @@ on_one! {
         let before = app.mails().len();
         app.live_on(WEEK).await;
         let receipts = app.mails().split_off(before);
-        assert!(receipts.iter().any(|mail| mail.contains("renewed: your receipt") && mail.contains("Paid with your credit")), "{receipts:?}");
+        assert!(receipts.iter().any(|mail| mail.contains("renewed: your receipt") && mail.contains("Paid with your account balance")), "{receipts:?}");
         app.live_on(WEEK).await;
         assert_eq!(left(&app, &alice).await, 0);
         let invoices = alice.buyer.browser.get("/api/invoices").await.ok()["list"].clone();

@@ -6,7 +6,7 @@ use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
-use souk_domain::billing::{AdvanceError, BillingError, CreditError, ManageError, PrintError};
+use souk_domain::billing::{AdvanceError, BillingError, CreditError, ManageError, PrintError, SuspenseError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
 use souk_domain::payment::{LabelError, MethodError, RailError, SettlementError};
@@ -464,6 +464,24 @@ impl From<CreditError> for Problem {
             CreditError::Storage(error) => error.into(),
             CreditError::Ledger(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a credit note or a refund failed");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+            }
+        }
+    }
+}
+
+impl From<SuspenseError> for Problem {
+    fn from(error: SuspenseError) -> Self {
+        match error {
+            SuspenseError::NotFound => Self::not_found(),
+            SuspenseError::NotOnHold => Self::bad(error.to_string()).code("NOT_ON_HOLD"),
+            SuspenseError::Contended => Self::new(StatusCode::CONFLICT, error.to_string()).code("CONTENDED"),
+            SuspenseError::Amount(error) => error.into(),
+            SuspenseError::Settlement(error) => error.into(),
+            SuspenseError::Billing(error) => (*error).into(),
+            SuspenseError::Storage(error) => error.into(),
+            SuspenseError::Ledger(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a payment on hold could not be resolved");
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
             }
         }

@@ -56,9 +56,9 @@ const RULES: &[Rule] = &[
                 "was given funds more or less often than its invoices say",
             ),
             finding(
-                "SELECT i.id FROM invoices i WHERE i.reason = 'recharge' AND NOT EXISTS
-                     (SELECT 1 FROM attempts a WHERE a.subject = i.subscription_id AND a.purpose = 'recharge' AND a.status = 'settled'
-                          AND a.amount = i.total AND a.currency_id = i.currency_id)",
+                "SELECT i.id FROM invoices i LEFT JOIN attempts a ON a.subject = i.subscription_id AND a.purpose = 'recharge'
+                     AND a.status = 'settled' AND a.amount = i.total AND a.currency_id = i.currency_id
+                 WHERE i.reason = 'recharge' AND a.id IS NULL",
                 "documents funds that nobody added",
             ),
         ],
@@ -74,8 +74,8 @@ const RULES: &[Rule] = &[
                 "has not received what its attempt settled",
             ),
             finding(
-                "SELECT i.id FROM payment_intents i WHERE i.status = 'succeeded' AND LTRIM(CAST(i.amount_received AS TEXT), '0') <> ''
-                     AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled')",
+                "SELECT i.id FROM payment_intents i LEFT JOIN attempts a ON a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled'
+                 WHERE i.status = 'succeeded' AND LTRIM(CAST(i.amount_received AS TEXT), '0') <> '' AND a.id IS NULL",
                 "has received something without a settled attempt",
             ),
         ],
@@ -95,11 +95,12 @@ const SUMS: &[SumRule] = &[
     },
     SumRule {
         title: "what a payment settled is on invoices, or was overpaid to the balance",
-        rows: "SELECT a.id, a.amount, p.amount AS added, NULL AS subtracted
-               FROM (SELECT id, amount FROM attempts WHERE id > $1 AND purpose = 'payment' AND status = 'settled' ORDER BY id LIMIT $2) a
-               LEFT JOIN (SELECT attempt_id, amount FROM invoice_payments
-                          UNION ALL SELECT source, amount FROM balance_transactions WHERE type = 'overpayment') p ON p.attempt_id = a.id
-               ORDER BY a.id",
+        rows: "WITH a AS (SELECT id, amount, subject FROM attempts WHERE id > $1 AND purpose = 'payment' AND status = 'settled'
+                          ORDER BY id LIMIT $2)
+               SELECT a.id, a.amount, p.amount AS added, NULL AS subtracted
+                   FROM a LEFT JOIN invoice_payments p ON p.intent_id = a.subject AND p.attempt_id = a.id
+               UNION ALL SELECT a.id, a.amount, t.amount, NULL FROM balance_transactions t JOIN a ON a.id = t.source WHERE t.type = 'overpayment'
+               ORDER BY id",
         relation: Relation::Equal,
         amount: "what was settled",
         parts: "its payments and its overpayment",

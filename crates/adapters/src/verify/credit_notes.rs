@@ -35,9 +35,14 @@ const RULES: &[Rule] = &[Rule {
             "adds to the balance what its credit note does not give",
         ),
         finding(
-            "SELECT n.id FROM credit_notes n WHERE LTRIM(CAST(n.to_balance AS TEXT), '0') <> '' AND NOT EXISTS
-                 (SELECT 1 FROM balance_transactions t WHERE t.source = n.id AND t.type = 'credit_note')",
+            "SELECT n.id FROM credit_notes n LEFT JOIN balance_transactions t ON t.source = n.id AND t.type = 'credit_note'
+             WHERE LTRIM(CAST(n.to_balance AS TEXT), '0') <> '' AND t.id IS NULL",
             "gives to the balance, which has no transaction of it",
+        ),
+        finding(
+            "SELECT c.note_id AS id FROM credit_note_items c JOIN invoice_items l ON l.id = c.invoice_item_id
+             WHERE LTRIM(CAST(l.credited AS TEXT), '0') = '' AND LTRIM(CAST(c.amount AS TEXT), '0') <> ''",
+            "gives a line that is not credited",
         ),
     ],
     noted: &[],
@@ -47,7 +52,7 @@ const SUMS: &[SumRule] = &[
     SumRule {
         title: "a line's credited amount is the sum of its credit notes' items",
         rows: "SELECT l.id, l.credited AS amount, c.amount AS added, NULL AS subtracted
-               FROM (SELECT id, credited FROM invoice_items WHERE id > $1 ORDER BY id LIMIT $2) l
+               FROM (SELECT id, credited FROM invoice_items WHERE id > $1 AND LTRIM(CAST(credited AS TEXT), '0') <> '' ORDER BY id LIMIT $2) l
                LEFT JOIN credit_note_items c ON c.invoice_item_id = l.id ORDER BY l.id",
         relation: Relation::Equal,
         amount: "what is credited",

@@ -101,9 +101,9 @@ const RULES: &[Rule] = &[
         "SELECT a.id, a.amount, a.currency_id, r.livemode FROM attempts a JOIN refunds r ON r.id = a.subject
              WHERE a.status = 'settled' AND a.purpose = 'refund'
          UNION ALL SELECT r.id, r.amount, r.currency_id, r.livemode FROM refunds r
-             WHERE EXISTS (SELECT 1 FROM journal_entries j WHERE j.subject = r.id AND j.type = 'refund_sent')
-                 OR (r.status = 'succeeded' AND NOT EXISTS
-                     (SELECT 1 FROM attempts a WHERE a.subject = r.id AND a.purpose = 'refund' AND a.status = 'settled'))"
+             LEFT JOIN journal_entries j ON j.subject = r.id AND j.type = 'refund_sent'
+             LEFT JOIN attempts a ON a.subject = r.id AND a.purpose = 'refund' AND a.status = 'settled'
+             WHERE j.id IS NOT NULL OR (r.status = 'succeeded' AND a.id IS NULL)"
     ),
     posted!(
         "refunds that were moved to the balance are posted once",

@@ -7,7 +7,7 @@ use souk_domain::shared::StorageError;
 
 const RULES: &[Rule] = &[
     Rule {
-        title: "refunds have what they are of, and a failed or a sent one says so",
+        title: "refunds belong to a credit note and its payment, and their status fits their attempts",
         of: "SELECT count(*) AS n FROM refunds",
         broken: &[
             finding(
@@ -29,6 +29,17 @@ const RULES: &[Rule] = &[
                 "SELECT r.id FROM refunds r JOIN attempts a ON a.subject = r.id AND a.purpose = 'refund' AND a.status IN ('open', 'unknown')
                  WHERE r.status <> 'pending'",
                 "is not pending, and something sends it",
+            ),
+            finding(
+                "SELECT r.id FROM refunds r JOIN invoice_payments p ON p.id = r.payment_id
+                 WHERE p.source <> 'balance' AND LTRIM(CAST(p.refunded AS TEXT), '0') = ''",
+                "is of a payment that is not refunded",
+            ),
+            finding(
+                "SELECT r.id FROM refunds r JOIN payment_intents i ON i.id = r.intent_id
+                 WHERE (r.status IN ('pending', 'succeeded') OR (r.status = 'failed' AND r.kind = 'refund'))
+                     AND LTRIM(CAST(i.amount_refunded AS TEXT), '0') = ''",
+                "is of an intent that is not refunded",
             ),
             finding("SELECT id FROM refunds WHERE status = 'failed' AND failure_count = 0", "failed, and has no failure"),
             finding(
@@ -57,7 +68,8 @@ const SUMS: &[SumRule] = &[
     SumRule {
         title: "a payment's refunded amount is the sum of its refunds",
         rows: "SELECT p.id, p.refunded AS amount, r.amount AS added, NULL AS subtracted
-               FROM (SELECT id, refunded FROM invoice_payments WHERE id > $1 AND source <> 'balance' ORDER BY id LIMIT $2) p
+               FROM (SELECT id, refunded FROM invoice_payments WHERE id > $1 AND source <> 'balance'
+                         AND LTRIM(CAST(refunded AS TEXT), '0') <> '' ORDER BY id LIMIT $2) p
                LEFT JOIN refunds r ON r.payment_id = p.id ORDER BY p.id",
         relation: Relation::Equal,
         amount: "what is refunded",
@@ -67,7 +79,8 @@ const SUMS: &[SumRule] = &[
     SumRule {
         title: "an intent's refunded amount is what its refunds and pay-outs reserve",
         rows: "SELECT i.id, i.amount_refunded AS amount, r.amount AS added, NULL AS subtracted
-               FROM (SELECT id, amount_refunded FROM payment_intents WHERE id > $1 ORDER BY id LIMIT $2) i
+               FROM (SELECT id, amount_refunded FROM payment_intents WHERE id > $1 AND LTRIM(CAST(amount_refunded AS TEXT), '0') <> ''
+                     ORDER BY id LIMIT $2) i
                LEFT JOIN refunds r ON r.intent_id = i.id AND
                    (r.status IN ('pending', 'succeeded') OR (r.status = 'failed' AND r.kind = 'refund')) ORDER BY i.id",
         relation: Relation::Equal,

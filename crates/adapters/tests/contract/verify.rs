@@ -513,6 +513,21 @@ const CASES: &[Case] = &[
         "a line's credited amount is the sum of its credit notes' items",
     ),
     case(
+        "UPDATE invoice_items SET credited = tax WHERE id = 'ii_1'",
+        "UPDATE invoice_items SET credited = (SELECT total FROM credit_notes WHERE id = 'cn_1') WHERE id = 'ii_1'",
+        "credit notes are of finalized invoices, with at least one item",
+    ),
+    case(
+        "UPDATE invoice_payments SET refunded = reversed WHERE id = 'inpay_1'",
+        "UPDATE invoice_payments SET refunded = (SELECT amount FROM refunds) WHERE id = 'inpay_1'",
+        "refunds belong to a credit note and its payment, and their status fits their attempts",
+    ),
+    case(
+        "UPDATE payment_intents SET amount_refunded = (SELECT amount_refunded FROM payment_intents WHERE id = 'pi_2') WHERE id = 'pi_1'",
+        "UPDATE payment_intents SET amount_refunded = (SELECT amount FROM refunds) WHERE id = 'pi_1'",
+        "refunds belong to a credit note and its payment, and their status fits their attempts",
+    ),
+    case(
         "UPDATE credit_note_items SET amount = (SELECT total FROM invoices WHERE id = 'in_1') WHERE note_id = 'cn_1'",
         "UPDATE credit_note_items SET amount = (SELECT total FROM credit_notes WHERE id = 'cn_1') WHERE note_id = 'cn_1'",
         "a credit note's items sum to its total",
@@ -550,7 +565,7 @@ const CASES: &[Case] = &[
     case(
         "UPDATE refunds SET payment_id = 'inpay_3'",
         "UPDATE refunds SET payment_id = 'inpay_1'",
-        "refunds have what they are of, and a failed or a sent one says so",
+        "refunds belong to a credit note and its payment, and their status fits their attempts",
     ),
     case(
         "UPDATE disputes SET status = 'lost'",

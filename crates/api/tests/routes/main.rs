@@ -17,6 +17,7 @@ mod mails;
 mod office;
 mod openapi;
 mod outer;
+mod payments_on_hold;
 mod realtime;
 mod refunds;
 mod session;

@@ -6,7 +6,7 @@ use super::renew::{nonces, publish_charges};
 use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceChange, Notification, Round, Scope, Subscription, notify};
 use crate::context::Context;
 use crate::payment::{Decline, RailError};
-use crate::shared::{AttemptId, ClockId, InvoiceId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{AttemptId, ClockId, CustomerId, InvoiceId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -14,6 +14,12 @@ use std::collections::HashMap;
 pub async fn time_of(ctx: &Context, unit: &mut dyn UnitOfWork, clock: Option<&ClockId>) -> Result<Timestamp, StorageError> {
     let Some(clock) = clock else { return Ok(ctx.now()) };
     let clock = unit.clocks().find(clock).await?;
+    Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
+}
+
+/// As [`time_of`], for what belongs to a customer.
+pub(super) async fn time_of_customer(ctx: &Context, unit: &mut dyn UnitOfWork, customer: &CustomerId) -> Result<Timestamp, StorageError> {
+    let clock = unit.clocks().of_customer(customer).await?;
     Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
 }
 

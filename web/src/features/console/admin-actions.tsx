@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Alert, Button, Card } from 'antd';
 import { useState } from 'react';
 import { api } from '@/api/client';
@@ -39,7 +40,12 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
         }
       >
         <div className={styles.paper}>
-          <p>{t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}</p>
+          <p>
+            {t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}{' '}
+            <Link to="/console/customers/$id" params={{ id: customer.id }}>
+              {t('openCustomer')}
+            </Link>
+          </p>
           {subscription.parked ? (
             <Note
               type="error"

@@ -1,11 +1,15 @@
 //! Test clocks: what would have happened happens, in order, each at its own time.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use crate::ledger::bench::UNIT;
 use crate::till::id;
 use souk_adapters::on_one;
-use souk_domain::billing::{self, AdvanceError, Happening, InvoiceStatus, Scope, Subscription, SubscriptionStatus, TestClock, Tick};
-use souk_domain::payment::check_due;
-use souk_domain::shared::{Amount, ClockId, Mode, Timestamp};
+use souk_domain::billing::{
+    self, AdvanceError, BalanceTransactionType, CreditNoteOrder, CreditNoteReason, CreditTo, Happening, InvoiceStatus, PayoutOrder, Scope,
+    Subscription, SubscriptionStatus, TestClock, Tick,
+};
+use souk_domain::payment::{Purpose, RefundStatus, check_due};
+use souk_domain::shared::{Amount, ClockId, Mode, Page, Timestamp};
 use std::time::Duration;
 
 async fn clock(billing: &Billing) -> ClockId {
@@ -133,6 +137,46 @@ on_one! {
         billing::resume(&billing.ctx, &one.id).await.expect("goes on");
         billing.wait(DAY * 9);
         assert_eq!(billing.round().await, 0, "it lives by its own time");
+    }
+
+    async fn refunds_and_pay_outs_are_dated_by_the_clock_of_their_customer(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 30, MONTHLY).await;
+        let clock = clock(&billing).await;
+        let one = billing.subscription("sub_1", &price, DAY * 30);
+        billing.insert(&Subscription { clock_id: Some(clock.clone()), ..one }).await;
+        let target = billing.start.plus(DAY * 10);
+        advance(&billing, &clock, target).await;
+        let invoice = billing.last().await;
+        let note = CreditNoteOrder {
+            invoice_id: invoice.id.clone(),
+            items: Vec::new(),
+            amount: Some(Amount::new(20 * UNIT)),
+            reason: CreditNoteReason::Other,
+            memo: String::new(),
+            to: CreditTo::Balance,
+        };
+        billing::create_credit_note(&billing.ctx, Mode::Test, &note).await.expect("is issued");
+        let order = PayoutOrder { customer_id: id("cus_1"), currency_id: invoice.currency_id.clone(), amount: None, memo: String::new() };
+        let refunded = billing.refund(&invoice, Some(10 * UNIT)).await.expect("is ordered").refunds.remove(0);
+        for refused in [true, false] {
+            let paid_out = billing::pay_out_balance(&billing.ctx, Mode::Test, &order).await.expect("is ordered").remove(0);
+            assert_eq!((paid_out.created_at, paid_out.updated_at), (target, target));
+            if refused {
+                billing.networks.fault("refuse").await;
+                billing.send(&Purpose::Refund(paid_out.id)).await;
+            }
+        }
+        billing.send_all().await;
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let told = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &Page::new(None, None)).await.expect("reads").list;
+        use BalanceTransactionType as T;
+        let kinds: Vec<_> = told.iter().map(|one| (one.kind, one.created_at)).collect();
+        assert_eq!(kinds, [T::Payout, T::PayoutRestored, T::Payout, T::CreditNote].map(|kind| (kind, target)));
+        let sent = unit.refunds().find(&refunded.id).await.expect("reads").expect("stands");
+        assert_eq!((sent.status, sent.created_at, sent.updated_at), (RefundStatus::Succeeded, target, target));
+        drop(unit);
+        billing.is_sound().await;
     }
 
     async fn whoever_took_too_long_with_a_clock_writes_nothing_any_more(db: &TestDatabase) {

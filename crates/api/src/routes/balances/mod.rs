@@ -4,3 +4,4 @@ mod api;
 mod model;
 
 pub use api::BalancesApi;
+pub use model::BalanceTransactionModel;

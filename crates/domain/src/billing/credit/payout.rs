@@ -3,6 +3,7 @@
 use super::CreditError;
 use super::refund::send;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, balance_of, change_balance};
+use crate::billing::debt::time_of_customer;
 use crate::billing::{COMMENT_MAX, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
@@ -40,10 +41,10 @@ pub async fn payout_limit(unit: &mut dyn UnitOfWork, customer: &CustomerId, curr
 /// [`CreditError::NoPayoutRoute`] when no payment of the customer can take that much back.
 pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> Result<Vec<Refund>, CreditError> {
     let memo = check_text("memo", &order.memo, COMMENT_MAX)?;
-    let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let customer = unit.customers().find(&order.customer_id).await?.filter(|customer| customer.mode == mode);
     let customer = customer.ok_or(CreditError::NotFound)?;
+    let now = time_of_customer(ctx, unit.as_mut(), &customer.id).await?;
     let currency = unit.methods().find_currency(&order.currency_id).await?.ok_or(CreditError::NotFound)?;
     let method = unit.methods().find(&currency.method_id).await?.ok_or(CreditError::NotFound)?;
     // Locked before the unpaid invoices are read: what is finalized meanwhile waits for the same row.
@@ -68,7 +69,7 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
             return Err(CreditError::Contended);
         }
         let refund = Refund {
-            id: RefundId::new(now, ctx.random.as_ref()),
+            id: RefundId::new(ctx.now(), ctx.random.as_ref()),
             mode,
             kind: RefundType::BalancePayout,
             status: RefundStatus::Pending,

@@ -3,6 +3,7 @@
 use super::{CreditError, CreditNote};
 use crate::access::Did;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
+use crate::billing::debt::time_of_customer;
 use crate::billing::{BillingError, InvoicePayment, Notification, PaymentSource, nonce, notify, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
@@ -144,14 +145,14 @@ pub async fn refund_settled(
     attempt: &Attempt,
     reference: &str,
 ) -> Result<(), BillingError> {
-    let now = ctx.now();
     let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
+    let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let sent = Refund { status: RefundStatus::Succeeded, reference: reference.to_owned(), failure: None, updated_at: now, ..refund.clone() };
     if !unit.refunds().update(&refund, &sent).await? {
         return Err(BillingError::Contended);
     }
     post_sent(ctx, unit, &sent, attempt.id.as_str(), now).await?;
-    notify(ctx, unit, &Notification::Refunded(id.clone()), now).await?;
+    notify(ctx, unit, &Notification::Refunded(id.clone()), ctx.now()).await?;
     Ok(())
 }
 
@@ -184,7 +185,7 @@ pub(crate) async fn refund_declined(ctx: &Context, unit: &mut dyn UnitOfWork, id
 }
 
 async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline: &Decline) -> Result<(), BillingError> {
-    let now = ctx.now();
+    let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let failed = Refund {
         status: RefundStatus::Failed,
         failure: Some(decline.clone()),
@@ -198,7 +199,7 @@ async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline:
     if failed.kind == RefundType::BalancePayout {
         restore_payout(ctx, unit, &failed, now).await?;
     }
-    notify(ctx, unit, &Notification::RefundFailed { refund: failed.id, failures: failed.failure_count }, now).await?;
+    notify(ctx, unit, &Notification::RefundFailed { refund: failed.id, failures: failed.failure_count }, ctx.now()).await?;
     Ok(())
 }
 
@@ -237,7 +238,7 @@ pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &
     if refund.status != RefundStatus::Succeeded {
         return Ok(false);
     }
-    let now = ctx.now();
+    let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let subject = format!("{}/{}", refund.id, refund.failure_count.saturating_add(1));
     let accounts = (Account::cash(&refund.method_id), Account::RefundsPayable);
     post(ctx, unit, &refund, EntryType::RefundFailed, &subject, accounts, now).await?;
@@ -252,7 +253,8 @@ pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Re
     if refund.kind != RefundType::Refund {
         return Err(CreditError::NotFailed);
     }
-    let pending = Refund { status: RefundStatus::Pending, updated_at: ctx.now(), ..refund.clone() };
+    let now = time_of_customer(ctx, unit.as_mut(), &refund.customer_id).await?;
+    let pending = Refund { status: RefundStatus::Pending, updated_at: now, ..refund.clone() };
     if !unit.refunds().update(&refund, &pending).await? {
         return Err(CreditError::Contended);
     }
@@ -264,12 +266,12 @@ pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Re
 
 /// Moves a failed refund to the customer's balance. Its network payment has that room again, for a pay-out.
 pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
-    let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let refund = failed(unit.as_mut(), mode, id).await?;
     if refund.kind != RefundType::Refund {
         return Err(CreditError::NotFailed);
     }
+    let now = time_of_customer(ctx, unit.as_mut(), &refund.customer_id).await?;
     let moved = Refund { status: RefundStatus::Canceled, updated_at: now, ..refund.clone() };
     if !unit.refunds().update(&refund, &moved).await? {
         return Err(CreditError::Contended);

@@ -33,7 +33,7 @@ async fn paid_by_balance(db: &TestDatabase, renewals: u32) -> Billing {
 }
 
 on_one! {
-    async fn what_the_balance_paid_is_balance_again_and_never_more_than_it_paid(db: &TestDatabase) {
+    async fn a_refund_of_a_balance_payment_returns_to_the_balance_and_never_exceeds_it(db: &TestDatabase) {
         let billing = paid_by_balance(db, 1).await;
         let invoice = billing.last().await;
         assert_eq!((invoice.status, invoice.total, invoice.intent_id.clone()), (InvoiceStatus::Paid, Amount::new(10 * UNIT), None));
@@ -56,7 +56,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_a_change_of_plan_made_balance_is_not_refunded_as_well(db: &TestDatabase) {
+    async fn a_line_that_a_change_of_plan_has_credited_is_not_refunded_as_well(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.accept("price_2", 1).await;
@@ -81,7 +81,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_payment_and_the_invoices_that_its_balance_has_paid_are_refunded_once_in_any_order(db: &TestDatabase) {
+    async fn a_payment_and_the_invoices_that_its_credit_has_paid_are_refunded_once_in_any_order(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.accept("price_2", 1).await;
@@ -102,7 +102,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_change_that_was_a_mistake_is_paid_out_of_the_balance_and_nothing_beside_it(db: &TestDatabase) {
+    async fn the_payment_of_a_mistaken_change_of_plan_is_paid_out_of_the_balance_once(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 60, MONTHLY).await;
         billing.accept("price_2", 1).await;
@@ -140,7 +140,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn the_last_payment_is_refunded_at_the_end_whatever_it_was_paid_by(db: &TestDatabase) {
+    async fn the_end_refunds_the_last_invoice_whatever_paid_it(db: &TestDatabase) {
         let billing = paid_by_balance(db, 1).await;
         billing.end_with(RefundChoice::Last).await.expect("ends");
         assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![], KEPT), "and not the payment before");
@@ -162,7 +162,7 @@ on_one! {
 }
 
 on_both! {
-    async fn however_many_ask_at_once_no_more_is_balance_again_than_the_balance_paid(db: &TestDatabase) {
+    async fn many_refunds_at_once_return_no_more_than_the_balance_paid(db: &TestDatabase) {
         let billing = paid_by_balance(db, 1).await;
         let (invoice, ctx) = (billing.last().await, billing.ctx.clone());
         let asked = all_at_once(db, 6, move |db, _| {

@@ -53,7 +53,7 @@ on_both! {
         assert_eq!((billing.customer_balance().await, billing.networks.earned().await), (0, 3));
     }
 
-    async fn a_balance_that_grows_pays_what_is_overdue_and_the_subscription_recovers(db: &TestDatabase) {
+    async fn a_balance_that_grows_pays_an_overdue_invoice_and_the_subscription_recovers(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;

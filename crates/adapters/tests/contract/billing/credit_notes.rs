@@ -98,7 +98,7 @@ on_both! {
         billing.is_sound().await;
     }
 
-    async fn however_many_credit_a_line_at_once_no_more_is_given_than_it_asked_for(db: &TestDatabase) {
+    async fn many_credit_notes_at_once_give_no_more_of_a_line_than_it_asked_for(db: &TestDatabase) {
         let billing = billed(db, &[30]).await;
         let (invoice, ctx) = (billing.last().await, billing.ctx.clone());
         let asked = all_at_once(db, 6, move |db, place| {
@@ -114,7 +114,7 @@ on_both! {
 }
 
 on_one! {
-    async fn items_name_what_of_each_line_is_credited(db: &TestDatabase) {
+    async fn items_name_the_amount_of_each_line(db: &TestDatabase) {
         let billing = billed(db, &[30, 60]).await;
         let invoice = billing.last().await;
         let lines = billing.lines(&invoice).await;
@@ -137,7 +137,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn an_amount_is_spread_over_the_lines_by_what_each_can_still_give(db: &TestDatabase) {
+    async fn an_amount_is_spread_over_the_lines_in_proportion_to_the_rest_of_each(db: &TestDatabase) {
         let billing = billed(db, &[30, 60, 10]).await;
         let invoice = billing.last().await;
         let third = CreditNoteOrder { amount: Some(Amount::new(100)), ..order(&invoice, None, CreditTo::Balance) };
@@ -153,7 +153,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn an_unpaid_invoice_owes_less_and_of_nothing_that_remains_nobody_is_past_due(db: &TestDatabase) {
+    async fn a_credit_note_over_a_debt_reduces_it_and_ends_the_past_due_state_with_it(db: &TestDatabase) {
         let billing = billed(db, &[1_500]).await;
         let invoice = billing.last().await;
         for to in [CreditTo::Balance, CreditTo::Payments] {
@@ -170,7 +170,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_retry_asks_for_what_a_credit_note_has_left(db: &TestDatabase) {
+    async fn a_retry_charges_the_amount_that_a_credit_note_has_left(db: &TestDatabase) {
         let billing = billed(db, &[1_500]).await;
         let invoice = billing.last().await;
         create(&billing, &order(&invoice, Some(700), CreditTo::Balance)).await.expect("is issued");
@@ -180,7 +180,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn of_a_partly_paid_invoice_the_unpaid_part_is_credited_first(db: &TestDatabase) {
+    async fn the_unpaid_part_of_a_partly_paid_invoice_is_credited_first(db: &TestDatabase) {
         let billing = partly_paid(db).await;
         let invoice = billing.last().await;
         let (note, ..) = create(&billing, &order(&invoice, Some(1_000), CreditTo::Payments)).await.expect("is issued");
@@ -190,7 +190,7 @@ on_one! {
         assert_eq!((billing.find("sub_1").await.status, billing.customer_balance().await), (SubscriptionStatus::Active, 100 * UNIT));
     }
 
-    async fn a_refund_of_a_partly_paid_invoice_leaves_what_is_unpaid(db: &TestDatabase) {
+    async fn a_refund_of_a_partly_paid_invoice_leaves_the_unpaid_part(db: &TestDatabase) {
         let billing = partly_paid(db).await;
         let invoice = billing.last().await;
         let shown = billing::refundable(&billing.ctx, Mode::Test, &invoice.id).await.expect("is told");
@@ -199,7 +199,7 @@ on_one! {
         assert_eq!((done.to_balance, billing.again(&invoice).await.remaining()), (Amount::new(100 * UNIT), Amount::new(900 * UNIT)));
     }
 
-    async fn what_a_payment_on_its_way_brings_beyond_a_credit_note_is_an_overpayment(db: &TestDatabase) {
+    async fn a_payment_in_flight_overpays_an_invoice_that_was_credited_meanwhile(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 30, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -214,7 +214,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn all_of_what_a_payment_brings_is_balance_where_a_credit_note_left_nothing_to_pay(db: &TestDatabase) {
+    async fn a_payment_in_flight_becomes_balance_when_the_whole_invoice_was_credited_meanwhile(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 30, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -228,7 +228,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn drafts_void_invoices_statements_and_those_of_the_other_mode_are_not_credited(db: &TestDatabase) {
+    async fn drafts_void_invoices_statements_and_invoices_of_the_other_mode_are_not_credited(db: &TestDatabase) {
         let billing = billed(db, &[1_500]).await;
         let invoice = billing.last().await;
         let live = billing::create_credit_note(&billing.ctx, Mode::Live, &order(&invoice, None, CreditTo::Balance)).await;

@@ -130,7 +130,7 @@ on_both! {
         billing.is_sound().await;
     }
 
-    async fn however_many_ask_at_once_the_balance_is_paid_out_once(db: &TestDatabase) {
+    async fn many_pay_outs_at_once_spend_the_balance_once(db: &TestDatabase) {
         let billing = credited(db).await;
         let (ctx, currency) = (billing.ctx.clone(), billing.networks.currency.id.clone());
         let asked = all_at_once(db, 6, move |db, _| {
@@ -170,7 +170,7 @@ on_one! {
         assert_eq!(credited.reserved().await, (vec![1_000], 0));
     }
 
-    async fn no_more_is_paid_out_than_the_card_payments_can_take_back(db: &TestDatabase) {
+    async fn a_pay_out_never_exceeds_the_room_of_the_card_payments(db: &TestDatabase) {
         let credited = CreditedBuyer::open(db, &[1_000]).await;
         let mut unit = credited.buyer.billing.ctx.store.begin().await.expect("begins");
         assert!(unit.intents().reserve_refund(&credited.payments[0], Amount::new(400), credited.buyer.billing.ctx.now()).await.expect("reserves"));
@@ -194,7 +194,7 @@ on_one! {
         assert_eq!((credited.send().await, credited.reserved().await), (0, (vec![1_000], 0)));
     }
 
-    async fn what_unpaid_invoices_ask_for_is_not_paid_out(db: &TestDatabase) {
+    async fn a_pay_out_leaves_the_amount_of_unpaid_invoices_on_the_balance(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let price = billing.price("price_1", 40, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -215,7 +215,7 @@ on_one! {
         assert_eq!((billing.paid_by(&billing.last().await).await, billing.customer_balance().await), (vec![("balance", 40 * UNIT)], 0));
     }
 
-    async fn without_a_payment_there_is_nowhere_to_pay_out_to(db: &TestDatabase) {
+    async fn a_pay_out_needs_a_payment_to_go_back_to(db: &TestDatabase) {
         let billing = credited(db).await;
         billing.write("UPDATE payment_intents SET payer = ''").await;
         let nowhere = billing.pay_out(None).await;

@@ -164,7 +164,7 @@ on_one! {
         billing.accept("price_1", 1).await;
     }
 
-    async fn what_was_refunded_is_not_credited(db: &TestDatabase) {
+    async fn a_change_of_plan_credits_nothing_that_was_refunded(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.wait(DAY * 10);
@@ -179,7 +179,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_was_refunded_of_one_subscription_is_not_taken_off_another_that_was_paid_with_it(db: &TestDatabase) {
+    async fn a_refund_of_one_subscription_leaves_another_one_of_the_same_payment_as_it_was(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let price = billing.price("price_1", 30, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
@@ -267,7 +267,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_is_left_of_a_dearer_plan_is_given_back_once(db: &TestDatabase) {
+    async fn the_rest_of_a_dearer_plan_is_given_back_once(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.wait(DAY * 10);
@@ -279,7 +279,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_an_earlier_plan_paid_of_this_one_is_balance_again_at_the_end(db: &TestDatabase) {
+    async fn the_part_that_an_earlier_plan_paid_of_this_one_returns_to_the_balance_at_the_end(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 300, every(Interval::Year)).await;
         billing.wait(DAY * 10);
@@ -291,7 +291,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_was_paid_in_another_currency_goes_back_to_its_payment_and_is_no_credit(db: &TestDatabase) {
+    async fn a_line_in_another_currency_is_refunded_to_its_payment_and_is_no_credit(db: &TestDatabase) {
         let billing = subscribed(db, 30, 6, MONTHLY).await;
         billing.wait(DAY * 10);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
@@ -351,7 +351,7 @@ on_one! {
         hold_the_dear_plan(&billing, &[("price_1", 0, 1), ("price_2", 300, 1)]).await;
     }
 
-    async fn whatever_plans_follow_one_another_what_was_used_is_paid(db: &TestDatabase) {
+    async fn whatever_plans_follow_one_another_the_customer_pays_for_the_time_of_each(db: &TestDatabase) {
         let billing = subscribed(db, 10, 1, MONTHLY).await;
         billing.price("price_2", 35, MONTHLY).await;
         let plans = [("price_1", 10, 1), ("price_1", 10, 7), ("price_2", 35, 1), ("price_2", 35, 4)];

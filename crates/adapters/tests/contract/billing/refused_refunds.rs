@@ -67,7 +67,7 @@ on_both! {
         billing.is_sound().await;
     }
 
-    async fn a_refused_refund_is_moved_to_the_balance_once_however_many_ask(db: &TestDatabase) {
+    async fn a_refused_refund_is_retried_or_moved_to_the_balance_once_however_many_ask(db: &TestDatabase) {
         let (billing, invoice, refund) = refused(db, 20).await;
         let ctx = billing.ctx.clone();
         let asked = refund.clone();
@@ -93,7 +93,7 @@ on_both! {
 }
 
 on_one! {
-    async fn what_is_moved_to_the_balance_pays_the_next_invoice_and_is_not_refunded_again(db: &TestDatabase) {
+    async fn a_refund_moved_to_the_balance_pays_the_next_invoice_and_is_not_refunded_again(db: &TestDatabase) {
         let (billing, invoice, refund) = refused(db, 30).await;
         billing::move_refund_to_balance(&billing.ctx, Mode::Test, &refund).await.expect("moves");
         assert_eq!((billing.reserved(&invoice).await, billing.customer_balance().await), ((30, 0), 30 * UNIT), "the network payment has room for a pay-out");
@@ -136,7 +136,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_change_of_plan_credits_nothing_of_what_is_reserved_for_a_refund(db: &TestDatabase) {
+    async fn a_change_of_plan_credits_nothing_that_is_reserved_for_a_refund(db: &TestDatabase) {
         let (billing, _, refund) = refused(db, 30).await;
         billing.price("price_2", 60, MONTHLY).await;
         let shown = billing.preview("price_2", 1).await;

@@ -75,7 +75,7 @@ on_both! {
         assert_eq!(told.revoked_at, Some(billing.ctx.now()));
     }
 
-    async fn the_owner_and_the_reason_say_whether_a_credit_ends_what_was_bought(db: &TestDatabase) {
+    async fn the_owner_and_the_reason_decide_whether_a_credit_note_revokes_an_app(db: &TestDatabase) {
         let (billing, purchase) = bought_once(db).await;
         let item = |tokens: u128, revokes| OrderedItem { invoice_item_id: id("ii_1"), amount: Amount::new(tokens * UNIT), revokes };
         let named = |item| CreditNoteOrder { items: vec![item], ..order(&purchase, None, CreditNoteReason::UsageCorrection) };

@@ -54,7 +54,7 @@ impl Billing {
 }
 
 on_one! {
-    async fn what_earlier_invoices_asked_too_much_is_given_back_once(db: &TestDatabase) {
+    async fn usage_that_falls_between_invoices_is_given_back_once(db: &TestDatabase) {
         let billing = seats_and_calls(db).await;
         billing.used("si_1", 100).await;
         assert_eq!(billing.spent().await, 100);

@@ -54,7 +54,7 @@ fn told(shown: &PlanPreview) -> (u128, u128, u128) {
 }
 
 on_one! {
-    async fn an_item_gives_what_its_own_line_asked_for_while_the_charge_of_another_is_on_its_way(db: &TestDatabase) {
+    async fn an_item_is_credited_by_its_own_line_while_the_charge_of_another_is_in_flight(db: &TestDatabase) {
         let billing = two(db).await;
         let up = order(&billing, "si_1", "price_2").await;
         assert_eq!(told(&up), (30, 90, 60));
@@ -67,7 +67,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_was_used_is_not_refunded_because_an_upgrade_was_declined(db: &TestDatabase) {
+    async fn used_time_is_not_refunded_because_an_upgrade_was_declined(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 600, MONTHLY).await;
         billing.wait(DAY * 29);
@@ -80,7 +80,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn an_item_gives_what_its_own_line_asked_for_after_the_invoice_of_another_was_voided(db: &TestDatabase) {
+    async fn an_item_is_credited_by_its_own_line_after_the_invoice_of_another_was_voided(db: &TestDatabase) {
         let billing = two(db).await;
         billing.networks.fault("refuse").await;
         order(&billing, "si_1", "price_2").await;
@@ -94,7 +94,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_was_used_is_no_credit_after_an_upgrade_was_voided(db: &TestDatabase) {
+    async fn used_time_is_no_credit_after_an_upgrade_was_voided(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 600, MONTHLY).await;
         billing.price("price_3", 10, MONTHLY).await;
@@ -107,7 +107,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_change_of_plan_whose_invoice_is_voided_leaves_what_was_paid_before_on_the_balance(db: &TestDatabase) {
+    async fn voiding_the_invoice_of_a_change_of_plan_leaves_the_earlier_payment_on_the_balance(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 60, MONTHLY).await;
         billing.networks.fault("refuse").await;
@@ -149,7 +149,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_was_refunded_by_hand_is_not_refunded_again_at_the_end(db: &TestDatabase) {
+    async fn an_amount_refunded_by_hand_is_not_refunded_again_at_the_end(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         let first = billing.last().await;
@@ -186,7 +186,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_the_stake_of_another_subscription_has_paid_is_refunded_to_the_account_that_staked(db: &TestDatabase) {
+    async fn a_payment_by_the_stake_of_another_subscription_is_refunded_to_the_account_that_staked(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let plan = billing.price("price_1", 30, MONTHLY).await;
         let other = billing.price("price_5", 1, MONTHLY).await;

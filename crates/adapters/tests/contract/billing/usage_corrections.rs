@@ -84,7 +84,7 @@ impl Billing {
 }
 
 on_one! {
-    async fn what_a_paid_invoice_asked_too_much_becomes_balance_by_a_credit_note(db: &TestDatabase) {
+    async fn a_correction_of_a_paid_invoice_is_a_credit_note_to_the_balance(db: &TestDatabase) {
         let billing = seats_and_calls(db).await;
         billing.used("si_1", 100).await;
         billing.used("si_1", 20).await;
@@ -99,7 +99,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_an_unpaid_invoice_asked_too_much_reduces_what_is_due_and_the_retry_asks_for_the_rest(db: &TestDatabase) {
+    async fn a_correction_of_an_unpaid_invoice_reduces_the_amount_that_the_retry_charges(db: &TestDatabase) {
         let billing = overbilled(db, 20).await;
         let [note] = &billing.notes().await[..] else { panic!("one note") };
         assert_eq!((note.total, note.due_reduced, note.to_balance), (Amount::new(1_080 * UNIT), Amount::new(1_080 * UNIT), Amount::ZERO));
@@ -110,7 +110,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn an_unpaid_invoice_of_which_nothing_remains_leaves_nothing_past_due(db: &TestDatabase) {
+    async fn a_correction_of_the_whole_debt_ends_the_past_due_state(db: &TestDatabase) {
         let billing = overbilled(db, 0).await;
         assert_eq!((billing.first().await.status, billing.customer_balance().await), (InvoiceStatus::Void, 0));
         let one = billing.find("sub_1").await;
@@ -118,7 +118,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_an_unpaid_invoice_asked_too_much_is_nobodys_balance_when_it_is_voided(db: &TestDatabase) {
+    async fn voiding_a_corrected_invoice_leaves_no_balance(db: &TestDatabase) {
         let billing = overbilled(db, 20).await;
         billing::void_invoice(&billing.ctx, &billing.first().await.id).await.expect("is void");
         let given: Vec<_> = billing.notes().await.iter().map(|note| note.due_reduced.base_units() / UNIT).collect();
@@ -126,7 +126,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_an_invoice_that_asked_too_much_was_paid_is_refunded_once(db: &TestDatabase) {
+    async fn a_corrected_invoice_refunds_the_amount_that_was_paid(db: &TestDatabase) {
         let billing = overbilled(db, 20).await;
         billing.wait(DAY);
         billing.retry().await;
@@ -135,7 +135,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_a_void_invoice_asked_is_nobodys_balance_when_there_was_less(db: &TestDatabase) {
+    async fn usage_on_a_void_invoice_gives_no_balance_when_it_falls(db: &TestDatabase) {
         let billing = unpaid(db).await;
         billing::void_invoice(&billing.ctx, &billing.first().await.id).await.expect("is void");
         billing.used("si_1", 500).await;
@@ -149,7 +149,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_was_asked_after_an_invoice_was_voided_is_given_back_when_there_was_less(db: &TestDatabase) {
+    async fn usage_billed_after_a_void_invoice_is_corrected_when_it_falls(db: &TestDatabase) {
         let billing = unpaid(db).await;
         billing::void_invoice(&billing.ctx, &billing.first().await.id).await.expect("is void");
         billing.used("si_1", 1_200).await;
@@ -161,7 +161,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_is_refunded_at_the_end_is_not_corrected_as_well(db: &TestDatabase) {
+    async fn usage_refunded_at_the_end_is_not_corrected_as_well(db: &TestDatabase) {
         let billing = seats_and_calls(db).await;
         billing.used("si_1", 100).await;
         billing.used("si_1", 20).await;
@@ -225,7 +225,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_a_stake_has_paid_becomes_balance_when_there_was_less(db: &TestDatabase) {
+    async fn usage_that_a_stake_paid_becomes_balance_when_it_falls(db: &TestDatabase) {
         let billing = staked(db).await;
         billing.used("si_1", 100).await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
@@ -238,7 +238,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_stake_is_not_forfeited_for_what_was_asked_too_much(db: &TestDatabase) {
+    async fn a_stake_is_not_forfeited_for_overbilled_usage(db: &TestDatabase) {
         let billing = staked(db).await;
         billing.write("UPDATE subscriptions SET days_until_cancel = 60").await;
         billing.used("si_1", 100).await;
@@ -257,7 +257,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_refund_of_usage_leaves_a_plan_its_worth(db: &TestDatabase) {
+    async fn a_refund_of_usage_leaves_the_unused_time_of_a_plan_as_it_was(db: &TestDatabase) {
         let billing = three(db, 30).await;
         billing.used("si_2", 100).await;
         billing.used("si_3", 60).await;
@@ -273,7 +273,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn usage_that_cost_what_was_asked_is_refunded_though_other_usage_cost_less(db: &TestDatabase) {
+    async fn a_correction_of_one_item_leaves_the_refund_of_another(db: &TestDatabase) {
         let billing = three(db, 100).await;
         billing.used("si_2", 100).await;
         billing.used("si_3", 60).await;
@@ -289,7 +289,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_the_end_refunds_of_a_plan_takes_nothing_off_the_correction_of_usage(db: &TestDatabase) {
+    async fn the_end_refunds_the_unused_time_of_a_plan_and_corrects_usage(db: &TestDatabase) {
         let billing = three(db, 30).await;
         billing.used("si_2", 60).await;
         billing.used("si_2", 10).await;
@@ -310,7 +310,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn usage_that_falls_twice_gives_no_more_than_was_paid_for_it(db: &TestDatabase) {
+    async fn usage_that_falls_twice_gives_back_no_more_than_was_paid_for_it(db: &TestDatabase) {
         let billing = three(db, 30).await;
         billing.used("si_2", 100).await;
         let seats = billing.last().await;

@@ -1,6 +1,6 @@
 //! Attempts: an intent is charged at most once (invariant 1).
 
-use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, issue, open_till, read, wallet_attempt};
+use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, id, insert_checkout, invoice, issue, read, wallet_attempt};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, tally};
 use souk_domain::billing::{Invoice, InvoiceStatus};
@@ -27,7 +27,7 @@ async fn amounts(db: &Database, of: &str, paid: u128, credited: u128) -> Invoice
 
 on_both! {
     async fn what_an_attempt_is_to_pay_comes_back_oldest_first(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         issue(db, 3).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_3", 1_000), planned("in_1", 7)]).await.expect("inserts");
@@ -42,7 +42,7 @@ on_both! {
     }
 
     async fn no_more_is_planned_than_remains_of_an_invoice(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         issue(db, 4).await;
         let mut unit = begin(db).await;
         unit.invoices().insert_draft(&invoice("in_5"), &[]).await.expect("inserts");
@@ -77,7 +77,7 @@ on_both! {
 
     async fn of_attempts_at_the_same_invoice_one_is_open_until_it_ends(db: &TestDatabase) {
         let intents: Vec<String> = (0..8).map(|number| format!("pi_{number}")).collect();
-        open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         issue(db, 2).await;
         let inserted = all_at_once(db, 8, |db, number| async move {
             let both = [planned("in_1", 1_000), planned("in_2", 1_000)];
@@ -103,7 +103,7 @@ on_both! {
 
     async fn an_attempt_that_plans_more_than_a_credit_note_leaves_is_not_written(db: &TestDatabase) {
         let intents: Vec<String> = (0..6).map(|number| format!("pi_{number}")).collect();
-        open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         issue(db, 6).await;
         let written = all_at_once(db, 12, |db, number| async move {
             let name = format!("in_{}", number / 2 + 1);
@@ -129,7 +129,7 @@ on_both! {
     }
 
     async fn whoever_covers_an_invoice_does_not_wait_for_an_attempt_that_is_ending(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         issue(db, 1).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_1", 1_000)]).await.expect("inserts");
@@ -156,7 +156,7 @@ on_both! {
 
     async fn many_attempts_are_written_by_few_statements(db: &TestDatabase) {
         let intents: Vec<String> = (1..=64).map(|number| format!("pi_{number}")).collect();
-        open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         issue(db, 64).await;
         let attempts: Vec<_> = (1..=64)
             .map(|number| (card_attempt(&format!("att_{number}"), &format!("pi_{number}")), vec![planned(&format!("in_{number}"), 1_000)]))
@@ -169,7 +169,7 @@ on_both! {
     }
 
     async fn whoever_holds_an_uncovered_invoice_keeps_others_from_covering_it(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         issue(db, 1).await;
         let mut unit = begin(db).await;
         assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
@@ -189,7 +189,7 @@ on_both! {
     }
 
     async fn attempts_of_both_kinds_come_back_as_they_went_in(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let wallet = Attempt { last_error: Some(decline()), checks: 3, ..wallet_attempt("att_1", "pi_1", "0xab") };
         let card = card_attempt("att_2", "pi_2");
         let mut unit = begin(db).await;
@@ -203,7 +203,7 @@ on_both! {
     }
 
     async fn of_many_attempts_at_once_one_is_open_and_the_others_are_duplicates(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let inserted = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let attempt = wallet_attempt(&format!("att_{number}"), "pi_1", &format!("0x{number}"));
@@ -218,7 +218,7 @@ on_both! {
     }
 
     async fn an_unknown_attempt_stands_in_the_way_and_a_refused_one_does_not(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("postpones");
@@ -233,7 +233,7 @@ on_both! {
     }
 
     async fn a_wallets_transaction_serves_one_attempt_only(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         unit.attempts().finish(&id("att_1"), AttemptStatus::Settled, None, at(7)).await.expect("finishes");
@@ -242,7 +242,7 @@ on_both! {
     }
 
     async fn an_attempt_finishes_for_exactly_one_caller(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
@@ -259,7 +259,7 @@ on_both! {
     }
 
     async fn a_card_is_named_once_and_its_client_secret_is_encrypted(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.attempts().set_provider_ids(&id("att_1"), "pi_provider", "pi_provider_secret_x", at(6)).await.expect("names");
@@ -276,7 +276,7 @@ on_both! {
     }
 
     async fn an_ended_attempt_is_not_postponed(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
@@ -284,7 +284,7 @@ on_both! {
     }
 
     async fn a_postponed_attempt_counts_its_checks(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         for now in [6, 7] {
@@ -304,7 +304,7 @@ on_both! {
     }
 
     async fn what_the_reconciler_took_in_hand_is_nobodys_first_sending(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         assert_eq!(unit.attempts().claim_due(at(5), at(65), 1).await.expect("claims"), [id("att_1")]);
@@ -317,7 +317,7 @@ on_both! {
     }
 
     async fn what_is_sent_first_is_left_alone_by_the_reconciler_for_its_time(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         assert_eq!(unit.attempts().claim_unsent(&[id("att_1")], at(5), at(300)).await.expect("claims"), [id("att_1")]);
@@ -326,7 +326,7 @@ on_both! {
     }
 
     async fn a_refusal_does_not_end_what_somebody_else_has_taken_in_hand(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         unit.attempts().claim_unsent(&[id("att_1")], at(5), at(6)).await.expect("claims");
@@ -343,7 +343,7 @@ on_both! {
 
     async fn a_due_attempt_is_claimed_by_one_reconciler(db: &TestDatabase) {
         let intents: Vec<String> = (0..12).map(|number| format!("pi_{number}")).collect();
-        open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let mut unit = begin(db).await;
         for (number, intent) in intents.iter().enumerate() {
             unit.attempts().insert(&card_attempt(&format!("att_{number}"), intent), &[]).await.expect("inserts");

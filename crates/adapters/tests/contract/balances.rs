@@ -1,6 +1,6 @@
 //! Customers' balances: never below zero, and nothing of them is spent twice (invariant 8).
 
-use crate::till::{all_at_once, at, begin, currency, customer, id, open_till, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, currency, customer, id, insert_checkout, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{Balance, BalanceTransaction, BalanceTransactionType};
@@ -35,7 +35,7 @@ fn balance(customer: &str, currency: &str, amount: u128) -> Balance {
 
 /// `cus_1` and `cus_2`, `pc_1` and `pc_2`.
 async fn open(db: &Database) {
-    open_till(db, &[]).await;
+    insert_checkout(db, &[]).await;
     let mut unit = begin(db).await;
     unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
     let second = Currency { id: id("pc_2"), symbol: "USD".to_owned(), contract: "usd".to_owned(), ..currency() };

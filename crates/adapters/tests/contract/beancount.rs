@@ -1,6 +1,6 @@
 //! The exported journal, judged by beancount's own checker.
 
-use crate::till::{at, begin, currency, id, open_till};
+use crate::checkout_fixtures::{at, begin, currency, id, insert_checkout};
 use souk_adapters::beancount::export;
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
@@ -59,7 +59,7 @@ fn moved_by(kind: EntryType, method: &MethodId) -> Moved {
 
 /// An entry of every type, in two currencies of the same symbol, in both modes.
 async fn post_all_types(db: &Database) {
-    open_till(db, &[]).await;
+    insert_checkout(db, &[]).await;
     let mut unit = begin(db).await;
     let ether = Currency { id: id("pc_2"), symbol: "eur".to_owned(), name: "A \"token\"".to_owned(), decimals: 18, ..currency() };
     unit.methods().insert_currency(&ether).await.expect("inserts");

@@ -1,6 +1,6 @@
 //! Checkout sessions: every change names the version it read, and starts at once give one session.
 
-use crate::till::{all_at_once, at, begin, card_method, currency, customer, did, id, invoice, open_till, read, session};
+use crate::checkout_fixtures::{all_at_once, at, begin, card_method, currency, customer, did, id, insert_checkout, invoice, read, session};
 use souk_adapters::on_both;
 use souk_domain::billing::{BalanceTransaction, BalanceTransactionType, Invoice, InvoiceStatus};
 use souk_domain::checkout::{Asked, FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubscriptionTerms};
@@ -53,7 +53,7 @@ on_both! {
     }
 
     async fn what_a_submit_is_judged_by_comes_with_the_session(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         let other = Method { id: id("pm_9"), default_currency_id: None, ..card_method() };
         unit.methods().insert(&other).await.expect("inserts");

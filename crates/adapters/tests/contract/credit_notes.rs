@@ -1,6 +1,6 @@
 //! Credit notes: finalized documents with numbers of their own (invariant 11).
 
-use crate::till::{at, begin, customer, id, issue, open_till, read};
+use crate::checkout_fixtures::{at, begin, customer, id, insert_checkout, issue, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{Calculation, CreditNote, CreditNoteFilter, CreditNoteItem, CreditNoteReason, Prorated};
@@ -40,7 +40,7 @@ async fn insert(db: &Database, notes: &[(CreditNote, Vec<CreditNoteItem>)]) {
 
 on_both! {
     async fn a_note_comes_back_with_its_items_in_their_order(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 1).await;
         let unused = Calculation::Prorated {
             what: Prorated::Credit,
@@ -63,7 +63,7 @@ on_both! {
     }
 
     async fn no_two_notes_of_a_mode_have_one_number(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 1).await;
         insert(db, &[(note("cn_1", 1), Vec::new()), (CreditNote { mode: Mode::Live, ..note("cn_2", 1) }, Vec::new())]).await;
         let again = begin(db).await.credit_notes().insert(&note("cn_3", 1), &[]).await;
@@ -71,7 +71,7 @@ on_both! {
     }
 
     async fn notes_are_listed_by_whose_they_are_newest_first(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 2).await;
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");

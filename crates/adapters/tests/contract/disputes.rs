@@ -1,6 +1,6 @@
 //! Disputes: a provider's dispute is recorded once, and each of its movements once.
 
-use crate::till::{all_at_once, at, begin, customer, id, open_till, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::payment::{Dispute, DisputeFilter, DisputeStatus};
@@ -30,7 +30,7 @@ fn dispute(name: &str, provider_id: &str) -> Dispute {
 }
 
 async fn open(db: &Database, disputes: &[Dispute]) {
-    open_till(db, &["pi_1", "pi_2"]).await;
+    insert_checkout(db, &["pi_1", "pi_2"]).await;
     let mut unit = begin(db).await;
     unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
     for dispute in disputes {

@@ -1,6 +1,6 @@
 //! Payment intents: they succeed once.
 
-use crate::till::{all_at_once, at, begin, customer, id, intent, open_till, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, intent, read};
 use souk_adapters::on_both;
 use souk_domain::payment::{Decline, Intent, IntentStatus};
 use souk_domain::pricing::Metadata;
@@ -12,7 +12,7 @@ fn decline() -> Decline {
 
 on_both! {
     async fn an_intent_can_be_replaced_until_it_has_succeeded(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(intent("pi_1")));
         let changed = Intent {
@@ -43,7 +43,7 @@ on_both! {
     }
 
     async fn what_is_attached_to_an_intent_outlives_what_is_written_of_it(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         let label: Metadata = [("ticket".to_owned(), "SO-7".to_owned())].into();
         assert!(!unit.intents().label(Mode::Live, &id("pi_1"), &label, at(1)).await.expect("labels"), "it is of the other mode");
@@ -57,7 +57,7 @@ on_both! {
     }
 
     async fn an_intent_succeeds_for_exactly_one_caller(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let succeeded = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let reference = format!("ref_{number}");
@@ -69,7 +69,7 @@ on_both! {
     }
 
     async fn an_ended_intent_is_not_marked_any_more(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         assert!(unit.intents().set_status(&id("pi_1"), IntentStatus::RequiresAction, Some(&decline()), at(1)).await.expect("marks"));
         let marked = unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there");
@@ -82,7 +82,7 @@ on_both! {
     }
 
     async fn of_callers_that_refund_the_same_payment_at_once_no_more_succeed_than_it_has_room_for(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         assert!(unit.intents().succeed(&id("pi_1"), Amount::new(1_000), "ref", "", at(1)).await.expect("succeeds"));
         unit.commit().await.expect("commits");
@@ -98,7 +98,7 @@ on_both! {
     }
 
     async fn a_payment_reserves_what_it_received_and_takes_back_what_is_released(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         assert!(!unit.intents().reserve_refund(&id("pi_1"), Amount::new(1), at(1)).await.expect("reserves"), "it has not succeeded");
         assert!(!unit.intents().reserve_refund(&id("pi_9"), Amount::new(1), at(1)).await.expect("reserves"), "there is none");
@@ -114,7 +114,7 @@ on_both! {
     }
 
     async fn payments_are_found_by_what_they_can_send_back_and_by_their_names_at_the_network(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2", "pi_3", "pi_4"]).await;
+        insert_checkout(db, &["pi_1", "pi_2", "pi_3", "pi_4"]).await;
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
         unit.intents().put(&Intent { customer_id: id("cus_2"), ..intent("pi_5") }).await.expect("inserts");
@@ -140,7 +140,7 @@ on_both! {
     }
 
     async fn intents_are_listed_by_mode_by_customer_and_by_id(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
         unit.intents().put(&Intent { customer_id: id("cus_2"), ..intent("pi_3") }).await.expect("inserts");

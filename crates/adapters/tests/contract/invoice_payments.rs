@@ -1,6 +1,6 @@
 //! What paid invoices: no part of it is refunded, disputed or reversed twice (invariant 8).
 
-use crate::till::{all_at_once, at, begin, id, issue, open_till, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, id, insert_checkout, issue, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{InvoicePayment, PaymentSource};
@@ -12,7 +12,7 @@ fn payment(name: &str, invoice: &str) -> InvoicePayment {
 }
 
 async fn pay(db: &Database, payments: &[InvoicePayment]) {
-    open_till(db, &["pi_1"]).await;
+    insert_checkout(db, &["pi_1"]).await;
     issue(db, 3).await;
     let mut unit = begin(db).await;
     unit.invoice_payments().insert_all(payments).await.expect("inserts");

@@ -1,6 +1,6 @@
 //! Invoices: drafts until they are finalized, numbers without gaps (invariant 11), and amounts that are given once (invariant 8).
 
-use crate::till::{all_at_once, at, begin, customer, id, invoice, invoice_item, issue, open_invoice, open_till, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, invoice, invoice_item, issue, open_invoice, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{
@@ -60,7 +60,7 @@ fn monthly(name: &str, of: &str) -> InvoiceItem {
 
 on_both! {
     async fn what_the_status_does_not_allow_leaves_the_invoice_as_it_was(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let cases = InvoiceStatus::ALL.into_iter().flat_map(|status| GUARDED.map(|change| (status, change)));
         for (number, (status, change)) in (1..).zip(cases) {
             let case = format!("{status:?}, then {change:?}");
@@ -90,7 +90,7 @@ on_both! {
     }
 
     async fn a_draft_is_replaced_with_its_items_until_it_is_finalized(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;
         let lines = [invoice_item("ii_2", "in_1"), invoice_item("ii_1", "in_1")];
         unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("inserts");
@@ -119,7 +119,7 @@ on_both! {
     }
 
     async fn each_mode_and_document_has_a_series_of_its_own(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;
         for mode in [Mode::Test, Mode::Live] {
             for document in DocumentType::ALL {
@@ -139,7 +139,7 @@ on_both! {
     }
 
     async fn invoices_finalized_at_once_have_numbers_without_gaps_though_some_are_rolled_back(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let taken = all_at_once(db, 30, |db, number| async move {
             let mut unit = begin(&db).await;
             let taken = unit.invoices().take_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("counts");
@@ -158,7 +158,7 @@ on_both! {
     }
 
     async fn a_period_has_one_invoice_however_many_write_it(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let written = all_at_once(db, 8, |db, number| async move {
             let (open, items) = open_invoice(&format!("in_{number}"), u64::from(number) + 1);
             let period = Invoice {
@@ -179,7 +179,7 @@ on_both! {
     }
 
     async fn many_invoices_change_together_or_not_at_all(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 70).await;
         let ids: Vec<InvoiceId> = (1..=70).map(|number| id(&format!("in_{number}"))).collect();
         let mut unit = begin(db).await;
@@ -198,7 +198,7 @@ on_both! {
     }
 
     async fn an_invoice_as_it_was_read_without_its_lock_is_paid_by_exactly_one_caller(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 1).await;
         let (before, _) = row(db, &id("in_1")).await;
         let written = all_at_once(db, 8, move |db, number| {
@@ -216,7 +216,7 @@ on_both! {
     }
 
     async fn whoever_locks_an_invoice_sees_what_was_paid_before(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 2).await;
         let paid = all_at_once(db, 12, |db, number| async move {
             // Whatever the order in which they are named, they are locked in the order of their ids.
@@ -234,7 +234,7 @@ on_both! {
     }
 
     async fn two_callers_never_credit_the_same_part_of_a_line(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 1).await;
         let credited = all_at_once(db, 8, |db, number| async move {
             let mut given = 0;
@@ -259,7 +259,7 @@ on_both! {
     }
 
     async fn lines_are_credited_together_and_never_beyond_their_amounts(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 2).await;
         let credit = |name: &str, before, after| ItemCredit {
             id: id(name),
@@ -280,7 +280,7 @@ on_both! {
     }
 
     async fn lines_cover_their_time_until_it_is_credited(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let of = |name: &str, number, subscription: &str, status| Invoice {
             status,
             subscription_id: Some(id(subscription)),
@@ -316,7 +316,7 @@ on_both! {
     }
 
     async fn the_lines_of_a_subscription_item_that_can_still_give_come_newest_first(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let line = |name: &str, of: &str, start| {
             let period = Period { start: at(start), ..month() };
             InvoiceItem { period: Some(period), ..monthly(name, of) }
@@ -337,7 +337,7 @@ on_both! {
     }
 
     async fn unpaid_invoices_are_found_by_customer_and_currency(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 3).await;
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
@@ -355,7 +355,7 @@ on_both! {
     }
 
     async fn a_declined_collection_is_counted_and_tried_again_once(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         issue(db, 1).await;
         let mut unit = begin(db).await;
         assert!(unit.invoices().decline(&id("in_1"), Some(at(8)), at(6)).await.expect("declines"));
@@ -373,7 +373,7 @@ on_both! {
     }
 
     async fn a_list_is_narrowed_by_status_customer_currency_and_amount(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;
         for (name, holder) in [("cus_2", "z1other"), ("cus_4", "z1fourth")] {
             unit.customers().upsert(&customer(name, holder)).await.expect("inserts");

@@ -1,6 +1,6 @@
 //! The journal: one entry for each subject and type.
 
-use crate::till::{all_at_once, at, begin, id, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, id, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::tally;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};

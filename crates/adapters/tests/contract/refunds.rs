@@ -1,6 +1,6 @@
 //! Refunds: each change of one happens for one caller.
 
-use crate::till::{all_at_once, at, begin, customer, id, issue, open_till, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, issue, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{CreditNote, CreditNoteReason, InvoicePayment, PaymentSource};
@@ -44,7 +44,7 @@ fn failure() -> Decline {
 
 /// The payment, the invoice payment and the credit note that refunds refer to.
 async fn open(db: &Database, refunds: &[Refund]) {
-    open_till(db, &["pi_1"]).await;
+    insert_checkout(db, &["pi_1"]).await;
     issue(db, 2).await;
     let source = PaymentSource::Network { attempt: id("att_1"), intent: id("pi_1") };
     let payment = InvoicePayment::new(id("inpay_1"), id("in_1"), source, Amount::new(1_000), at(0));

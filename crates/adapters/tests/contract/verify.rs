@@ -1,6 +1,6 @@
 //! `souk verify`: a sound database holds, and each breach is found by its name.
 
-use crate::till::{at, begin, card_attempt, id, intent, invoice, invoice_item, open_till};
+use crate::checkout_fixtures::{at, begin, card_attempt, id, insert_checkout, intent, invoice, invoice_item};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_adapters::verify::{Check, verify};
@@ -30,7 +30,7 @@ struct Books {
 
 impl Books {
     async fn open(db: &Database) -> Self {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         Self { unit: begin(db).await, entries: 0 }
     }
 
@@ -80,8 +80,12 @@ impl Books {
             ..intent(&intent_name)
         };
         self.unit.intents().put(&succeeded).await.expect("inserts");
-        let settled =
-            Attempt { status: AttemptStatus::Settled, amount: amount(units), session_id: None, ..card_attempt(&attempt_name, &intent_name) };
+        let settled = Attempt {
+            status: AttemptStatus::Settled,
+            amount: amount(units),
+            session_id: None,
+            ..card_attempt(&attempt_name, &intent_name)
+        };
         let planned = PlannedPayment { invoice_id: before.id.clone(), amount: amount(units) };
         self.unit.attempts().insert(&settled, &[planned]).await.expect("inserts");
         let source = PaymentSource::Network { attempt: settled.id.clone(), intent: succeeded.id };
@@ -121,16 +125,10 @@ impl Books {
             refunded: amount(refunded),
             created_at: at(1),
         };
-        let item = CreditNoteItem {
-            note_id: note.id.clone(),
-            invoice_item_id: line.id,
-            amount: amount(total),
-            revokes: false,
-            calculation: None,
-        };
+        let item =
+            CreditNoteItem { note_id: note.id.clone(), invoice_item_id: line.id, amount: amount(total), revokes: false, calculation: None };
         self.unit.credit_notes().insert(&note, &[item]).await.expect("inserts");
-        let credits =
-            [(Account::Receivable, due), (Account::CustomerBalance, to_balance), (Account::RefundsPayable, refunded)];
+        let credits = [(Account::Receivable, due), (Account::CustomerBalance, to_balance), (Account::RefundsPayable, refunded)];
         self.post(EntryType::CreditNote, &name, &[(Account::Revenue, total)], &credits).await;
     }
 
@@ -397,31 +395,19 @@ const CASES: &[Case] = &[
         "UPDATE journal_entries SET type = 'stake_placed' WHERE subject = 'att_4'",
         "forfeited stakes are posted once",
     ),
-    case(
-        "UPDATE refunds SET status = 'succeeded'",
-        "UPDATE refunds SET status = 'pending'",
-        "sent refunds are posted once",
-    ),
+    case("UPDATE refunds SET status = 'succeeded'", "UPDATE refunds SET status = 'pending'", "sent refunds are posted once"),
     case(
         "UPDATE refunds SET status = 'canceled'",
         "UPDATE refunds SET status = 'pending'",
         "refunds that were moved to the balance are posted once",
     ),
-    case(
-        "UPDATE refunds SET kind = 'balance_payout'",
-        "UPDATE refunds SET kind = 'refund'",
-        "pay-outs of a balance are posted once",
-    ),
+    case("UPDATE refunds SET kind = 'balance_payout'", "UPDATE refunds SET kind = 'refund'", "pay-outs of a balance are posted once"),
     case(
         "UPDATE refunds SET kind = 'balance_payout', status = 'failed'",
         "UPDATE refunds SET kind = 'refund', status = 'pending'",
         "refused pay-outs are posted once",
     ),
-    case(
-        "UPDATE disputes SET movements = 3",
-        "UPDATE disputes SET movements = 2",
-        "each movement of a dispute is posted once",
-    ),
+    case("UPDATE disputes SET movements = 3", "UPDATE disputes SET movements = 2", "each movement of a dispute is posted once"),
     case(
         "UPDATE journal_entries SET type = 'refund_failed' WHERE subject = 'dp_1/1'",
         "UPDATE journal_entries SET type = 'dispute_withdrawn' WHERE subject = 'dp_1/1'",
@@ -602,11 +588,7 @@ const CASES: &[Case] = &[
         "UPDATE invoices SET subscription_id = NULL",
         "invoices refer to rows of their mode",
     ),
-    case(
-        "UPDATE customers SET livemode = true",
-        "UPDATE customers SET livemode = false",
-        "invoices refer to rows of their mode",
-    ),
+    case("UPDATE customers SET livemode = true", "UPDATE customers SET livemode = false", "invoices refer to rows of their mode"),
     case(
         "UPDATE attempts SET purpose = 'refund' WHERE id = 'att_1'",
         "UPDATE attempts SET purpose = 'payment' WHERE id = 'att_1'",
@@ -627,7 +609,7 @@ on_both! {
     }
 
     async fn a_stake_may_be_forfeited_in_parts_but_not_twice(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let amounts = [("stake", 1_000), ("slash", 400), ("slash", 500), ("return_stake", 100)];
         let mut unit = begin(db).await;
         for (number, (purpose, units)) in amounts.into_iter().enumerate() {

@@ -1,8 +1,9 @@
 //! Payments that their network takes back after they had settled: a late failure, a chain reorganization.
 
 use super::credit::{lock_paid_by, take_newest_first};
+use super::debt::time_of_customer;
 use super::notifications::notify_overdue;
-use super::{BillingError, Change, InvoicePayment, InvoiceStatus, PaymentSource, time_of};
+use super::{BillingError, Change, InvoicePayment, InvoiceStatus, PaymentSource};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Attempt, Reversal};
@@ -25,7 +26,7 @@ pub(crate) async fn reverse_payment(
 ) -> Result<(), BillingError> {
     let intent = unit.intents().find(intent_id).await?.ok_or(BillingError::Orphan)?;
     let mut paid = lock_paid_by(unit, intent_id).await?;
-    let at = time_of(ctx, unit, paid.invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
+    let at = time_of_customer(ctx, unit, &intent.customer_id).await?;
     let is_own = |payment: &InvoicePayment| matches!(&payment.source, PaymentSource::Network { attempt: id, .. } if *id == attempt.id);
     let room = |payment: &InvoicePayment| if is_own(payment) { payment.room() } else { Amount::ZERO };
     let taken = take_newest_first(reversal.amount, &paid.payments, room)?;

@@ -2,8 +2,8 @@
 
 use super::bench::{Billing, DAY, MONTHLY, refund_order};
 use super::plans::subscribed;
+use crate::checkout_fixtures::{all_at_once, store};
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, store};
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{self, CreditError, InvoiceStatus, PayoutOrder, RefundChoice, Refundable};

@@ -1,13 +1,13 @@
 //! A customer with a mandate, and subscriptions that are due.
 
 use crate::catalogue::{price, product};
+use crate::checkout_fixtures::{customer, id, intent, invoice, invoice_item, store, wallet_attempt};
 use crate::ledger::bench::{Bench, UNIT};
-use crate::till::{customer, id, intent, invoice, invoice_item, store, wallet_attempt};
 use async_trait::async_trait;
 use souk_adapters::persistence::{Database, Sql, SqlCustomers, SqlPrices, SqlProducts};
 use souk_adapters::testing::{SeededRandom, TestDatabase};
-use souk_domain::access::Did;
 use souk_adapters::verify::verify;
+use souk_domain::access::Did;
 use souk_domain::billing::{
     self, BillingPolicy, BillingReason, Calculation, CancelAt, CancelTerms, CreditError, CreditNote, CreditNoteFilter, CreditNoteReason,
     DocumentType, Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, ManageError, Period, RefundChoice, RefundOrder,
@@ -18,8 +18,8 @@ use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{
-    self, Attempt, AttemptContext, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome, PlannedPayment, Purpose,
-    RailError, Refund, RefundFilter, RefundStatus, SandboxTime, Settlement, Trigger, WalletRail,
+    self, Attempt, AttemptContext, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome, PlannedPayment, Purpose, RailError,
+    Refund, RefundFilter, RefundStatus, SandboxTime, Settlement, Trigger, WalletRail,
 };
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Price, Prices, Products, Recurring, Usage};
 use souk_domain::shared::*;

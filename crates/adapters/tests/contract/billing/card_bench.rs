@@ -2,7 +2,7 @@
 
 use super::bench::{Billing, planned};
 use crate::cards::bench::{ACCEPTED, Bench as Cards};
-use crate::till::{card_attempt, id, intent, invoice};
+use crate::checkout_fixtures::{card_attempt, id, intent, invoice};
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{self, BillingReason, Invoice, InvoiceStatus};

@@ -1,8 +1,8 @@
 //! Test clocks: what would have happened happens, in order, each at its own time.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use souk_adapters::on_one;
 use souk_domain::billing::{
     self, AdvanceError, BalanceTransactionType, CreditNoteOrder, CreditNoteReason, CreditTo, Happening, InvoiceStatus, PayoutOrder, Scope,

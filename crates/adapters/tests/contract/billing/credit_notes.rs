@@ -1,8 +1,8 @@
 //! Credit notes that an owner orders: by line or by amount, over what is unpaid and what was paid, to the balance or to the payments.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use crate::checkout_fixtures::{all_at_once, id, store};
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, id, store};
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
@@ -60,7 +60,9 @@ async fn create(billing: &Billing, order: &CreditNoteOrder) -> Result<(CreditNot
         (Ok(shown), Ok((note, items, _))) => {
             let CreditNotePreview { total, due_reduced, to_balance, refunded, .. } = *shown;
             assert_eq!((note.total, note.due_reduced, note.to_balance, note.refunded), (total, due_reduced, to_balance, refunded));
-            let lines = |items: &[CreditNoteItem]| items.iter().map(|item| (item.invoice_item_id.clone(), item.amount, Some(item.revokes))).collect::<Vec<_>>();
+            let lines = |items: &[CreditNoteItem]| {
+                items.iter().map(|item| (item.invoice_item_id.clone(), item.amount, Some(item.revokes))).collect::<Vec<_>>()
+            };
             let shown: Vec<_> = shown.items.iter().map(|item| (item.invoice_item_id.clone(), item.amount, item.revokes)).collect();
             assert_eq!(lines(items), shown, "the preview is what happens");
         }

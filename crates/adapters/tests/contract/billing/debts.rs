@@ -1,8 +1,8 @@
 //! Customers who fall behind, and catch up.
 
 use super::bench::{Billing, DAY, MONTHLY, planned};
+use crate::checkout_fixtures::{id, wallet_attempt};
 use crate::ledger::bench::UNIT;
-use crate::till::{id, wallet_attempt};
 use souk_adapters::on_one;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{self, CancelReason, Debt, InvoiceStatus, STAKE_WAITING, Subscription, SubscriptionStatus};

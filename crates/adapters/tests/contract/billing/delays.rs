@@ -1,7 +1,7 @@
 //! Rounds that come late, and subscriptions that stand in the way of the others.
 
 use super::bench::{Billing, DAY, HOUR, HOURLY, MONTHLY};
-use crate::till::id;
+use crate::checkout_fixtures::id;
 use souk_adapters::on_one;
 use souk_domain::billing::{
     self, InvoiceStatus, ParkReason, Parked, Scope, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,

@@ -2,7 +2,7 @@
 
 use super::card_bench::CardBuyer;
 use crate::catalogue::{app, shelve};
-use crate::till::{did, id};
+use crate::checkout_fixtures::{did, id};
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{self, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, InvoiceStatus};

@@ -1,8 +1,8 @@
 //! Subscriptions end when that was asked for, and deposits go back.
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
+use crate::checkout_fixtures::all_at_once;
 use crate::ledger::stakes::revoke;
-use crate::till::all_at_once;
 use souk_adapters::on_one;
 use souk_domain::billing::{
     self, BillingReason, CancelReason, InvoiceStatus, STAKE_WAITING, StakeStatus, Subscription, SubscriptionStatus,

@@ -2,8 +2,8 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::thresholds::metered;
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use souk_adapters::on_one;
 use souk_domain::billing::{self, ManageError, Subscription, SubscriptionStatus, UsageAction, UsageReport};
 use souk_domain::pricing::Aggregate;

@@ -3,8 +3,8 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use super::card_bench::CardBuyer;
 use super::plans::subscribed;
+use crate::checkout_fixtures::{all_at_once, id, store};
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, id, store};
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{self, BalanceTransactionType, CreditError, CreditNoteOrder, CreditNoteReason, CreditTo, PayoutOrder};

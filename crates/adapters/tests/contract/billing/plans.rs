@@ -1,15 +1,17 @@
 //! Changes of plan: what a line gives is used up once, and charges are to the second.
 
 use super::bench::{Billing, DAY, MONTHLY, planned, refund_order};
+use crate::checkout_fixtures::{id, intent, wallet_attempt};
 use crate::ledger::bench::UNIT;
-use crate::till::{id, intent, wallet_attempt};
 use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, CreditError, CreditNoteReason, Invoice, InvoiceStatus, ManageError, PaymentSource, PlanChoice, PlanOrder, PlanPreview, PlanSwitch,
-    RefundChoice, RefundOrder, Requester, SubscriptionItem, SubscriptionStatus,
+    self, CreditError, CreditNoteReason, Invoice, InvoiceStatus, ManageError, PaymentSource, PlanChoice, PlanOrder, PlanPreview,
+    PlanSwitch, RefundChoice, RefundOrder, Requester, SubscriptionItem, SubscriptionStatus,
 };
-use souk_domain::payment::{self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger};
+use souk_domain::payment::{
+    self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger,
+};
 use souk_domain::pricing::{Anchoring, Cycle, Interval, QuantityError, Recurring, Usage};
 use souk_domain::shared::{Amount, Mode, SubscriptionId, Timestamp};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Two units of work beside one another, each at the point where it would harm the other.
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY, planned};
+use crate::checkout_fixtures::{id, wallet_attempt};
 use crate::ledger::bench::UNIT;
-use crate::till::{id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{
     self, DocumentType, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription,

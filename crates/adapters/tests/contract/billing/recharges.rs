@@ -2,8 +2,8 @@
 //! none either.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use serde_json::json;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::testing::TestDatabase;

@@ -1,8 +1,8 @@
 //! Subscriptions renew by themselves: each period is billed once and charged once (invariants 1, 2, 11).
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
     self, BillingReason, InvoiceStatus, ParkReason, Parked, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction,

@@ -3,8 +3,8 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use super::plans::subscribed;
 use crate::catalogue::{app, shelve};
+use crate::checkout_fixtures::{did, id};
 use crate::ledger::bench::UNIT;
-use crate::till::{did, id};
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{

@@ -2,8 +2,8 @@
 
 use super::bench::{Billing, MONTHLY};
 use super::stakes::two_of_one_order;
+use crate::checkout_fixtures::{begin, id};
 use crate::ledger::bench::UNIT;
-use crate::till::{begin, id};
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;

@@ -1,15 +1,16 @@
 //! Deposits and debts: what is taken is not collected as well, what is owed is taken before the rest goes back, and a part is a part.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once, planned};
+use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, id, insert_checkout, invoice, invoice_item, session, wallet_attempt};
 use crate::ledger::bench::UNIT;
 use crate::ledger::stakes::revoke;
-use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, invoice_item, open_till, session, wallet_attempt};
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, Debt, DocumentType, Invoice, InvoiceStatus, ManageError, RefundChoice, Requester, STAKE_WAITING, Stake, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
+    self, BillingReason, Debt, DocumentType, Invoice, InvoiceStatus, ManageError, RefundChoice, Requester, STAKE_WAITING, Stake,
+    StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
 };
 use souk_domain::checkout::{Session, SubscriptionTerms};
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
@@ -520,7 +521,7 @@ on_one! {
     }
 
     async fn what_was_settled_meanwhile_is_not_paid_again(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         for round in 0..20 {
             let (bill, paying) = (format!("in_{round}"), format!("att_{round}"));
             let mut unit = begin(db).await;

@@ -1,8 +1,8 @@
 //! What is stored of subscriptions and of the mandates that they wait for.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use crate::checkout_fixtures::{begin, id, wallet_attempt};
 use crate::ledger::bench::UNIT;
-use crate::till::{begin, id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{BilledUsage, Scope, Subscription, SubscriptionFilter, TestClock, Threshold};
@@ -23,8 +23,8 @@ on_both! {
         let mut unit = begin(db).await;
         let mandate: MandateId = billing.find("sub_1").await.mandate_id.expect("a mandate");
         let subscription: SubscriptionId = id("sub_1");
-        unit.mandates().link_subscription(&mandate, &subscription).await.expect("promises");
-        unit.mandates().link_subscription(&mandate, &subscription).await.expect("promises once more");
+        unit.mandates().link_subscription(&mandate, &subscription).await.expect("links");
+        unit.mandates().link_subscription(&mandate, &subscription).await.expect("links once more");
         assert_eq!(unit.mandates().linked_subscriptions(&mandate).await.expect("reads"), std::slice::from_ref(&subscription));
         assert_eq!(unit.mandates().pending_for_subscription(&subscription).await.expect("reads"), [], "it is given already");
         unit.commit().await.expect("commits");
@@ -34,8 +34,8 @@ on_both! {
         let mut unit = begin(db).await;
         let pending = Mandate { id: id("man_9"), status: MandateStatus::Pending, ..unit.mandates().find(&mandate).await.expect("reads").expect("is there") };
         unit.mandates().put(&pending).await.expect("puts");
-        unit.mandates().link_invoices(&pending.id, std::slice::from_ref(&invoice)).await.expect("owes");
-        unit.mandates().link_invoices(&pending.id, std::slice::from_ref(&invoice)).await.expect("owes once more");
+        unit.mandates().link_invoices(&pending.id, std::slice::from_ref(&invoice)).await.expect("links");
+        unit.mandates().link_invoices(&pending.id, std::slice::from_ref(&invoice)).await.expect("links once more");
         assert_eq!(unit.mandates().linked_invoices(&pending.id).await.expect("reads"), std::slice::from_ref(&invoice));
         assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), std::slice::from_ref(&pending.id));
         unit.mandates().put(&Mandate { status: MandateStatus::Active, ..pending }).await.expect("puts");
@@ -59,7 +59,7 @@ on_both! {
         for number in [2, 3] {
             let pending = Mandate { id: id(&format!("man_{number}")), status: MandateStatus::Pending, created_at: at(number), ..first.clone() };
             unit.mandates().put(&pending).await.expect("puts");
-            unit.mandates().link_subscription(&pending.id, &one.id).await.expect("promises");
+            unit.mandates().link_subscription(&pending.id, &one.id).await.expect("links");
             unit.attempts().insert(&asked(number), &[]).await.expect("inserts");
         }
         unit.commit().await.expect("commits");

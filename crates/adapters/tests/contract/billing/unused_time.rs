@@ -2,8 +2,8 @@
 
 use super::bench::{Billing, DAY, MONTHLY, at_once};
 use super::plans::subscribed;
+use crate::checkout_fixtures::{id, session};
 use crate::ledger::bench::UNIT;
-use crate::till::{id, session};
 use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{

@@ -2,8 +2,8 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::thresholds::{metered, permitted, seats_and_calls};
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{

@@ -1,13 +1,11 @@
 //! Voiding: nobody asks for an invoice any more, and what the balance paid of it returns.
 
 use super::bench::{Billing, DAY, MONTHLY, planned};
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
-use souk_domain::billing::{
-    self, BalanceTransactionType, CreditNoteReason, InvoiceStatus, ManageError, Subscription, SubscriptionStatus,
-};
+use souk_domain::billing::{self, BalanceTransactionType, CreditNoteReason, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::Purpose;
 use souk_domain::shared::{Amount, Mode, Page};

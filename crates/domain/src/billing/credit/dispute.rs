@@ -5,7 +5,8 @@ use super::card_payment::{CardPaymentState, find_card_payment};
 use super::dispute_booking::DisputeBooking;
 use super::dispute_change::changes;
 use super::undo::lock_paid_by;
-use crate::billing::{Notification, notify, time_of};
+use crate::billing::debt::time_of_customer;
+use crate::billing::{Notification, notify};
 use crate::context::Context;
 use crate::payment::{Dispute, Intent, Method, ProviderDispute, SettlementError};
 use crate::shared::{Amount, CurrencyId, DisputeId, StorageError};
@@ -105,7 +106,7 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
     after.updated_at = ctx.now();
     if !changes.is_empty() {
         let paid = lock_paid_by(unit.as_mut(), &intent.id).await?;
-        let at = time_of(ctx, unit.as_mut(), paid.invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
+        let at = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
         let mut booking = DisputeBooking { dispute: after, paid, at };
         for change in changes {
             booking.book(ctx, unit.as_mut(), change).await?;

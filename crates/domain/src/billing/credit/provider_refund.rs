@@ -5,7 +5,7 @@ use super::card_payment::{CardPaymentState, find_card_payment};
 use super::dashboard_refund::{DashboardRefund, dashboard_refund_failed};
 use super::refund::refund_failed_later;
 use super::undo::lock_paid_by;
-use crate::billing::time_of;
+use crate::billing::debt::time_of_customer;
 use crate::context::Context;
 use crate::payment::{Currency, Decline, Intent, Method, ProviderRefund, ProviderRefundStatus, Purpose, SettlementError, settle};
 use crate::shared::{RefundId, StorageError};
@@ -135,7 +135,7 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
     if !unit.refunds().find_by_reference(&method.id, &provider.provider_id).await?.is_empty() {
         return Ok(());
     }
-    let at = time_of(ctx, unit.as_mut(), paid.invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
+    let at = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
     DashboardRefund { method, intent, provider, at }.record(ctx, unit.as_mut(), &paid).await?;
     unit.commit().await?;
     Ok(())

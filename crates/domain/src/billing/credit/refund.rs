@@ -204,10 +204,11 @@ async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline:
 }
 
 async fn restore_payout(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), BillingError> {
+    // The balance before the payment, as whoever orders a pay-out or a credit note: they would wait for each other otherwise.
+    to_balance(ctx, unit, refund, BalanceTransactionType::PayoutRestored, now).await?;
     if let Some(intent) = &refund.intent_id {
         unit.intents().release_refund(intent, refund.amount, now).await?;
     }
-    to_balance(ctx, unit, refund, BalanceTransactionType::PayoutRestored, now).await?;
     let accounts = (Account::RefundsPayable, Account::CustomerBalance);
     post(ctx, unit, refund, EntryType::BalancePayoutRestored, refund.id.as_str(), accounts, now).await
 }
@@ -276,10 +277,10 @@ pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) ->
     if !unit.refunds().update(&refund, &moved).await? {
         return Err(CreditError::Contended);
     }
+    to_balance(ctx, unit.as_mut(), &moved, BalanceTransactionType::RefundMoved, now).await?;
     if let Some(intent) = &moved.intent_id {
         unit.intents().release_refund(intent, moved.amount, now).await?;
     }
-    to_balance(ctx, unit.as_mut(), &moved, BalanceTransactionType::RefundMoved, now).await?;
     let accounts = (Account::RefundsPayable, Account::CustomerBalance);
     post(ctx, unit.as_mut(), &moved, EntryType::RefundMovedToBalance, moved.id.as_str(), accounts, now).await?;
     unit.commit().await?;

@@ -1,7 +1,8 @@
 //! Money in suspense: a network moved another amount than a payment asked for. An owner moves it to the customer's balance.
 
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
-use crate::billing::{BillingError, time_of};
+use crate::billing::BillingError;
+use crate::billing::debt::time_of_customer;
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, LedgerError, Posting, Side};
 use crate::payment::{Attempt, Purpose, SettlementError, end_hold};
@@ -79,8 +80,7 @@ pub async fn resolve_suspense(ctx: &Context, mode: Mode, id: &AttemptId) -> Resu
         return Err(SuspenseError::NotOnHold);
     }
     let amount = received(unit.as_mut(), &attempt).await?;
-    let clock = unit.clocks().of_customer(&intent.customer_id).await?;
-    let now = time_of(ctx, unit.as_mut(), clock.map(|clock| clock.id).as_ref()).await?;
+    let now = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
     let change = BalanceChange {
         mode,
         customer_id: &intent.customer_id,

@@ -1,4 +1,4 @@
-//! A till with everything on it, for the cases of several ports.
+//! A checkout and everything that it refers to, for the cases of several ports.
 
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::access::Did;
@@ -306,7 +306,7 @@ pub async fn issue(db: &Database, count: u64) {
 }
 
 /// Stores what invoices, intents and attempts refer to: `cus_1`, `pm_card` with `pc_1`, `cs_1`, and the named intents of it.
-pub async fn open_till(db: &Database, intents: &[&str]) {
+pub async fn insert_checkout(db: &Database, intents: &[&str]) {
     let mut unit = begin(db).await;
     unit.customers().upsert(&customer("cus_1", "z1buyer")).await.expect("inserts");
     unit.methods().insert(&card_method()).await.expect("inserts");

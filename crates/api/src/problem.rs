@@ -356,7 +356,7 @@ impl From<ManageError> for Problem {
             ManageError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             ManageError::Contended => conflict(&error, "CONTENDED"),
             ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
-            ManageError::OverRefund => Self::bad(error.to_string()).code("OVER_REFUND"),
+            ManageError::Credit(error) => error.into(),
             ManageError::Input(error) => error.into(),
             ManageError::Quantity(error) => error.into(),
             ManageError::Rail(error) => Self::of_payer(error),

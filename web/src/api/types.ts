@@ -323,7 +323,15 @@ export type BalanceTransactionType =
 export type BalanceTransaction = Narrow<
   Pick<
     Told<'BalanceTransaction'>,
-    'id' | 'currency_id' | 'type' | 'direction' | 'amount' | 'balance_after' | 'source' | 'paymentCurrency' | 'created_at'
+    | 'id'
+    | 'currency_id'
+    | 'type'
+    | 'direction'
+    | 'amount'
+    | 'balance_after'
+    | 'source'
+    | 'paymentCurrency'
+    | 'created_at'
   >,
   { type: BalanceTransactionType; direction: 'increase' | 'decrease'; paymentCurrency: PaymentCurrency }
 >;

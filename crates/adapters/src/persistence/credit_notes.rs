@@ -55,9 +55,14 @@ impl CreditNotes for SqlCreditNotes<'_> {
             (None, None, Some(_)) => &OF_SUBSCRIPTION,
             (None, None, None) => &ALL,
         };
-        let bind =
-            |query: super::Query<'_>| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id).bind(&filter.subscription_id);
-        list(self.0, listing, page, bind, note).await
+        list(
+            self.0,
+            listing,
+            page,
+            |query| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id).bind(&filter.subscription_id),
+            note,
+        )
+        .await
     }
 }
 

@@ -67,8 +67,8 @@ impl Disputes for SqlDisputes<'_> {
             (None, Some(_)) => &OF_CUSTOMER,
             (None, None) => &ALL,
         };
-        let bind = |query: super::Query<'_>| query.bind(mode).bind(&filter.customer_id).bind(&filter.intent_id).bind(!filter.open);
-        list(self.0, listing, page, bind, dispute).await
+        list(self.0, listing, page, |query| query.bind(mode).bind(&filter.customer_id).bind(&filter.intent_id).bind(!filter.open), dispute)
+            .await
     }
 }
 

@@ -68,8 +68,8 @@ impl Refunds for SqlRefunds<'_> {
             (None, Some(_)) => &OF_CUSTOMER,
             (None, None) => &ALL,
         };
-        let bind = |query: super::Query<'_>| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id).bind(filter.status);
-        list(self.0, listing, page, bind, refund).await
+        list(self.0, listing, page, |query| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id).bind(filter.status), refund)
+            .await
     }
 }
 

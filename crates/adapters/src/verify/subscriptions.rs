@@ -1,4 +1,4 @@
-//! Subscriptions: their status fits their invoices, and the engine will come back to each that lives.
+//! Subscriptions: their status fits their invoices, and the engine will come back to each that runs.
 
 use super::check::Checks;
 use super::rule::{Rule, finding};
@@ -15,14 +15,16 @@ const RULES: &[Rule] = &[
                 "is past due and owes nothing",
             ),
             finding(
+                // What a lost dispute leaves is owed by the customer, and ends no subscription.
                 "SELECT s.id FROM subscriptions s WHERE s.status IN ('active', 'trialing') AND EXISTS
-                     (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')",
+                     (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible' AND NOT EXISTS
+                          (SELECT 1 FROM invoice_payments p JOIN disputes d ON d.intent_id = p.intent_id WHERE p.invoice_id = i.id))",
                 "owes and is not past due",
             ),
             finding(
                 "SELECT id FROM subscriptions WHERE (status = 'past_due' AND past_due_since IS NULL)
                      OR (status IN ('active', 'trialing') AND past_due_since IS NOT NULL)",
-                "does not know since when it owes",
+                "has no time since which it owes, or one though it owes nothing",
             ),
             finding(
                 "SELECT id FROM subscriptions WHERE (status = 'canceled' AND ended_at IS NULL)
@@ -32,24 +34,24 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT i.id FROM invoices i JOIN subscriptions s ON s.id = i.subscription_id WHERE i.status = 'open' AND NOT EXISTS
                      (SELECT 1 FROM attempt_invoices c WHERE c.invoice_id = i.id AND c.open) AND i.reason IN ('subscription_cycle', 'subscription_cancel')",
-                "is open and nobody collects it",
+                "is open, and no attempt collects it",
             ),
         ],
         noted: &[],
     },
     Rule {
-        title: "a stake moves by an attempt",
+        title: "a stake on its way has an open attempt",
         of: "SELECT count(*) AS n FROM subscriptions WHERE stake ->> 'status' IN ('returning', 'slashing')",
         broken: &[finding(
             "SELECT s.id FROM subscriptions s WHERE s.stake ->> 'status' IN ('returning', 'slashing') AND NOT EXISTS
                  (SELECT 1 FROM attempts a WHERE a.subject = s.id AND a.status IN ('open', 'unknown')
                       AND a.purpose = CASE s.stake ->> 'status' WHEN 'slashing' THEN 'slash' ELSE 'return_stake' END)",
-            "has a stake that nobody moves",
+            "has a stake that no attempt moves",
         )],
         noted: &[],
     },
     Rule {
-        title: "every living subscription has its next turn",
+        title: "every subscription that runs is due again",
         of: "SELECT count(*) AS n FROM subscriptions WHERE status <> 'canceled'",
         broken: &[
             finding(
@@ -57,7 +59,7 @@ const RULES: &[Rule] = &[
                 "is never due again",
             ),
             finding(
-                // One that would be given up waits for what is on its way.
+                // A subscription that is about to be ended waits for payments in flight.
                 "SELECT s.id FROM subscriptions s WHERE s.parked IS NULL AND s.due_at > s.period_end AND (s.status IN ('trialing', 'active')
                      OR (s.status = 'past_due' AND NOT EXISTS
                          (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')))",

@@ -157,7 +157,7 @@ impl Tables {
     }
 
     fn refund(&mut self, row: &Row) -> Result<(), StorageError> {
-        let (owner, amount, kind) = (owner(row)?, row.get("amount")?, row.get("kind")?);
+        let (owner, amount, kind): (_, Amount, RefundType) = (owner(row)?, row.get("amount")?, row.get("kind")?);
         match row.get::<RefundStatus>("status")? {
             RefundStatus::Succeeded => {
                 let cash = Account::Cash(row.get("method_id")?);

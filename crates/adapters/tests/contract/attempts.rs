@@ -1,15 +1,165 @@
 //! Attempts: an intent is charged at most once (invariant 1).
 
-use crate::till::{all_at_once, at, begin, card_attempt, id, open_till, read, wallet_attempt};
+use crate::till::{all_at_once, at, begin, card_attempt, id, invoice, issue, open_till, read, wallet_attempt};
 use souk_adapters::on_both;
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline};
-use souk_domain::shared::{AttemptId, StorageError};
+use souk_adapters::persistence::{Database, tally};
+use souk_domain::billing::{Invoice, InvoiceStatus};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline, PlannedPayment};
+use souk_domain::shared::{Amount, AttemptId, InvoiceId, StorageError};
 
 fn decline() -> Decline {
     Decline { code: "declined".to_owned(), message: "No".to_owned() }
 }
 
+fn planned(invoice: &str, amount: u128) -> PlannedPayment {
+    PlannedPayment { invoice_id: id(invoice), amount: Amount::new(amount) }
+}
+
+/// Changes an invoice to these amounts.
+async fn amounts(db: &Database, of: &str, paid: u128, credited: u128) -> Invoice {
+    let mut unit = begin(db).await;
+    let before = unit.invoices().lock(&id(of)).await.expect("locks").expect("is there");
+    let after = before.with_amounts(Amount::new(paid), Amount::new(credited), at(1)).expect("within the total");
+    assert!(unit.invoices().update(&before, &after).await.expect("writes"));
+    unit.commit().await.expect("commits");
+    after
+}
+
 on_both! {
+    async fn what_an_attempt_is_to_pay_comes_back_oldest_first(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        issue(db, 3).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_3", 1_000), planned("in_1", 7)]).await.expect("inserts");
+        assert_eq!(unit.attempts().planned_by(&id("att_1")).await.expect("reads"), [planned("in_1", 7), planned("in_3", 1_000)]);
+        let all: Vec<InvoiceId> = (1..=3).map(|number| id(&format!("in_{number}"))).collect();
+        let mut covered = unit.attempts().in_flight(&all).await.expect("reads");
+        covered.sort();
+        assert_eq!(covered, [id("in_1"), id("in_3")]);
+        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().in_flight(&all).await.expect("reads").is_empty());
+        assert_eq!(unit.attempts().planned_by(&id("att_1")).await.expect("reads").len(), 2, "what was planned is kept");
+    }
+
+    async fn no_more_is_planned_than_remains_of_an_invoice(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        issue(db, 4).await;
+        let mut unit = begin(db).await;
+        unit.invoices().insert_draft(&invoice("in_5"), &[]).await.expect("inserts");
+        let dropped = Invoice { id: id("in_6"), ..invoice("in_6") };
+        unit.invoices().insert_draft(&dropped, &[]).await.expect("inserts");
+        assert!(unit.invoices().drop_draft(&id("in_6"), at(1)).await.expect("drops"));
+        unit.commit().await.expect("commits");
+        assert_eq!(amounts(db, "in_1", 300, 200).await.remaining(), Amount::new(500));
+        assert_eq!(amounts(db, "in_2", 1_000, 0).await.status, InvoiceStatus::Paid);
+        assert_eq!(amounts(db, "in_3", 0, 1_000).await.status, InvoiceStatus::Void);
+        let cases: [(&[PlannedPayment], bool); 9] = [
+            (&[planned("in_1", 501)], false),
+            (&[planned("in_1", 500)], true),
+            (&[planned("in_2", 0)], false),
+            (&[planned("in_3", 0)], false),
+            (&[planned("in_4", 1_000)], true),
+            (&[planned("in_4", 1_000), planned("in_1", 501)], false),
+            (&[planned("in_5", 1_000)], true),
+            (&[planned("in_5", 1_001)], false),
+            (&[planned("in_6", 1)], false),
+        ];
+        for (number, (planned, is_written)) in cases.into_iter().enumerate() {
+            let mut unit = begin(db).await;
+            let inserted = unit.attempts().insert(&card_attempt(&format!("att_{number}"), "pi_1"), planned).await;
+            match inserted {
+                Ok(()) => assert!(is_written, "{planned:?}"),
+                Err(StorageError::Duplicate(_)) => assert!(!is_written, "{planned:?}"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    async fn of_attempts_at_the_same_invoice_one_is_open_until_it_ends(db: &TestDatabase) {
+        let intents: Vec<String> = (0..8).map(|number| format!("pi_{number}")).collect();
+        open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        issue(db, 2).await;
+        let inserted = all_at_once(db, 8, |db, number| async move {
+            let both = [planned("in_1", 1_000), planned("in_2", 1_000)];
+            // Whatever the order in which they are named, they are locked in the order of their ids.
+            let both = if number % 2 == 0 { both.to_vec() } else { both.into_iter().rev().collect() };
+            let mut unit = begin(&db).await;
+            let attempt = wallet_attempt(&format!("att_{number}"), &format!("pi_{number}"), &format!("0x{number}"));
+            match unit.attempts().insert(&attempt, &both).await {
+                Ok(()) => unit.commit().await.map(|()| Some(attempt.id)).expect("commits"),
+                Err(StorageError::Duplicate(_)) => None,
+                Err(error) => panic!("{error}"),
+            }
+        });
+        let open: Vec<AttemptId> = inserted.await.into_iter().flatten().collect();
+        assert_eq!(open.len(), 1);
+        let mut unit = begin(db).await;
+        assert!(!unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        assert!(unit.attempts().finish(&open[0], AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        unit.attempts().insert(&card_attempt("att_9", "pi_1"), &[planned("in_2", 1_000)]).await.expect("inserts");
+    }
+
+    async fn an_attempt_that_plans_more_than_a_credit_note_leaves_is_not_written(db: &TestDatabase) {
+        let intents: Vec<String> = (0..6).map(|number| format!("pi_{number}")).collect();
+        open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        issue(db, 6).await;
+        let written = all_at_once(db, 12, |db, number| async move {
+            let name = format!("in_{}", number / 2 + 1);
+            if number % 2 == 0 {
+                amounts(&db, &name, 0, 400).await;
+                return None;
+            }
+            let mut unit = begin(&db).await;
+            let attempt = card_attempt(&format!("att_{number}"), &format!("pi_{}", number / 2));
+            match unit.attempts().insert(&attempt, &[planned(&name, 1_000)]).await {
+                Ok(()) => {
+                    let locked = unit.invoices().find(&id(&name)).await.expect("reads").expect("is there");
+                    unit.commit().await.expect("commits");
+                    Some(locked.remaining())
+                }
+                Err(StorageError::Duplicate(_)) => None,
+                Err(error) => panic!("{error}"),
+            }
+        });
+        let remained: Vec<Amount> = written.await.into_iter().flatten().collect();
+        assert!(remained.iter().all(|remaining| *remaining == Amount::new(1_000)), "{remained:?}");
+    }
+
+    async fn many_attempts_are_written_by_few_statements(db: &TestDatabase) {
+        let intents: Vec<String> = (1..=64).map(|number| format!("pi_{number}")).collect();
+        open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        issue(db, 64).await;
+        let attempts: Vec<_> = (1..=64)
+            .map(|number| (card_attempt(&format!("att_{number}"), &format!("pi_{number}")), vec![planned(&format!("in_{number}"), 1_000)]))
+            .collect();
+        let mut unit = begin(db).await;
+        let (before, _) = tally::made();
+        unit.attempts().insert_all(&attempts).await.expect("inserts");
+        assert_eq!(tally::made().0 - before, 3);
+        unit.commit().await.expect("commits");
+    }
+
+    async fn whoever_holds_an_uncovered_invoice_keeps_others_from_covering_it(db: &TestDatabase) {
+        open_till(db, &["pi_1"]).await;
+        issue(db, 1).await;
+        let mut unit = begin(db).await;
+        assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        let other = Database::clone(db);
+        let inserted = tokio::spawn(async move {
+            let mut unit = begin(&other).await;
+            let inserted = unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_1", 1_000)]).await;
+            (inserted.is_ok(), unit.commit().await.is_ok())
+        });
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        assert!(!inserted.is_finished());
+        let before = unit.invoices().find(&id("in_1")).await.expect("reads").expect("is there");
+        let void = before.with_amounts(Amount::ZERO, before.total, at(1)).expect("within the total");
+        assert!(unit.invoices().update(&before, &void).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        assert!(!inserted.await.expect("ends").0, "it is void");
+    }
+
     async fn attempts_of_both_kinds_come_back_as_they_went_in(db: &TestDatabase) {
         open_till(db, &["pi_1", "pi_2"]).await;
         let wallet = Attempt { last_error: Some(decline()), checks: 3, ..wallet_attempt("att_1", "pi_1", "0xab") };

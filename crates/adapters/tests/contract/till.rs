@@ -291,6 +291,20 @@ pub fn invoice_item(name: &str, of: &str) -> InvoiceItem {
     }
 }
 
+/// An invoice that is to be paid, with a line over all of it.
+pub fn open_invoice(name: &str, number: u64) -> (Invoice, Vec<InvoiceItem>) {
+    let open = Invoice { status: InvoiceStatus::Open, number: Some(number), finalized_at: Some(at(0)), ..invoice(name) };
+    (open, vec![invoice_item(&name.replace("in_", "ii_"), name)])
+}
+
+/// Writes `in_1`, `in_2`, ... as [`open_invoice`].
+pub async fn issue(db: &Database, count: u64) {
+    let mut unit = begin(db).await;
+    let all: Vec<_> = (1..=count).map(|number| open_invoice(&format!("in_{number}"), number)).collect();
+    unit.invoices().insert_final_all(&all).await.expect("inserts");
+    unit.commit().await.expect("commits");
+}
+
 /// Stores what invoices, intents and attempts refer to: `cus_1`, `pm_card` with `pc_1`, `cs_1`, and the named intents of it.
 pub async fn open_till(db: &Database, intents: &[&str]) {
     let mut unit = begin(db).await;

@@ -1,10 +1,10 @@
 //! Paying unpaid invoices from a balance that has grown.
 
 use super::balance::balance_of;
-use super::debt::{debt_paid, time_of};
-use super::invoice::{PaidInvoice, apply_balance};
-use super::notifications::notify_paid;
-use super::{BillingError, Invoice, InvoiceStatus};
+use super::debt::time_of;
+use super::invoice::apply_balance;
+use super::settlement::recovered;
+use super::{BillingError, Invoice};
 use crate::context::Context;
 use crate::shared::{CurrencyId, CustomerId, InvoiceId};
 use crate::storage::UnitOfWork;
@@ -45,14 +45,7 @@ async fn try_pay(ctx: &Context, customer: &CustomerId, currency: &CurrencyId) ->
     let currency = unit.methods().find_currency(currency).await?.ok_or(BillingError::Orphan)?;
     let now = time_of(ctx, unit.as_mut(), invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
     let paid = apply_balance(ctx, unit.as_mut(), &currency, invoices, now).await?;
-    for PaidInvoice { before, after } in paid.into_iter().filter(|one| one.after.status == InvoiceStatus::Paid) {
-        notify_paid(ctx, unit.as_mut(), &after).await?;
-        if let (InvoiceStatus::Uncollectible, Some(subscription)) = (before.status, &after.subscription_id)
-            && !debt_paid(unit.as_mut(), subscription, now).await?
-        {
-            return Err(BillingError::Contended);
-        }
-    }
+    recovered(ctx, unit.as_mut(), &paid, now).await?;
     unit.commit().await?;
     Ok(())
 }

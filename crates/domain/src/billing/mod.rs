@@ -40,6 +40,7 @@ mod reversal;
 mod settlement;
 mod stake;
 mod statement;
+mod store_emails;
 mod subscription;
 mod threshold;
 mod trial;
@@ -59,7 +60,7 @@ pub use ceiling::*;
 pub use change_payment::{ask_to_change, change_to_card, take_change, takes_card};
 pub use clock::*;
 pub use collect::*;
-pub(crate) use balance::{BalanceChange, balance_of, change_balance};
+pub(crate) use balance::balance_of;
 pub use balance::{Balance, BalanceTransaction, BalanceTransactionType, Balances};
 pub use credit::*;
 pub use credited_subscription::end_refunded;
@@ -94,14 +95,3 @@ pub use unused_time::UnusedTime;
 pub use usage::*;
 pub use view::*;
 pub use void::void_invoice;
-
-/// Replaced by the one of `credit`.
-pub(crate) async fn reverse_payment(
-    _: &crate::context::Context,
-    _: &mut dyn crate::storage::UnitOfWork,
-    _: &crate::payment::Attempt,
-    _: &crate::shared::PaymentIntentId,
-    _: &crate::payment::Reversal,
-) -> Result<(), BillingError> {
-    Err(BillingError::Orphan)
-}

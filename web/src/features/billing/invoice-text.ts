@@ -104,7 +104,9 @@ export function remainingAmount(
 }
 
 /** A part of the invoice is paid or credited, and something remains. */
-export function isPartlySettled(invoice: Pick<Invoice, 'status' | 'total' | 'amount_remaining' | 'amount_due'>): boolean {
+export function isPartlySettled(
+  invoice: Pick<Invoice, 'status' | 'total' | 'amount_remaining' | 'amount_due'>,
+): boolean {
   const isUnpaid = invoice.status === 'open' || invoice.status === 'uncollectible';
   return isUnpaid && toUnits(remainingUnits(invoice)) < toUnits(invoice.total);
 }
@@ -120,7 +122,10 @@ export function refundState({
 }
 
 /** What paid an invoice: a card, a wallet, the account balance or a deposit. */
-export function sourceText({ source, paymentMethod }: Pick<InvoicePayment, 'source' | 'paymentMethod'>, { t }: Pick<Texts, 't'>): string {
+export function sourceText(
+  { source, paymentMethod }: Pick<InvoicePayment, 'source' | 'paymentMethod'>,
+  { t }: Pick<Texts, 't'>,
+): string {
   if (source !== 'network') return t(`source.${source}`);
   return paymentMethod ? methodText(paymentMethod, { t }) : t('source.network');
 }

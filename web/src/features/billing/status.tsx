@@ -12,7 +12,15 @@ import {
 } from '@ant-design/icons';
 import { Tag, Tooltip } from 'antd';
 import type { ReactNode } from 'react';
-import type { DisputeStatus, Entitlement, Invoice, InvoiceStatus, PaymentIntent, Refund, Subscription } from '@/api/types';
+import type {
+  DisputeStatus,
+  Entitlement,
+  Invoice,
+  InvoiceStatus,
+  PaymentIntent,
+  Refund,
+  Subscription,
+} from '@/api/types';
 import { refundState } from './invoice-text';
 import { paymentState } from './payment-state';
 import { isEnding } from './subscription-rules';

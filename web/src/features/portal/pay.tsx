@@ -2,7 +2,7 @@ import { Button } from 'antd';
 import { useState } from 'react';
 import { api } from '@/api/client';
 import type { Invoice, Overdue } from '@/api/types';
-import { remainingAmount, isPayable } from '@/features/billing/invoice-text';
+import { isPayable, remainingAmount } from '@/features/billing/invoice-text';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { useTexts } from '@/features/billing/texts';
 import { type ConnectOptions, openConnect } from '@/features/connect';

@@ -356,7 +356,7 @@ impl Billing {
         unit.invoice_payments().of_invoices(std::slice::from_ref(&invoice.id)).await.expect("reads")
     }
 
-    /// The source of each payment of an invoice, and what it paid in base units; the network's first.
+    /// The source of each payment of an invoice, and what it paid in base units: stakes, networks, then the balance.
     pub async fn paid_by(&self, invoice: &Invoice) -> Vec<(&'static str, u128)> {
         let payments = self.payments(invoice).await;
         let mut paid: Vec<_> = payments.iter().map(|payment| (payment.source.name(), payment.amount.base_units())).collect();
@@ -402,6 +402,25 @@ impl Billing {
         let context = AttemptContext { attempt, method, currency };
         payment::record(&self.ctx, unit.as_mut(), &context, &settled, Trigger::Reconciler).await.expect("is written");
         unit.commit().await.expect("commits");
+    }
+
+    /// Carries out what the outbox asks of balances and of refunded subscriptions, and sends what that wrote.
+    pub async fn deliver(&self) {
+        let select = "SELECT topic, payload FROM outbox WHERE topic IN ('apply_balance', 'end_refunded') ORDER BY id";
+        let mut session = self.database.begin().await.expect("begins");
+        let rows = session.query(select).all().await.expect("reads");
+        session.query("DELETE FROM outbox WHERE topic IN ('apply_balance', 'end_refunded')").execute().await.expect("is carried out");
+        session.commit().await.expect("commits");
+        for row in rows {
+            let (topic, payload): (String, serde_json::Value) = (row.get("topic").expect("a topic"), row.get("payload").expect("ids"));
+            let text = |name: &str| payload[name].as_str().expect("an id").to_owned();
+            match topic.as_str() {
+                "apply_balance" => billing::pay_from_balance(&self.ctx, &id(&text("customer")), &id(&text("currency"))).await,
+                _ => billing::end_refunded(&self.ctx, &id(&text("note"))).await,
+            }
+            .expect("is carried out");
+        }
+        self.send_all().await;
     }
 
     /// Refunds an invoice, so many base units or all that can be; nothing is sent yet.

@@ -24,7 +24,8 @@ impl BalancesApi {
     #[oai(path = "/me/balance", method = "get")]
     async fn mine(&self, app: Data<&Arc<App>>, caller: SignedIn, call: Call) -> Result<Json<BalanceListModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        match unit.customers().find_by_did(call.mode, &caller.0.user.did).await? {
+        let customer = unit.customers().find_by_did(call.mode, &caller.0.user.did).await?;
+        match customer {
             Some(customer) => balances(&app, unit.as_mut(), &customer, false).await,
             None => Ok(Json(BalanceListModel { count: 0, list: Vec::new() })),
         }
@@ -46,7 +47,8 @@ impl BalancesApi {
     ) -> Result<Json<BalanceTransactionListModel>, Problem> {
         let page = page::<BalanceTransactionId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let mut unit = app.ctx.store.read().await?;
-        match unit.customers().find_by_did(call.mode, &caller.0.user.did).await? {
+        let customer = unit.customers().find_by_did(call.mode, &caller.0.user.did).await?;
+        match customer {
             Some(customer) => transactions(unit.as_mut(), &customer, currency_id.0, &page).await,
             None => Ok(Json(BalanceTransactionListModel { count: 0, list: Vec::new() })),
         }

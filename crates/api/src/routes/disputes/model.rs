@@ -3,7 +3,7 @@ use crate::routes::payments::{CurrencyModel, MethodModel};
 use crate::state::{App, Site};
 use poem_openapi::Object;
 use souk_domain::payment::{Currency, Dispute, Intent, Method};
-use souk_domain::shared::{Mode, Timestamp};
+use souk_domain::shared::{CurrencyId, Mode, Timestamp};
 use souk_domain::storage::UnitOfWork;
 
 #[derive(Debug, Clone, Object)]
@@ -47,7 +47,7 @@ pub struct DisputeModel {
 
 impl DisputeModel {
     fn new(dispute: &Dispute, intents: &[Intent], currencies: &[Currency], methods: &[Method], site: &Site) -> Self {
-        let currency = |id| currencies.iter().find(|currency| currency.id == *id).map(CurrencyModel::from);
+        let currency = |id: &CurrencyId| currencies.iter().find(|currency| currency.id == *id).map(CurrencyModel::from);
         let method = methods.iter().find(|method| method.id == dispute.method_id);
         let intent = intents.iter().find(|intent| intent.id == dispute.intent_id);
         Self {

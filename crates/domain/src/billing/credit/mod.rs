@@ -9,6 +9,7 @@ mod dashboard_refund;
 mod dispute;
 mod dispute_booking;
 mod dispute_change;
+mod document;
 mod error;
 mod issue;
 mod payout;
@@ -17,7 +18,7 @@ mod refund;
 mod suspense;
 mod undo;
 
-pub(crate) use allocation::{Destination, spread};
+pub(crate) use allocation::Destination;
 pub use card_check::{CardCheckError, check_card_payment};
 pub use create::{
     CreditNoteOrder, CreditNotePreview, CreditTo, OrderedItem, RefundOrder, Refundable, RefundedNote, create_credit_note, preview_credit_note,
@@ -25,8 +26,9 @@ pub use create::{
 };
 pub(crate) use create::refund_fully;
 pub use dispute::{DisputeError, record_dispute};
+pub use document::{CreditNotePrinter, CreditedLine, ExpandedCreditNote, RefundRoute, expand_credit_note};
 pub use error::CreditError;
-pub(crate) use issue::{IssuedNote, ItemOrder, NoteOrder, credit_everything, issue_note};
+pub(crate) use issue::{ItemOrder, NoteOrder, credit_everything, issue_note};
 pub use payout::{PayoutOrder, pay_out_balance, payout_limit};
 pub use provider_refund::{ProviderRefundError, record_provider_refund};
 pub(crate) use refund::refund_declined;

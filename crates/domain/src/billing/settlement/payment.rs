@@ -1,12 +1,13 @@
 //! The payment of invoices: of a renewal, of a retry, by the customer's own hand.
 
 use crate::billing::debt::{debt_paid, decline_invoice, time_of};
+use crate::billing::reversal::reverse_payment;
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::notifications::notify_paid;
 use crate::billing::{BillingError, InvoiceStatus, Subscription};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, Purpose, PurposeHandler, SavedCard, Settlement, SettlementError,
+    Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, Purpose, PurposeHandler, Reversal, SavedCard, Settlement, SettlementError,
 };
 use crate::shared::{AttemptId, PaymentIntentId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -40,6 +41,17 @@ impl PurposeHandler for InvoiceCollection {
     ) -> Result<(), SettlementError> {
         let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         Ok(not_paid(ctx, unit, intent, decline).await?)
+    }
+
+    async fn reversed(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        reversal: &Reversal,
+    ) -> Result<(), SettlementError> {
+        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        Ok(reverse_payment(ctx, unit, attempt, intent, reversal).await?)
     }
 }
 

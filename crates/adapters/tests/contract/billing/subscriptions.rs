@@ -1,28 +1,16 @@
-//! What is left of changes of plan, and the mandates that subscriptions wait for.
+//! What is stored of subscriptions and of the mandates that they wait for.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, begin, id, intent, wallet_attempt};
+use crate::till::{begin, id, wallet_attempt};
 use souk_adapters::on_both;
-use souk_domain::billing::{
-    self, BilledUsage, Credit, InvoiceStatus, ManageError, Scope, Subscription, SubscriptionFilter, TestClock, Threshold,
-};
-use souk_domain::payment::{self, Attempt, AttemptContext, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger};
-use souk_domain::shared::{Amount, CurrencyId, CustomerId, MandateId, Mode, Page, SubscriptionId};
+use souk_adapters::testing::TestDatabase;
+use souk_domain::billing::{BilledUsage, Scope, Subscription, SubscriptionFilter, TestClock, Threshold};
+use souk_domain::payment::{self, Attempt, AttemptContext, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger};
+use souk_domain::shared::{Amount, MandateId, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
-async fn credit(billing: &Billing, amount: u128) -> Credit {
-    let currency_id: CurrencyId = billing.find("sub_1").await.currency_id;
-    Credit { customer_id: id("cus_1"), currency_id, amount: Amount::new(amount) }
-}
-
-async fn left(billing: &Billing) -> u128 {
-    let mut unit = billing.ctx.store.read().await.expect("reads");
-    let customers: [CustomerId; 1] = [id("cus_1")];
-    unit.credits().of_all(&customers).await.expect("reads").iter().map(|credit| credit.amount.base_units()).sum()
-}
-
-async fn opened(db: &souk_adapters::testing::TestDatabase) -> Billing {
+async fn opened(db: &TestDatabase) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
     billing.insert(&billing.subscription("sub_1", &price, DAY)).await;
@@ -30,78 +18,6 @@ async fn opened(db: &souk_adapters::testing::TestDatabase) -> Billing {
 }
 
 on_both! {
-    async fn credit_adds_up_and_is_never_taken_twice(db: &TestDatabase) {
-        let billing = opened(db).await;
-        let mut unit = begin(db).await;
-        for amount in [30, 70] {
-            unit.credits().give(&credit(&billing, amount).await).await.expect("gives");
-        }
-        unit.commit().await.expect("commits");
-        assert_eq!(left(&billing).await, 100);
-        let sixty = credit(&billing, 60).await;
-        let taken = all_at_once(db, 8, move |db, _| {
-            let sixty = sixty.clone();
-            async move {
-                let mut unit = begin(&db).await;
-                let taken = unit.credits().take(&sixty).await.expect("answers");
-                unit.commit().await.expect("commits");
-                taken
-            }
-        });
-        assert_eq!(taken.await.into_iter().filter(|taken| *taken).count(), 1);
-        assert_eq!(left(&billing).await, 40);
-    }
-
-    async fn a_renewal_takes_the_credit_off_before_it_charges(db: &TestDatabase) {
-        let billing = opened(db).await;
-        let price = billing.find("sub_1").await.items[0].price_id.clone();
-        assert_eq!(price, id("price_1"));
-        let whole = 5 * UNIT;
-        let mut unit = begin(db).await;
-        unit.credits().give(&credit(&billing, whole + whole / 4).await).await.expect("gives");
-        unit.commit().await.expect("commits");
-        billing.wait(DAY * 31);
-        billing.round().await;
-        let first = billing.invoices().await.remove(0);
-        assert_eq!((first.status, first.total), (InvoiceStatus::Paid, Amount::ZERO));
-        assert_eq!(left(&billing).await, whole / 4);
-        billing.wait(DAY * 30);
-        billing.round().await;
-        let second = billing.invoices().await.remove(1);
-        assert_eq!((second.status, second.total), (InvoiceStatus::Paid, Amount::new(whole - whole / 4)));
-        assert_eq!(left(&billing).await, 0);
-        let mut unit = billing.ctx.store.read().await.expect("reads");
-        let lines = unit.invoices().items(&second.id).await.expect("reads");
-        assert!(lines[1].calculation.is_credit());
-    }
-
-    async fn an_invoice_that_is_taken_back_gives_back_the_credit_that_it_had_used(db: &TestDatabase) {
-        let billing = Billing::open(db, 2_000).await;
-        let price = billing.price("price_1", 1_500, MONTHLY).await;
-        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
-        // It came of a payment.
-        let kept = credit(&billing, 300 * UNIT).await;
-        let (amount, currency_id) = (kept.amount, kept.currency_id.clone());
-        let mut unit = begin(db).await;
-        unit.intents().put(&Intent { amount, currency_id, session_id: None, invoices: vec![], ..intent("pi_1") }).await.expect("inserts");
-        unit.intents().succeed(&id("pi_1"), amount, "", "", billing.start).await.expect("succeeds");
-        unit.credits().give(&kept).await.expect("gives");
-        unit.commit().await.expect("commits");
-        billing.round().await;
-        let refused = billing.invoices().await.remove(0);
-        assert_eq!((refused.status, refused.total, left(&billing).await), (InvoiceStatus::Uncollectible, Amount::new(1_200 * UNIT), 0));
-        billing::void_invoice(&billing.ctx, &refused.id).await.expect("is taken back");
-        assert_eq!((billing.statuses().await, left(&billing).await), (vec![InvoiceStatus::Void], 300 * UNIT));
-        let again = billing::void_invoice(&billing.ctx, &refused.id).await;
-        assert!(matches!(again, Err(ManageError::NothingOwed)), "{again:?}");
-        assert_eq!(left(&billing).await, 300 * UNIT);
-        let mut unit = billing.ctx.store.read().await.expect("reads");
-        let booked = unit.journal().of_subject(refused.id.as_str()).await.expect("reads");
-        let mut reasons: Vec<_> = booked.iter().map(|entry| entry.reason.name()).collect();
-        reasons.sort_unstable();
-        assert_eq!(reasons, ["credit_returned", "credit_used"]);
-    }
-
     async fn a_mandate_remembers_who_waits_for_it(db: &TestDatabase) {
         let billing = opened(db).await;
         let mut unit = begin(db).await;

@@ -39,6 +39,7 @@ pub mod scratch;
 mod secret_box;
 mod session;
 mod store;
+mod stakes;
 mod subscriptions;
 #[cfg(feature = "testing")]
 pub mod tally;
@@ -80,6 +81,7 @@ pub use row::Row;
 pub use secret_box::SecretBox;
 pub use session::{Query, Session, Sql};
 pub use store::SqlStore;
+pub use stakes::SqlStakes;
 pub use subscriptions::SqlSubscriptions;
 pub use test_clocks::SqlTestClocks;
 pub use trials::SqlTrials;

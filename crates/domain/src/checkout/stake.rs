@@ -4,7 +4,7 @@ use super::{Session, SubmitError};
 use crate::access::Did;
 use crate::billing::{BillingError, RequestedStake, Stake, StakeKey, StakePurpose, StakeStatus, StakeSubject, abandon_stake};
 use crate::context::Context;
-use crate::payment::{Currency, Method};
+use crate::payment::Currency;
 use crate::shared::{Amount, StakeId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -19,9 +19,9 @@ pub(super) enum StakePlan {
 }
 
 /// What is held already counts, where it can be added to: a stake is one wallet's.
-pub(super) fn plan_stake(known: Option<&Stake>, amount: Amount, method: &Method, currency: &Currency, payer: &Did) -> StakePlan {
+pub(super) fn plan_stake(known: Option<&Stake>, amount: Amount, currency: &Currency, payer: &Did) -> StakePlan {
     let serves = |known: &&Stake| {
-        let is_here = known.method_id == method.id && known.currency_id == currency.id;
+        let is_here = known.currency_id == currency.id;
         let is_open = matches!(known.status, StakeStatus::Pending | StakeStatus::Held);
         is_here && is_open && (known.payer == *payer || (known.is_held() && known.remaining() >= amount))
     };
@@ -109,6 +109,25 @@ mod tests {
     use super::*;
     use crate::shared::{CurrencyId, CustomerId, MethodId, Mode};
 
+    fn currency() -> Currency {
+        let at = Timestamp::from_seconds(0);
+        Currency {
+            id: CurrencyId::parse("pc_1").expect("an id"),
+            method_id: MethodId::parse("pm_1").expect("an id"),
+            mode: Mode::Test,
+            active: true,
+            name: "Token".to_owned(),
+            symbol: "TOK".to_owned(),
+            logo: String::new(),
+            decimals: 2,
+            maximum_precision: 2,
+            contract: String::new(),
+            is_base: true,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
     fn stake(status: StakeStatus, amount: u128, payer: &str, currency: &str) -> Stake {
         let key = StakeKey {
             subject: StakeSubject::parse("sub_1").expect("a subject"),
@@ -130,10 +149,9 @@ mod tests {
     #[test]
     fn what_is_held_counts_where_it_can_be_added_to() {
         use StakeStatus as S;
-        let method = crate::payment::tests::method("pm_1");
-        let currency = crate::payment::tests::currency("pc_1", "pm_1");
+        let currency = currency();
         let payer = Did::from_verified("z1");
-        let plan = |known: Option<&Stake>, amount| plan_stake(known, Amount::new(amount), &method, &currency, &payer);
+        let plan = |known: Option<&Stake>, amount| plan_stake(known, Amount::new(amount), &currency, &payer);
         assert_eq!(plan(None, 0), StakePlan::Nothing);
         assert_eq!(plan(None, 50), StakePlan::Place(Amount::new(50)));
         assert_eq!(plan(Some(&stake(S::Pending, 0, "z1", "pc_1")), 50), StakePlan::Keep(Amount::new(50)));

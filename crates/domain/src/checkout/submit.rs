@@ -346,7 +346,7 @@ async fn write_down(
     if session.kind != SessionMode::Payment {
         session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
     }
-    let plan = plan_stake(stake.as_ref(), order.stake, &method, &currency, &submission.payer.did);
+    let plan = plan_stake(stake.as_ref(), order.stake, &currency, &submission.payer.did);
     write_stake(ctx, unit.as_mut(), &mut session, stake.as_ref(), &plan, (&currency, &submission.payer.did), now).await?;
     unit.sessions().put_back(&session).await?;
     session.version += 1;

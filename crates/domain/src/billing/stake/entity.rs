@@ -221,8 +221,8 @@ pub struct Stake {
     pub failure_count: u32,
     /// The network's name of the last payment into it.
     pub reference: Option<String>,
-    /// When the network was last asked about it.
-    pub checked_at: Option<Timestamp>,
+    /// When the network was last asked about it; the beginning of 1970: never.
+    pub checked_at: Timestamp,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -260,7 +260,7 @@ impl RequestedStake<'_> {
             return_at: give_up_at,
             failure_count: 0,
             reference: None,
-            checked_at: None,
+            checked_at: Timestamp::from_seconds(0),
             created_at: now,
             updated_at: now,
         }
@@ -329,7 +329,7 @@ impl Stake {
     /// Whether its network refused so often that the owner should look: the longest delay between two tries is reached.
     #[must_use]
     pub const fn needs_attention(&self) -> bool {
-        self.failure_count > RETRY_DOUBLINGS && !self.is_final()
+        self.failure_count > STAKE_RETRY_DOUBLINGS && !self.is_final()
     }
 
     /// A payment into it has settled.
@@ -475,12 +475,12 @@ impl Stake {
 /// The first delay after a refusal.
 pub const STAKE_RETRY_DELAY: Duration = Duration::from_secs(6 * 3_600);
 /// How often the delay doubles: from six hours to eight days.
-const RETRY_DOUBLINGS: u32 = 5;
+pub const STAKE_RETRY_DOUBLINGS: u32 = 5;
 
 /// How long a stake is left alone after its network refused to move it; `failures`: how often in a row it had refused before.
 #[must_use]
 pub fn retry_delay(failures: u32) -> Duration {
-    STAKE_RETRY_DELAY.saturating_mul(1 << failures.min(RETRY_DOUBLINGS))
+    STAKE_RETRY_DELAY.saturating_mul(1 << failures.min(STAKE_RETRY_DOUBLINGS))
 }
 
 #[cfg(test)]
@@ -513,7 +513,7 @@ pub(in crate::billing) mod tests {
             return_at: None,
             failure_count: 0,
             reference: Some("HASH".to_owned()),
-            checked_at: None,
+            checked_at: Timestamp::from_seconds(0),
             created_at: at(0),
             updated_at: at(0),
         }

@@ -213,7 +213,7 @@ pub(super) async fn post_claim(
 ) -> Result<(), BillingError> {
     // A payer may claim several parts, each of which has an entry of its own.
     let subject = format!("{}:{}", stake.id, stake.amount_returned.plus(amount)?);
-    post_movement(ctx, unit, stake, EntryType::StakeReturned, (&subject, amount), now).await
+    post_movement(ctx, unit, stake, EntryType::StakeClaimed, (&subject, amount), now).await
 }
 
 async fn post_movement(

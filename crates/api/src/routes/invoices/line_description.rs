@@ -9,6 +9,8 @@ const KIT: [(&str, &str); 7] = [
     ("Stake for subscription plan change", "deposit_plan_change"),
     ("Stake for subscription payment change", "deposit_payment_change"),
     ("Re-stake to resume subscription", "deposit_resume"),
+    ("Stake for subscription overdraft protection", "deposit_overdraft"),
+    ("Overdraft protection", "overdraft_fee"),
     ("Slash stake", "deposit_forfeited"),
     ("Return Subscription staking", "deposit_returned"),
     ("Add funds for subscription", "top_up"),

@@ -124,7 +124,7 @@ impl Problem {
     #[must_use]
     pub fn of_store(error: ManageError) -> Self {
         match error {
-            ManageError::Rail(error) => error.into(),
+            ManageError::Rail(error) | ManageError::Credit(CreditError::Rail(error)) => error.into(),
             other => other.into(),
         }
     }
@@ -356,6 +356,7 @@ impl From<ManageError> for Problem {
             ManageError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             ManageError::Contended => conflict(&error, "CONTENDED"),
             ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
+            ManageError::Credit(CreditError::Rail(error)) => Self::of_payer(error),
             ManageError::Credit(error) => error.into(),
             ManageError::Input(error) => error.into(),
             ManageError::Quantity(error) => error.into(),

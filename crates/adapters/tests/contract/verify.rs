@@ -12,7 +12,7 @@ use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{
     Attempt, AttemptStatus, Dispute, DisputeStatus, Intent, IntentStatus, PlannedPayment, Purpose, Refund, RefundStatus, RefundType,
 };
-use souk_domain::shared::{Amount, CurrencyId, Id, MethodId, Mode};
+use souk_domain::shared::{Amount, CurrencyId, MethodId, Mode};
 use souk_domain::storage::UnitOfWork;
 
 /// What each invoice asks for.

@@ -15,6 +15,7 @@ pub mod payment_intents;
 pub mod payment_links;
 pub mod payment_methods;
 pub mod payments;
+pub mod pdf;
 pub mod prices;
 pub mod products;
 pub mod realtime;

@@ -1,9 +1,10 @@
 import { FilePdfOutlined } from '@ant-design/icons';
-import { Button, Flex, Table, Typography } from 'antd';
+import { Flex, Table, Typography } from 'antd';
 import { callAddress } from '@/api/client';
 import type { CreditNote, InvoiceDetail } from '@/api/types';
 import { dayText } from '@/lib/format';
 import { creditTexts } from './invoice-text';
+import styles from './pages.module.css';
 import { Section } from './states';
 import { useTexts } from './texts';
 
@@ -27,12 +28,11 @@ export function CreditNotes({ invoice, money }: CreditNotesProps) {
         dataSource={notes}
         columns={[
           { key: 'note', render: (_, note) => <CreditNoteText note={note} money={money} /> },
-          { key: 'pdf', align: 'end', render: (_, note) => <CreditNotePdf note={note} /> },
           {
             key: 'amount',
             align: 'end',
             className: 'money',
-            render: (_, { total }) => <strong>{money(total)}</strong>,
+            render: (_, { total }) => <strong className={styles.amount}>{money(total)}</strong>,
           },
         ]}
       />
@@ -44,7 +44,7 @@ export function CreditNotes({ invoice, money }: CreditNotesProps) {
 export function CreditNoteText({ note, money }: { note: CreditNote; money: CreditNotesProps['money'] }) {
   const { t, language } = useTexts();
   return (
-    <Flex vertical>
+    <Flex vertical align="start" className={styles.entry}>
       {note.number}
       <Typography.Text type="secondary">
         {t(`credit.reason.${note.reason}`)} ·{' '}
@@ -56,21 +56,21 @@ export function CreditNoteText({ note, money }: { note: CreditNote; money: Credi
           {text}
         </Typography.Text>
       ))}
+      <CreditNotePdf note={note} />
     </Flex>
   );
 }
 
 /** The PDF of a credit note in the language of the page. */
-export function CreditNotePdf({ note }: { note: Pick<CreditNote, 'id' | 'number'> }) {
+function CreditNotePdf({ note }: { note: Pick<CreditNote, 'id' | 'number'> }) {
   const { t } = useTexts();
   return (
-    <Button
-      icon={<FilePdfOutlined aria-hidden="true" />}
+    <a
       href={callAddress(`/api/credit-notes/${encodeURIComponent(note.id)}/pdf`)}
       download
       aria-label={t('credit.pdfOf', { number: note.number })}
     >
-      {t('credit.pdf')}
-    </Button>
+      <FilePdfOutlined aria-hidden="true" /> {t('credit.pdf')}
+    </a>
   );
 }

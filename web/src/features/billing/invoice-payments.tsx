@@ -4,6 +4,7 @@ import { toUnits } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { momentText } from '@/lib/format';
 import { sourceText } from './invoice-text';
+import styles from './pages.module.css';
 import { Section } from './states';
 import { useTexts } from './texts';
 
@@ -31,7 +32,7 @@ export function InvoicePayments({ invoice, money }: PaymentsProps) {
             key: 'amount',
             align: 'end',
             className: 'money',
-            render: (_, { amount }) => <strong>{money(amount)}</strong>,
+            render: (_, { amount }) => <strong className={styles.amount}>{money(amount)}</strong>,
           },
         ]}
       />
@@ -45,7 +46,7 @@ function Payment({ payment, money }: { payment: InvoicePayment; money: PaymentsP
   const { t, language } = useTexts();
   const link = payment.paymentMethod ? transactionLink(payment.paymentMethod, payment.payment_details) : null;
   return (
-    <Flex vertical>
+    <Flex vertical className={styles.entry}>
       {sourceText(payment, { t })}
       <Flex gap={12} wrap>
         <Typography.Text type="secondary">

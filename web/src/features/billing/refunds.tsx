@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import type { InvoiceDetail, Refund } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { dayText } from '@/lib/format';
+import styles from './pages.module.css';
 import { refundsQuery } from './queries';
 import { LoadError, Section } from './states';
 import { RefundTag } from './status';
@@ -56,7 +57,7 @@ export function Refunds({ invoice, money, refundAction }: RefundsProps) {
             key: 'amount',
             align: 'end',
             className: 'money',
-            render: (_, { amount }) => <strong>{money(amount)}</strong>,
+            render: (_, { amount }) => <strong className={styles.amount}>{money(amount)}</strong>,
           },
         ]}
       />

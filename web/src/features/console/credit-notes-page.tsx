@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { Flex, Typography } from 'antd';
 import type { CreditNote } from '@/api/types';
 import { usePageTitle } from '@/app/page';
-import { CreditNotePdf, CreditNoteText } from '@/features/billing/credit-notes';
+import { CreditNoteText } from '@/features/billing/credit-notes';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
 import { ConsoleList } from './console-list';
@@ -63,12 +63,6 @@ export function CreditNotesPage({ page = 1 }: { page?: number }) {
               align: 'end',
               className: 'money',
               render: (_, { total, paymentCurrency }) => formatMoney(total, paymentCurrency, language),
-            },
-            {
-              key: 'pdf',
-              title: <span className="sr-only">{billing('credit.pdf')}</span>,
-              align: 'end',
-              render: (_, note) => <CreditNotePdf note={note} />,
             },
           ]}
         />

@@ -1,5 +1,6 @@
 import { Flex, Table, Typography } from 'antd';
 import type { Dispute, InvoiceDetail } from '@/api/types';
+import styles from '@/features/billing/pages.module.css';
 import { Section } from '@/features/billing/states';
 import { DisputeTag } from '@/features/billing/status';
 import { useTexts } from '@/features/billing/texts';
@@ -20,14 +21,21 @@ export function InvoiceDisputes({ invoice }: { invoice: InvoiceDetail }) {
         pagination={false}
         dataSource={disputes}
         columns={[
-          { key: 'dispute', render: (_, dispute) => <DisputeText dispute={dispute} /> },
-          { key: 'status', render: (_, { status }) => <DisputeTag status={status} /> },
+          {
+            key: 'dispute',
+            render: (_, dispute) => (
+              <>
+                <DisputeText dispute={dispute} />
+                <DisputeTag status={dispute.status} />
+              </>
+            ),
+          },
           {
             key: 'amount',
             align: 'end',
             className: 'money',
             render: (_, { amount, paymentCurrency }) => (
-              <strong>{formatMoney(amount, paymentCurrency, language)}</strong>
+              <strong className={styles.amount}>{formatMoney(amount, paymentCurrency, language)}</strong>
             ),
           },
         ]}

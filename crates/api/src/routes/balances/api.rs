@@ -105,8 +105,7 @@ impl BalancesApi {
         let currency = currency.filter(|currency| currency.mode == writes.mode).ok_or_else(Problem::not_found)?;
         drop(unit);
         let amount = input.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose()?;
-        let order =
-            PayoutOrder { customer_id: customer.id, currency_id: currency.id, amount, memo: input.memo.unwrap_or_default() };
+        let order = PayoutOrder { customer_id: customer.id, currency_id: currency.id, amount, memo: input.memo.unwrap_or_default() };
         let refunds = billing::pay_out_balance(&app.ctx, writes.mode, &order).await?;
         Ok(Json(RefundListModel::from(refunds.as_slice())))
     }

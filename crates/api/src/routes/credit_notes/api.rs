@@ -1,15 +1,18 @@
 use super::model::{CreditNoteInputModel, CreditNoteListModel, CreditNoteModel, CreditNotePreviewModel, credit_note, credit_notes};
-use crate::auth::{Opener, Reader, Reads, Writes, resources};
+use crate::auth::{Call, Opener, Reader, Reads, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
 use crate::routes::customers::list_owner;
 use crate::routes::input::{id_filter, page};
+use crate::routes::pdf::{PdfResponse, pdf};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
-use souk_domain::billing::{self, CreditError, CreditNoteFilter, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, OrderedItem};
+use souk_domain::billing::{
+    self, CreditError, CreditNoteFilter, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, OrderedItem, expand_credit_note,
+};
 use souk_domain::shared::{Amount, CreditNoteId, InvoiceId, InvoiceItemId, Mode, SubscriptionId, check_count};
 use std::sync::Arc;
 
@@ -61,6 +64,21 @@ impl CreditNotesApi {
         let id = authorize_note(&app, &opener, &id).await?;
         let mut unit = app.ctx.store.read().await?;
         Ok(Json(credit_note(&app, unit.as_mut(), &id).await?))
+    }
+
+    /// The credit note as PDF, in the language of `locale`.
+    #[oai(path = "/:id/pdf", method = "get")]
+    async fn pdf(
+        &self,
+        app: Data<&Arc<App>>,
+        opener: Opener<resources::CreditNotes>,
+        call: Call,
+        id: Path<String>,
+    ) -> Result<PdfResponse, Problem> {
+        let id = authorize_note(&app, &opener, &id).await?;
+        let note = expand_credit_note(app.ctx.store.read().await?.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
+        let (name, language) = (note.note.number_text(), call.language);
+        pdf(&app, &name, move |printer| printer.print_credit_note(&note, language)).await
     }
 
     /// Issue a credit note. It is final. Refunds that it makes are sent after this has answered.

@@ -6,8 +6,8 @@ use crate::routes::payments::{CurrencyModel, MethodModel};
 use crate::routes::refunds::RefundModel;
 use crate::state::App;
 use poem_openapi::Object;
-use souk_domain::billing::{CreditNote, CreditNoteItem, CreditNotePreview, Invoice, InvoiceItem};
-use souk_domain::payment::{Currency, Method, Refund};
+use souk_domain::billing::{CreditNote, CreditNoteItem, CreditNotePreview, ExpandedCreditNote, Invoice, InvoiceItem, expand_credit_note};
+use souk_domain::payment::{Currency, Method};
 use souk_domain::shared::{CreditNoteId, Mode};
 use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
@@ -133,19 +133,12 @@ pub async fn credit_notes(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, note
 
 /// One credit note with its items and refunds.
 pub async fn credit_note(app: &App, unit: &mut dyn UnitOfWork, id: &CreditNoteId) -> Result<CreditNoteModel, Problem> {
-    let note = unit.credit_notes().find(id).await?.ok_or_else(Problem::not_found)?;
-    let items = unit.credit_notes().items_of(std::slice::from_ref(id)).await?;
-    let refunds: Vec<Refund> = unit.refunds().of_note(id).await?;
-    let lines = unit.invoices().items(&note.invoice_id).await?;
-    let currency = unit.methods().find_currency(&note.currency_id).await?.ok_or_else(Problem::not_found)?;
-    let model = credit_notes(app, unit, note.mode, std::slice::from_ref(&note)).await?.pop().ok_or_else(Problem::not_found)?;
-    let item = |item: &CreditNoteItem| {
-        let line = lines.iter().find(|line| line.id == item.invoice_item_id)?;
-        Some(CreditNoteItemModel::new(item, line, &currency))
-    };
+    let expanded = expand_credit_note(unit, id).await?.ok_or_else(Problem::not_found)?;
+    let ExpandedCreditNote { note, items, currency, refunds, .. } = &expanded;
+    let model = credit_notes(app, unit, note.mode, std::slice::from_ref(note)).await?.pop().ok_or_else(Problem::not_found)?;
     Ok(CreditNoteModel {
-        items: Some(items.iter().filter_map(item).collect()),
-        refunds: Some(refunds.iter().map(RefundModel::from).collect()),
+        items: Some(items.iter().map(|credited| CreditNoteItemModel::new(&credited.item, &credited.line, currency)).collect()),
+        refunds: Some(refunds.iter().map(|route| RefundModel::from(&route.refund)).collect()),
         ..model
     })
 }

@@ -6,15 +6,16 @@ use crate::routes::credit_notes::credit_notes;
 use crate::routes::customers::named_customer;
 use crate::routes::disputes::disputes;
 use crate::routes::input::{id_filter, page, words};
+use crate::routes::pdf::{PdfResponse, pdf};
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
-use poem_openapi::payload::{Binary, Json, Response};
-use souk_domain::billing::{CreditNoteFilter, ExpandedInvoice, Invoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
+use poem_openapi::payload::Json;
+use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
 use souk_domain::payment;
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, Page, SubscriptionId};
+use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Mode, Page, SubscriptionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -124,13 +125,11 @@ impl InvoicesApi {
         opener: Opener<resources::Invoices>,
         call: Call,
         id: Path<String>,
-    ) -> Result<Response<Binary<Vec<u8>>>, Problem> {
+    ) -> Result<PdfResponse, Problem> {
         let invoice = own(&app, &opener, &id).await?;
         let name = invoice.invoice.number_text().unwrap_or_else(|| invoice.invoice.id.to_string());
-        let app = Arc::clone(&app);
-        let pdf = print(app, invoice, call.language).await?;
-        let disposition = format!("attachment; filename=\"{name}.pdf\"");
-        Ok(Response::new(Binary(pdf)).header("content-type", "application/pdf").header("content-disposition", disposition))
+        let language = call.language;
+        pdf(&app, &name, move |printer| printer.print(&invoice, language)).await
     }
 }
 
@@ -158,43 +157,27 @@ async fn listed(app: &App, mode: Mode, filter: &InvoiceFilter, page: &Page) -> R
     Ok(Json(InvoiceListModel { subscription, count: found.count, list: found.list.iter().map(model).collect() }))
 }
 
-/// The most credit notes that the page of an invoice shows; a list of its own shows all.
-const NOTES_SHOWN: u32 = 100;
-
 /// One invoice with everything that its page shows.
 pub(super) async fn detail(app: &App, invoice: &ExpandedInvoice, for_store: bool) -> Result<InvoiceModel, Problem> {
-    let id = &invoice.invoice.id;
     let mode = invoice.invoice.mode;
     let mut unit = app.ctx.store.read().await?;
-    let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(id)).await?;
-    let ids: BTreeSet<_> = payments.iter().filter_map(|payment| payment.source.intent().cloned()).collect();
+    let ids: BTreeSet<_> = invoice.payments.iter().filter_map(|payment| payment.source.intent().cloned()).collect();
     let ids: Vec<_> = ids.into_iter().collect();
     let intents = if ids.is_empty() { Vec::new() } else { unit.intents().find_all(&ids).await? };
     let methods = unit.methods().list(mode).await?;
-    let filter = CreditNoteFilter { invoice_id: Some(id.clone()), ..CreditNoteFilter::default() };
-    let notes = unit.credit_notes().list(mode, &filter, &Page::new(None, Some(NOTES_SHOWN))).await?.list;
-    let notes = credit_notes(app, unit.as_mut(), mode, &notes).await?;
     let disputed = match for_store && !ids.is_empty() {
         true => unit.disputes().of_intents(&ids).await?,
         false => Vec::new(),
     };
+    let notes = credit_notes(app, unit.as_mut(), mode, &invoice.notes).await?;
     let disputes = disputes(app, unit.as_mut(), mode, &disputed).await?;
     let model = |payment| InvoicePaymentModel::new(payment, &intents, &methods, &app.site);
     Ok(InvoiceModel {
-        payments: Some(payments.iter().map(model).collect()),
+        payments: Some(invoice.payments.iter().map(model).collect()),
         credit_notes: Some(notes),
         disputes: Some(disputes).filter(|_| for_store),
-        ..InvoiceModel::expanded(invoice, &app.site).with_payments(&payments)
+        ..InvoiceModel::expanded(invoice, &app.site).with_payments(&invoice.payments)
     })
-}
-
-/// Drawing takes milliseconds of a core: not on the threads that answer calls.
-async fn print(app: Arc<App>, invoice: ExpandedInvoice, language: Language) -> Result<Vec<u8>, Problem> {
-    let drawn = tokio::task::spawn_blocking(move || app.printer.print(&invoice, language)).await;
-    match drawn {
-        Ok(pdf) => Ok(pdf?),
-        Err(_) => Err(Problem::new(poem::http::StatusCode::INTERNAL_SERVER_ERROR, crate::problem::FAILED)),
-    }
 }
 
 /// Whose invoices are listed: `Some(None)` all of the store, `None` nobody's.

@@ -8,9 +8,7 @@ use crate::routes::payments::{AddressModel, CurrencyModel, CustomerModel, Intent
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::billing::{
-    BillingReason, ExpandedInvoice, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Period, Subscription,
-};
+use souk_domain::billing::{BillingReason, ExpandedInvoice, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Period, Subscription};
 use souk_domain::payment::{Currency, Intent, Method};
 use souk_domain::shared::{Amount, Timestamp};
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 use super::allocation::{Destination, spread};
 use super::issue::{ItemOrder, NoteOrder, NotePlan, issue_note, plan, returnable};
 use super::{CreditError, CreditNote, CreditNoteItem, CreditNoteReason};
-use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, PaymentSource, publish_charges, time_of};
+use crate::billing::debt::debt_paid;
+use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, InvoiceStatus, PaymentSource, publish_charges, time_of};
 use crate::context::Context;
 use crate::payment::{IntentStatus, Refund};
 use crate::shared::{Amount, AttemptId, CreditNoteId, InvoiceId, InvoiceItemId, Mode, PaymentIntentId, Timestamp, check_text};
@@ -142,6 +143,12 @@ pub async fn create_credit_note(
     let note = note_order(&invoice, lines, order)?;
     let now = time_of(ctx, unit.as_mut(), invoice.clock_id.as_ref()).await?;
     let issued = issue_note(ctx, unit.as_mut(), &invoice, &note, now).await?;
+    let was_overdue = invoice.status == InvoiceStatus::Uncollectible && !issued.invoice.status.is_payable();
+    if let Some(subscription) = invoice.subscription_id.as_ref().filter(|_| was_overdue)
+        && !debt_paid(unit.as_mut(), subscription, now).await?
+    {
+        return Err(CreditError::Contended);
+    }
     publish_charges(ctx, unit.as_mut(), &issued.attempts).await?;
     unit.commit().await?;
     Ok((issued.note, issued.items, issued.refunds))
@@ -218,7 +225,8 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     let invoice = locked(unit.as_mut(), mode, id).await?;
     let most = refundable_of(unit.as_mut(), &invoice).await?.most;
     let amount = asked(order.amount, most)?;
-    let done = refund_one(ctx, unit.as_mut(), &invoice, amount, Destination::Payments, order).await?;
+    // A refund gives back what was paid. The unpaid part of the invoice is owed as before: the note would take that first.
+    let done = refund_one(ctx, unit.as_mut(), &invoice, amount, Destination::PaidPart, order).await?;
     unit.commit().await?;
     Ok(done)
 }
@@ -251,23 +259,12 @@ async fn refund_one(
 ) -> Result<RefundedNote, CreditError> {
     let memo = check_text("description", &order.description, COMMENT_MAX)?;
     let lines = unit.invoices().items(&invoice.id).await?;
-    // A refund gives back what was paid. Of a partly paid invoice, the unpaid part is owed as before: the note would take that first.
-    let destination = match destination {
-        Destination::Payments if !invoice.remaining().is_zero() => newest_payment(unit, invoice).await?,
-        destination => destination,
-    };
     let items = spread_over(lines, Some(amount))?;
     let note = NoteOrder { memo, ..NoteOrder::new(order.reason, items, destination) };
     let now = time_of(ctx, unit, invoice.clock_id.as_ref()).await?;
     let issued = issue_note(ctx, unit, invoice, &note, now).await?;
     publish_charges(ctx, unit, &issued.attempts).await?;
     Ok(RefundedNote { notes: vec![issued.note.id], refunds: issued.refunds, to_balance: issued.note.to_balance })
-}
-
-async fn newest_payment(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Destination, CreditError> {
-    let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(&invoice.id)).await?;
-    let newest = payments.iter().rev().find(|payment| !payment.room().is_zero()).and_then(|payment| payment.source.intent());
-    newest.map(|intent| Destination::Payment(intent.clone())).ok_or(CreditError::NothingPaid)
 }
 
 /// Refunds a network payment: of one of its invoices, or of each in turn, oldest first.
@@ -282,6 +279,12 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         return Err(CreditError::NothingPaid);
     }
     let payments = unit.invoice_payments().of_intent(id).await?;
+    if let ([], [only]) = (payments.as_slice(), intent.invoices.as_slice()) {
+        // The balance paid the order: its intent names the invoice, and no network has moved anything.
+        let only = only.clone();
+        drop(unit);
+        return refund_invoice(ctx, mode, &only, order).await;
+    }
     let mut ids: Vec<_> = payments.iter().map(|payment| payment.invoice_id.clone()).collect();
     if let Some(named) = &order.invoice {
         ids.retain(|id| id == named);
@@ -337,6 +340,6 @@ pub(crate) async fn refund_fully(
         return Ok(Vec::new());
     }
     let lines = unit.invoices().items(&invoice.id).await?;
-    let note = NoteOrder::new(reason, spread_over(lines, Some(most))?, Destination::Payments);
+    let note = NoteOrder::new(reason, spread_over(lines, Some(most))?, Destination::PaidPart);
     Ok(issue_note(ctx, unit, &invoice, &note, now).await?.attempts)
 }

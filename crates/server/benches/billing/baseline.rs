@@ -216,7 +216,7 @@ where
 
 fn read_due<R: sqlx::Row>(row: &R, period_end: impl Fn(&R) -> i64) -> Due
 where
-    for<'r> String: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,
+    for<'r> String: sqlx::Decode<'r, R::Database> + Type<R::Database>,
     &'static str: sqlx::ColumnIndex<R>,
 {
     let text = |column: &'static str| row.get::<String, _>(column);

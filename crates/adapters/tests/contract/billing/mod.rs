@@ -21,6 +21,8 @@ mod renewals;
 mod revocations;
 mod slots;
 mod stake_growth;
+mod stake_port;
+mod stake_returns;
 mod stakes;
 mod subscriptions;
 mod suspense;

@@ -58,8 +58,9 @@ impl StakesApi {
             needs_attention: needs_attention.0.unwrap_or_default(),
         };
         let found = unit.stakes().list(reader.mode(), &filter, &page).await?;
-        let is_store = reader.is_store();
-        Ok(Json(StakeListModel { count: found.count, list: found.list.iter().map(|stake| StakeModel::new(stake, is_store)).collect() }))
+        let currencies = unit.methods().currencies(reader.mode()).await?;
+        let list = found.list.iter().map(|stake| StakeModel::new(stake, &currencies, reader.is_store())).collect();
+        Ok(Json(StakeListModel { count: found.count, list }))
     }
 
     /// One stake.
@@ -73,8 +74,9 @@ impl StakesApi {
         let mut unit = app.ctx.store.read().await?;
         let stake = unit.stakes().find(&StakeId::parse(&id)?).await?.ok_or_else(Problem::not_found)?;
         let customer = unit.customers().find(&stake.customer_id).await?.ok_or_else(Problem::not_found)?;
+        let currencies = unit.methods().currencies(stake.mode).await?;
         match reader.may_read(&customer.did, stake.mode) {
-            true => Ok(Json(StakeModel::new(&stake, reader.is_store()))),
+            true => Ok(Json(StakeModel::new(&stake, &currencies, reader.is_store()))),
             false => Err(Problem::not_found()),
         }
     }
@@ -90,7 +92,9 @@ impl StakesApi {
         let id = StakeId::parse(&id)?;
         find(&app, &writes, &id).await?;
         billing::return_released(&app.ctx, &id).await.map_err(Problem::of_store)?;
-        Ok(Json(StakeModel::new(&find(&app, &writes, &id).await?, true)))
+        let stake = find(&app, &writes, &id).await?;
+        let currencies = app.ctx.store.read().await?.methods().currencies(stake.mode).await?;
+        Ok(Json(StakeModel::new(&stake, &currencies, true)))
     }
 }
 

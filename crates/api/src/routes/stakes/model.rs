@@ -1,7 +1,9 @@
 //! Stakes. Amounts are base units in texts, times unix seconds.
 
+use crate::routes::payments::CurrencyModel;
 use poem_openapi::Object;
 use souk_domain::billing::{OverdraftProtection, Stake};
+use souk_domain::payment::Currency;
 use souk_domain::shared::Timestamp;
 
 #[derive(Debug, Clone, Object)]
@@ -42,13 +44,16 @@ pub struct StakeModel {
     pub needs_attention: Option<bool>,
     /// The network's name of the last payment into it.
     pub tx_hash: Option<String>,
+    #[oai(rename = "paymentCurrency")]
+    pub payment_currency: Option<CurrencyModel>,
     pub created_at: String,
     pub updated_at: String,
 }
 
 impl StakeModel {
     #[must_use]
-    pub fn new(stake: &Stake, is_store: bool) -> Self {
+    pub fn new(stake: &Stake, currencies: &[Currency], is_store: bool) -> Self {
+        let currency = currencies.iter().find(|currency| currency.id == stake.currency_id);
         Self {
             id: stake.id.to_string(),
             object: "stake".to_owned(),
@@ -71,6 +76,7 @@ impl StakeModel {
             failure_count: is_store.then_some(stake.failure_count),
             needs_attention: is_store.then(|| stake.needs_attention()),
             tx_hash: stake.reference.clone(),
+            payment_currency: currency.map(CurrencyModel::from),
             created_at: stake.created_at.to_iso(),
             updated_at: stake.updated_at.to_iso(),
         }

@@ -66,7 +66,11 @@ pub struct StakeModel {
 impl StakeModel {
     /// `None`: the network holds nothing of it yet.
     fn of(stake: &Stake) -> Option<Self> {
-        let amount = if stake.is_final() { stake.amount } else { stake.remaining() };
+        let amount = match stake.status {
+            StakeStatus::Final if stake.amount_returned.is_zero() => stake.amount_forfeited,
+            StakeStatus::Final => stake.amount_returned,
+            _ => stake.remaining(),
+        };
         Some(Self {
             amount: amount.to_string(),
             status: stake_status(stake)?.to_owned(),

@@ -78,7 +78,7 @@ pub use pay_by_card::{CardPayment, pay_by_card};
 pub use period::*;
 pub use plan::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanPreview, plans, preview_plan, switch_plan};
 pub use plan_permission::{PlanOrder, PlanSwitch};
-pub use policy::{BillingPolicy, USAGE_CEILING};
+pub use policy::{BillingPolicy, OVERDRAFT_FEE_POINTS, OVERDRAFT_GRACE, USAGE_CEILING};
 pub use proration::*;
 pub use recharge::{AskedRecharge, Funds, RECHARGE_CHARGES, ask_to_recharge, check_recharge, funds_of, take_recharge};
 pub(crate) use renew::publish_charges;

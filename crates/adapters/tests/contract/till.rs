@@ -2,7 +2,7 @@
 
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::access::Did;
-use souk_domain::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, TrialTerms};
+use souk_domain::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, TrialTerms, Stake, StakePurpose, StakeStatus, StakeSubject};
 use souk_domain::checkout::{
     self, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionMode, SessionStatus, SubscriptionTerms,
 };
@@ -181,6 +181,35 @@ pub fn session(name: &str) -> checkout::Session {
         created_at: at(0),
         updated_at: at(0),
         version: 0,
+    }
+}
+
+/// A stake of so many base units that a network holds for `sub_1`.
+pub fn held_stake(name: &str, units: u128) -> Stake {
+    let amount = Amount::new(units);
+    Stake {
+        id: id(name),
+        mode: Mode::Test,
+        customer_id: id("cus_1"),
+        payer: did("z1buyer"),
+        method_id: id("pm_1"),
+        currency_id: id("pc_1"),
+        subject: StakeSubject::Subscription(id("sub_1")),
+        purpose: StakePurpose::Security,
+        amount_requested: amount,
+        amount,
+        amount_forfeited: Amount::ZERO,
+        amount_returned: Amount::ZERO,
+        reservation: None,
+        status: StakeStatus::Held,
+        release_reason: None,
+        released_at: None,
+        return_at: None,
+        failure_count: 0,
+        reference: Some("0x5".to_owned()),
+        checked_at: at(0),
+        created_at: at(0),
+        updated_at: at(0),
     }
 }
 

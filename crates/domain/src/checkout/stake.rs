@@ -58,19 +58,33 @@ impl From<BillingError> for SubmitError {
     }
 }
 
-/// Writes the plan: the session names its stake from now on, and a stake that does not serve any more is released. The session is left
-/// for the caller to write.
+/// The session names its stake from now on. It is left for the caller to write, before the stake.
+pub(super) fn assign_stake(ctx: &Context, session: &mut Session, known: Option<&Stake>, plan: &StakePlan, now: Timestamp) {
+    if matches!(plan, StakePlan::Keep(_)) {
+        return;
+    }
+    if known.is_some_and(Stake::is_held)
+        && let Some(first) = session.subscription_ids.first_mut()
+    {
+        // The next stake is for a subject of its own: the one that goes back keeps the former one.
+        *first = SubscriptionId::new(now, ctx.random.as_ref());
+    }
+    let is_placed = matches!(plan, StakePlan::Place(_)) && !session.subscription_ids.is_empty();
+    session.stake_id = is_placed.then(|| StakeId::new(now, ctx.random.as_ref()));
+}
+
+/// Writes the stake that the session names. A stake that does not serve any more is released.
 pub(super) async fn write_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    session: &mut Session,
+    session: &Session,
     known: Option<&Stake>,
     plan: &StakePlan,
     (currency, payer): (&Currency, &Did),
     now: Timestamp,
 ) -> Result<(), SubmitError> {
     if let (Some(known), StakePlan::Keep(amount)) = (known, plan) {
-        let locked = unit.stakes().lock(&known.id).await?.filter(|locked| locked == known).ok_or(StorageError::Conflict)?;
+        let locked = unit.stakes().lock(&known.id).await?.filter(|locked| Stake { checked_at: known.checked_at, ..locked.clone() } == *known).ok_or(StorageError::Conflict)?;
         let after = Stake { amount_requested: *amount, updated_at: now, ..locked.clone() };
         if locked.amount_requested != *amount && !unit.stakes().update(&locked, &after).await? {
             return Err(StorageError::Conflict.into());
@@ -79,15 +93,10 @@ pub(super) async fn write_stake(
     }
     if let Some(known) = known {
         abandon_stake(ctx, unit, &known.id).await?;
-        if known.is_held()
-            && let Some(first) = session.subscription_ids.first_mut()
-        {
-            // The next stake is for a subject of its own: the one that goes back keeps this one.
-            *first = SubscriptionId::new(now, ctx.random.as_ref());
-        }
     }
-    session.stake_id = None;
-    let (StakePlan::Place(amount), Some(subject), Some(customer_id)) = (plan, session.subscription_ids.first(), &session.customer_id) else {
+    let (StakePlan::Place(amount), Some(id), Some(subject), Some(customer_id)) =
+        (plan, &session.stake_id, session.subscription_ids.first(), &session.customer_id)
+    else {
         return Ok(());
     };
     let key = StakeKey {
@@ -96,11 +105,8 @@ pub(super) async fn write_stake(
         payer: payer.clone(),
         currency_id: currency.id.clone(),
     };
-    let requested =
-        RequestedStake { mode: session.mode, customer_id, method_id: &currency.method_id, key: &key, amount: *amount };
-    let stake = requested.pending(StakeId::new(now, ctx.random.as_ref()), None, now);
-    session.stake_id = Some(stake.id.clone());
-    unit.stakes().insert(&stake).await?;
+    let requested = RequestedStake { mode: session.mode, customer_id, method_id: &currency.method_id, key: &key, amount: *amount };
+    unit.stakes().insert(&requested.pending(id.clone(), None, now)).await?;
     Ok(())
 }
 

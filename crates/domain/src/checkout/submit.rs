@@ -4,7 +4,7 @@ use super::buyer::{Buyer, has_used_trial, recurring_products};
 use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
 use super::complete::{PaidBy, complete};
 use super::cross_sell::offered_beside;
-use super::stake::{plan_stake, stake_of, write_stake};
+use super::stake::{assign_stake, plan_stake, stake_of, write_stake};
 use super::subscribe::{first_lines, reason_of};
 use super::{Asked, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
 use crate::access::User;
@@ -291,7 +291,7 @@ fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Curren
     Ok(())
 }
 
-/// Rows are locked in the order of the billing model: session, intent, invoices, stock, and the attempts as inserts. Stock comes late,
+/// Rows are locked in the order of the billing model: session, intent, stake, invoices, stock, and the attempts as inserts. Stock comes late,
 /// because buyers of one price wait for each other from there to the commit.
 async fn write_down(
     ctx: &Context,
@@ -347,11 +347,12 @@ async fn write_down(
         session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
     }
     let plan = plan_stake(stake.as_ref(), order.stake, &currency, &submission.payer.did);
-    write_stake(ctx, unit.as_mut(), &mut session, stake.as_ref(), &plan, (&currency, &submission.payer.did), now).await?;
+    assign_stake(ctx, &mut session, stake.as_ref(), &plan, now);
     unit.sessions().put_back(&session).await?;
     session.version += 1;
 
     unit.intents().put(&intent).await?;
+    write_stake(ctx, unit.as_mut(), &session, stake.as_ref(), &plan, (&currency, &submission.payer.did), now).await?;
     let bill_to = BillTo { name: contact.name, email: contact.email, phone: contact.phone, address: Some(contact.address) };
     let mut drafts = Vec::with_capacity(order.parts.len());
     for (part, id) in order.parts.iter().zip(&invoice_ids) {

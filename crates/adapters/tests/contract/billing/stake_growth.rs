@@ -208,6 +208,7 @@ on_both! {
         let first = billing.find("sub_1").await;
         let mut other = begin(billing.database()).await;
         other.subscriptions().lock(&first.id).await.expect("locks");
+        other.stakes().lock(&id("stk_1")).await.expect("locks");
         let items = first.items.iter().map(|item| SubscriptionItem { price_id: id("price_4"), ..item.clone() }).collect();
         other.subscriptions().put_items(&Subscription { items, ..first }).await.expect("writes");
         let is_done = AtomicBool::new(false);

@@ -11,6 +11,7 @@ mod debts;
 mod delays;
 mod disputes;
 mod endings;
+mod overdrafts;
 mod pauses;
 mod payouts;
 mod plans;

@@ -31,12 +31,11 @@ pub(in crate::billing) async fn stake_at_end(
         StakeChoice::Slash => stake.available(),
         _ => debts.sum()?.min(stake.available()),
     };
+    // What is left of it goes back at once, where nothing else needs it.
+    let stake = hasten(unit, &stake, now).await?;
     if !taken.is_zero() {
-        // What is left of it goes back at once, where nothing else needs it.
-        let stake = hasten(unit, &stake, now).await?;
         return Ok(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(taken, &debts), now).await?);
     }
-    let stake = hasten(unit, &stake, now).await?;
     if stake.status == StakeStatus::Held || debts.is_in_flight {
         return Ok(None);
     }

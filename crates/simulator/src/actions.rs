@@ -74,7 +74,7 @@ const STORMY: &[(u64, Action)] = {
     use Action::*;
     &[
         (10, Pass),
-        (4, Use),
+        (5, Use),
         (1, Spend),
         (2, Earn),
         (1, Revoke),
@@ -87,15 +87,15 @@ const STORMY: &[(u64, Action)] = {
         (1, Pause),
         (2, Resume),
         (1, Collect),
-        (2, Refund),
-        (2, Credit),
-        (1, RetryRefund),
+        (3, Refund),
+        (3, Credit),
+        (2, RetryRefund),
         (1, MoveRefund),
-        (1, PayOut),
-        (2, Dispute),
+        (2, PayOut),
+        (3, Dispute),
         (2, DecideDisputes),
-        (1, FailRefund),
-        (1, DashboardRefund),
+        (2, FailRefund),
+        (2, DashboardRefund),
         (8, ChangePlan),
         (3, ChangePayment),
         (2, PayByCard),
@@ -114,7 +114,7 @@ const CALM: &[(u64, Action)] = {
     use Action::*;
     &[
         (8, Pass),
-        (3, Use),
+        (4, Use),
         (2, Earn),
         (1, Permit),
         (1, BankPays),
@@ -128,9 +128,10 @@ const CALM: &[(u64, Action)] = {
         (1, RetryRefund),
         (1, MoveRefund),
         (2, PayOut),
-        (1, Dispute),
+        (2, Dispute),
         (2, DecideDisputes),
-        (1, FailRefund),
+        (2, FailRefund),
+        (1, DashboardRefund),
         (6, ChangePlan),
         (1, Collect),
         (2, Buy),
@@ -240,10 +241,12 @@ async fn use_metered(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng, step: u3
     if items.is_empty() {
         return Ok(());
     }
+    // Usage that is set is mostly less than what was reported before, and perhaps invoiced.
+    let (action, most) = if rng.one_in(3) { (UsageAction::Set, 8) } else { (UsageAction::Increment, 30) };
     let report = UsageReport {
         item: rng.choose(&items).item.clone(),
-        quantity: 1 + rng.below(20),
-        action: if rng.one_in(3) { UsageAction::Set } else { UsageAction::Increment },
+        quantity: 1 + rng.below(most),
+        action,
         at: None,
         identifier: Some(format!("step {step}")),
     };

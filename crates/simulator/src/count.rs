@@ -15,10 +15,11 @@ const REFUNDS: &str = "SELECT r.id, r.status, r.amount, r.reference FROM refunds
 const CASH: &str = "SELECT side, amount FROM journal_postings WHERE account = $1 AND currency_id = $2";
 
 /// What happened in the histories, so that nobody takes a rule for tested that never had a case.
-const REACHED: [&str; 6] = [
+const REACHED: [&str; 7] = [
     "SELECT 'settled ' || purpose || ' (' || kind || ')' AS what, count(*) AS n FROM attempts WHERE status = 'settled' GROUP BY purpose, kind",
     "SELECT 'invoices for ' || reason || ' (' || status || ')' AS what, count(*) AS n FROM invoices WHERE number IS NOT NULL GROUP BY reason, status",
     "SELECT 'credit notes for ' || reason AS what, count(*) AS n FROM credit_notes GROUP BY reason",
+    "SELECT 'balance ' || type AS what, count(*) AS n FROM balance_transactions GROUP BY type",
     "SELECT 'entries ' || type AS what, count(*) AS n FROM journal_entries GROUP BY type",
     "SELECT 'refunds ' || kind || ' (' || status || ')' AS what, count(*) AS n FROM refunds GROUP BY kind, status",
     "SELECT 'disputes ' || status AS what, count(*) AS n FROM disputes GROUP BY status",

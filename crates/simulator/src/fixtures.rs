@@ -329,7 +329,7 @@ impl Plan {
             since: Duration::from_secs(3_600 * rng.below(48)),
             days_until_cancel: u32::try_from(1 + rng.below(15))?,
             stake: rng.one_in(3).then(|| 1 + rng.below(30)),
-            threshold: if metered && rng.one_in(2) { Some((100 + rng.below(10_000), rng.one_in(3))) } else { None },
+            threshold: if metered && !rng.one_in(3) { Some((50 + rng.below(2_500), rng.one_in(3))) } else { None },
         })
     }
 

@@ -4,8 +4,9 @@ use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::billing::{CreditNote, CreditNoteFilter, CreditNoteItem, CreditNotes};
-use souk_domain::shared::{CreditNoteId, Listed, Mode, Page, StorageError};
+use souk_domain::billing::{CreditNote, CreditNoteFilter, CreditNoteItem, CreditNoteReason, CreditNotes};
+use souk_domain::shared::{CreditNoteId, Listed, Mode, Page, StorageError, SubscriptionId, Timestamp};
+use std::time::Duration;
 
 /// As for invoices, a list for each index.
 pub(super) const ALL: Listing = listing!("credit_notes", "livemode = $4 AND $5 IS NULL AND $6 IS NULL AND $7 IS NULL");
@@ -17,6 +18,23 @@ pub(super) const OF_INVOICE: Listing = listing!(
     "invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5) AND ($7 IS NULL OR subscription_id = $7)"
 );
 const ITEMS_OF: Sql = sql_each!("SELECT * FROM credit_note_items WHERE note_id IN " (listed "$1") " ORDER BY note_id, position");
+
+/// Several notes of one change credit the same time, which counts once.
+macro_rules! dated_back {
+    ($micros:literal) => {
+        concat!(
+            "SELECT ",
+            $micros,
+            " AS micros FROM (SELECT DISTINCT n.created_at, l.covers_until FROM credit_notes n
+                 JOIN credit_note_items c ON c.note_id = n.id JOIN invoice_items l ON l.id = c.invoice_item_id
+                 WHERE n.subscription_id = $1 AND n.reason = $2 AND n.created_at > $3 AND l.covers_until < n.created_at) AS changes"
+        )
+    };
+}
+const DATED_BACK: Sql = Sql {
+    sqlite: dated_back!("COALESCE(SUM(created_at - covers_until), 0)"),
+    postgres: dated_back!("CAST(COALESCE(EXTRACT(EPOCH FROM SUM(created_at - covers_until)) * 1000000, 0) AS BIGINT)"),
+};
 
 pub struct SqlCreditNotes<'s>(pub &'s mut Session);
 
@@ -46,6 +64,11 @@ impl CreditNotes for SqlCreditNotes<'_> {
     async fn items_of(&mut self, notes: &[CreditNoteId]) -> Result<Vec<CreditNoteItem>, StorageError> {
         let rows = self.0.query_each(ITEMS_OF).bind(keys(notes)).all().await?;
         rows.iter().map(note_item).collect()
+    }
+
+    async fn dated_back(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError> {
+        let query = self.0.query_each(DATED_BACK).bind(subscription).bind(CreditNoteReason::PlanChange).bind(since);
+        Ok(Duration::from_micros(query.one().await?.get("micros")?))
     }
 
     async fn list(&mut self, mode: Mode, filter: &CreditNoteFilter, page: &Page) -> Result<Listed<CreditNote>, StorageError> {

@@ -8,7 +8,6 @@ use souk_domain::billing::{BillingReason, DocumentType, Invoice, InvoiceFilter, 
 use souk_domain::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
-use std::time::Duration;
 
 /// A list for each index: SQLite would read through all invoices of a mode where one statement served all of them. There, `+` keeps
 /// the mode from being what rows are found by. A draft that became void, because its order was never paid, was never an invoice.
@@ -79,13 +78,6 @@ const CLAIM_RETRIES_BY_CLOCK: Sql = Sql {
     postgres: "WITH due AS MATERIALIZED
                    (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
                UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*",
-};
-
-const DATED_BACK: Sql = Sql {
-    sqlite: "SELECT COALESCE(SUM(created_at - period_start), 0) AS micros FROM invoices
-             WHERE subscription_id = $1 AND reason = $2 AND created_at > $3 AND period_start < created_at",
-    postgres: "SELECT CAST(COALESCE(EXTRACT(EPOCH FROM SUM(created_at - period_start)) * 1000000, 0) AS BIGINT) AS micros FROM invoices
-               WHERE subscription_id = $1 AND reason = $2 AND created_at > $3 AND period_start < created_at",
 };
 
 pub struct SqlInvoices<'s>(pub &'s mut Session);
@@ -242,17 +234,6 @@ impl Invoices for SqlInvoices<'_> {
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError> {
         let select = "SELECT MAX(period_start) AS start FROM invoices WHERE subscription_id = $1 AND reason = $2";
         self.0.query(select).bind(subscription).bind(reason).one().await?.get("start")
-    }
-
-    async fn dated_back(
-        &mut self,
-        subscription: &SubscriptionId,
-        reason: BillingReason,
-        since: Timestamp,
-    ) -> Result<Duration, StorageError> {
-        let query = self.0.query_each(DATED_BACK).bind(subscription).bind(reason).bind(since);
-        let micros = query.one().await?.get("micros")?;
-        Ok(Duration::from_micros(micros))
     }
 
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {

@@ -1,7 +1,7 @@
 //! Issuing one invoice of a subscription outside of the engine's rounds, charged at once by its mandate.
 
 use super::book::{Book, Charge};
-use super::debt::decline_invoice;
+use super::debt::{decline_invoice, recover_if_settled};
 use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
 use super::usage_correction::UsageCorrections;
@@ -47,7 +47,10 @@ pub(super) async fn issue(
 ) -> Result<Option<AttemptId>, BillingError> {
     let total = bill.total()?;
     let added = bill.added.plus(bill.corrections.to_balance()?)?;
-    bill.corrections.issue(ctx, unit, now).await?;
+    if !bill.corrections.notes.is_empty() {
+        bill.corrections.issue(ctx, unit, now).await?;
+        recover_if_settled(unit, subscription, now).await?;
+    }
     if bill.lines.is_empty() {
         return Ok(None);
     }

@@ -55,10 +55,27 @@ pub(super) async fn decline_invoice(
 /// at once wait here for one another: else each would see the other one overdue still.
 pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
     let Some(subscription) = unit.subscriptions().lock(id).await? else { return Ok(true) };
-    if subscription.past_due_since.is_none() || !unit.invoices().overdue_of(id).await?.is_empty() {
+    if !owes_nothing_more(unit, &subscription).await? {
         return Ok(true);
     }
     Ok(unit.subscriptions().update(&subscription.healed(now)).await?)
+}
+
+/// Whether a subscription that was past due owes nothing any more.
+async fn owes_nothing_more(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
+    Ok(subscription.past_due_since.is_some() && unit.invoices().overdue_of(&subscription.id).await?.is_empty())
+}
+
+/// As [`debt_paid`] after credit notes, for a caller that holds the subscription and writes it.
+pub(super) async fn recover_if_settled(
+    unit: &mut dyn UnitOfWork,
+    subscription: &mut Subscription,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    if owes_nothing_more(unit, subscription).await? {
+        *subscription = subscription.clone().healed(now);
+    }
+    Ok(())
 }
 
 /// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left for the next day of it.

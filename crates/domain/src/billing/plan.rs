@@ -197,11 +197,10 @@ async fn shown_for(
 ) -> Result<Timestamp, ManageError> {
     let at = order.at.max(subscription.period.start);
     let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
-    let reason = BillingReason::SubscriptionUpdate;
-    let changed_at = unit.invoices().last_start(&subscription.id, reason).await?;
+    let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
     let is_before = changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds());
     let a_period_ago = now.minus(Duration::from_secs(subscription.period.seconds()));
-    let given = unit.invoices().dated_back(&subscription.id, reason, a_period_ago).await?;
+    let given = unit.credit_notes().dated_back(&subscription.id, a_period_ago).await?;
     let is_late = at > now || now.since(at) > lifetime.saturating_sub(given) || now >= subscription.period.end;
     match is_late || is_before {
         true => Err(ManageError::PreviewChanged),

@@ -163,8 +163,10 @@ async fn write_due(
     let ending: Vec<_> = others.iter().filter(|(_, due, _)| matches!(due, Due::End(_))).map(|(_, _, other)| other).collect();
     lock_stakes(unit, &others).await?;
     lock_for_notes(unit, &renewals, &ending).await?;
-    for renewal in &renewals {
-        renewal.corrections.issue(ctx, unit, renewal.finalization.invoice.created_at).await?;
+    for renewal in renewals.iter_mut().filter(|renewal| !renewal.corrections.notes.is_empty()) {
+        let begun = renewal.finalization.invoice.created_at;
+        renewal.corrections.issue(ctx, unit, begun).await?;
+        super::debt::recover_if_settled(unit, &mut renewal.subscription, begun).await?;
     }
     for (nonce, due, subscription) in others {
         match due {

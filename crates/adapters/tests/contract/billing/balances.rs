@@ -4,7 +4,7 @@ use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
-use souk_domain::billing::{InvoiceStatus, SubscriptionStatus};
+use souk_domain::billing::{InvoiceStatus, PaymentSource, SubscriptionStatus};
 use souk_domain::ledger::EntryType;
 use souk_domain::shared::Amount;
 
@@ -31,7 +31,7 @@ on_both! {
         assert_eq!((second.status, second.total), (InvoiceStatus::Paid, Amount::new(whole)), "its total is before the balance");
         assert_eq!(billing.paid_by(&second).await, [("network", whole - whole / 4), ("balance", whole / 4)]);
         let transaction = billing.payments(&first).await.remove(0);
-        let souk_domain::billing::PaymentSource::Balance(transaction) = transaction.source else { panic!("{transaction:?}") };
+        let PaymentSource::Balance(transaction) = transaction.source else { panic!("{transaction:?}") };
         let posted = billing.ctx.store.read().await.expect("reads").journal().of_subject(transaction.as_str()).await.expect("reads");
         assert_eq!(posted.iter().map(|entry| entry.kind).collect::<Vec<_>>(), [EntryType::BalanceApplied]);
         assert_eq!(billing.customer_balance().await, 0);

@@ -545,17 +545,13 @@ impl Billing {
         let mut breaches = Vec::new();
         verify(&self.database, &mut |check| {
             // The first period of a subscription of this bench was never billed.
-            if check.title != UNBILLED {
-                breaches.extend(check.breaches);
-            }
+            breaches.extend(check.breaches.into_iter().filter(|breach| !breach.contains("has no invoice for period 0 from")));
         })
         .await
         .expect("reads");
         assert!(breaches.is_empty(), "{breaches:?}");
     }
 }
-
-const UNBILLED: &str = "no period between the first and the current one is missing";
 
 /// What an attempt plans that is to pay all that remains of an invoice.
 pub fn planned(invoice: &Invoice) -> [PlannedPayment; 1] {

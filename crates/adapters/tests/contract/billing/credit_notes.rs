@@ -7,10 +7,10 @@ use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
     self, CreditError, CreditNote, CreditNoteItem, CreditNoteOrder, CreditNotePreview, CreditNoteReason, CreditTo, Invoice, InvoiceStatus,
-    OrderedItem, SubscriptionItem, SubscriptionStatus,
+    OrderedItem, Subscription, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::context::Context;
-use souk_domain::payment::Refund;
+use souk_domain::payment::{self, Refund};
 use souk_domain::shared::{Amount, Mode};
 use std::sync::Arc;
 
@@ -207,7 +207,7 @@ on_one! {
         let invoice = billing.last().await;
         let (note, ..) = create(&billing, &order(&invoice, Some(20), CreditTo::Payments)).await.expect("is issued");
         assert_eq!((parts(&note), billing.again(&invoice).await.status), ((20, 0, 0), InvoiceStatus::Open));
-        souk_domain::payment::charge(&billing.ctx, &charge).await.expect("charges");
+        payment::charge(&billing.ctx, &charge).await.expect("charges");
         let after = billing.again(&invoice).await;
         assert_eq!((after.status, after.amount_paid, billing.customer_balance().await), (InvoiceStatus::Paid, Amount::new(10 * UNIT), 20 * UNIT));
         assert_eq!(billing.networks.earned().await, 30);
@@ -222,7 +222,7 @@ on_one! {
         let invoice = billing.last().await;
         create(&billing, &order(&invoice, None, CreditTo::Balance)).await.expect("is issued");
         assert_eq!(billing.again(&invoice).await.status, InvoiceStatus::Void);
-        souk_domain::payment::charge(&billing.ctx, &charge).await.expect("charges");
+        payment::charge(&billing.ctx, &charge).await.expect("charges");
         let after = billing.again(&invoice).await;
         assert_eq!((after.status, after.amount_paid, billing.customer_balance().await), (InvoiceStatus::Void, Amount::ZERO, 30 * UNIT));
         billing.is_sound().await;
@@ -241,7 +241,7 @@ on_one! {
         let one = billing.find("sub_1").await;
         let stake = billing.stake(&one, 50).await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        assert!(unit.subscriptions().update(&souk_domain::billing::Subscription { stake_id: Some(stake.id), ..one }).await.expect("writes"));
+        assert!(unit.subscriptions().update(&Subscription { stake_id: Some(stake.id), ..one }).await.expect("writes"));
         unit.commit().await.expect("commits");
         billing::slash_stake(&billing.ctx, &id("sub_1"), None, "owed").await.expect("is ordered");
         billing.send_all().await;

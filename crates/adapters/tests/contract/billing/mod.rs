@@ -4,6 +4,7 @@ mod balance_refunds;
 mod balances;
 mod bench;
 mod card_bench;
+mod cases;
 mod clocks;
 mod credit_notes;
 mod dashboard_refunds;

@@ -2,6 +2,7 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::plans::subscribed;
+use crate::catalogue::{app, shelve};
 use crate::ledger::bench::UNIT;
 use crate::till::{did, id};
 use souk_adapters::on_both;
@@ -16,6 +17,7 @@ use souk_domain::store::Entitlement;
 /// A purchase of 30 that stands unpaid, and the app that it gave.
 async fn bought_once(db: &TestDatabase) -> (Billing, Invoice) {
     let billing = Billing::open(db, 1_000).await;
+    shelve(db, &[app("z1app", "An app")]).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
     let one = billing.subscription("sub_1", &price, DAY);
     billing.insert(&one).await;
@@ -81,7 +83,6 @@ on_both! {
         assert!(credit(&billing, &named(item(1, Some(true)))).await, "as the owner says");
         assert!(!holds(&billing).await);
 
-        let (billing, purchase) = (billing, purchase);
         billing.write("UPDATE entitlements SET revoked_at = NULL").await;
         let rest = CreditNoteOrder { items: vec![item(19, Some(false))], ..order(&purchase, None, CreditNoteReason::Other) };
         assert!(!credit(&billing, &rest).await, "credited in full, and kept");

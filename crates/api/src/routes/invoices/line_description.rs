@@ -4,7 +4,7 @@ use souk_domain::billing::{Calculation, InvoiceItem, Prorated};
 use std::collections::BTreeMap;
 
 /// Descriptions of the payment kit, and their codes.
-const KIT: [(&str, &str); 7] = [
+const KIT: [(&str, &str); 9] = [
     ("Stake for subscription", "deposit"),
     ("Stake for subscription plan change", "deposit_plan_change"),
     ("Stake for subscription payment change", "deposit_payment_change"),

@@ -10,6 +10,8 @@ pub(crate) enum Destination {
     Balance,
     /// Back to the invoice's payments: network payments, newest first, then stakes, then the balance.
     Payments,
+    /// Back to the invoice's payments in the same order. The unpaid part is skipped.
+    PaidPart,
     /// Back to one network payment. The unpaid part is skipped.
     Payment(PaymentIntentId),
     /// The provider has sent it back over this payment already. The unpaid part is skipped.
@@ -44,8 +46,8 @@ pub(super) fn allocate(
     payments: &[Returnable],
     destination: &Destination,
 ) -> Result<NoteAllocation, CreditError> {
-    let names_payment = matches!(destination, Destination::Payment(_) | Destination::Sent(_));
-    let due = if names_payment { Amount::ZERO } else { total.min(remaining) };
+    let skips_unpaid = matches!(destination, Destination::PaidPart | Destination::Payment(_) | Destination::Sent(_));
+    let due = if skips_unpaid { Amount::ZERO } else { total.min(remaining) };
     let mut left = total.minus(due)?;
     let mut allocation = NoteAllocation { due, ..NoteAllocation::default() };
     match destination {
@@ -55,7 +57,7 @@ pub(super) fn allocate(
         }
         Destination::UnpaidPart if left.is_zero() => return Ok(allocation),
         Destination::UnpaidPart => return Err(CreditError::OverRefund),
-        Destination::Payments | Destination::Payment(_) | Destination::Sent(_) => {}
+        Destination::Payments | Destination::PaidPart | Destination::Payment(_) | Destination::Sent(_) => {}
     }
     for Returnable { payment, room } in in_order(payments, destination) {
         let part = left.min(*room);
@@ -143,7 +145,10 @@ mod tests {
         Returnable { room: payment.room(), payment }
     }
 
-    fn allocated(total: u128, remaining: u128, payments: &[Returnable], destination: &Destination) -> Option<(u128, u128, Vec<(String, u128)>)> {
+    /// Off the due, to the balance, and of each payment.
+    type Parts = (u128, u128, Vec<(String, u128)>);
+
+    fn allocated(total: u128, remaining: u128, payments: &[Returnable], destination: &Destination) -> Option<Parts> {
         let allocation = allocate(Amount::new(total), Amount::new(remaining), payments, destination).ok()?;
         let returned = allocation.returned.iter().map(|(id, amount)| (id.to_string(), amount.base_units())).collect();
         Some((allocation.due.base_units(), allocation.to_balance.base_units(), returned))
@@ -159,6 +164,8 @@ mod tests {
         assert_eq!(by(200, &Destination::Payments), Some((20, 0, named(&[("new", 100), ("old", 80)]))));
         assert_eq!(by(300, &Destination::Payments), Some((20, 0, named(&[("new", 100), ("old", 100), ("stake", 30), ("bal", 50)]))));
         assert_eq!(by(301, &Destination::Payments), None, "more than was paid");
+        assert_eq!(by(300, &Destination::PaidPart), None, "280 were paid");
+        assert_eq!(by(280, &Destination::PaidPart), Some((0, 0, named(&[("new", 100), ("old", 100), ("stake", 30), ("bal", 50)]))));
         assert_eq!(by(120, &Destination::Balance), Some((20, 100, vec![])));
         assert_eq!(by(100, &Destination::Payment(intent("pi_1"))), Some((0, 0, named(&[("old", 100)]))), "the unpaid part is skipped");
         assert_eq!(by(101, &Destination::Payment(intent("pi_1"))), None);

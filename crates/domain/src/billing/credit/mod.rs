@@ -42,6 +42,7 @@ use crate::shared::{
     Timestamp,
 };
 use async_trait::async_trait;
+use std::time::Duration;
 
 /// Why a credit note was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -149,6 +150,9 @@ pub trait CreditNotes: Send {
     async fn find(&mut self, id: &CreditNoteId) -> Result<Option<CreditNote>, StorageError>;
     /// The items of these notes, those of each note in their order.
     async fn items_of(&mut self, notes: &[CreditNoteId]) -> Result<Vec<CreditNoteItem>, StorageError>;
+    /// How far, together, the changes of plan of a subscription that were made after `since` were dated back: each credited time that had
+    /// passed already.
+    async fn dated_back(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError>;
     /// Newest first.
     async fn list(&mut self, mode: Mode, filter: &CreditNoteFilter, page: &Page) -> Result<Listed<CreditNote>, StorageError>;
 }

@@ -17,7 +17,6 @@ use crate::shared::{
     SessionId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
 use async_trait::async_trait;
-use std::time::Duration;
 
 /// Why an invoice was written (SPEC.md 3). One-time purchases are `manual`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -373,14 +372,6 @@ pub trait Invoices: Send {
     async fn unpaid_in(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// When the time begins that the latest one for this reason bills for.
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError>;
-    /// By how much, together, those for this reason that were written after `since` are dated back: the time for which they bill
-    /// began so long before they were written.
-    async fn dated_back(
-        &mut self,
-        subscription: &SubscriptionId,
-        reason: BillingReason,
-        since: Timestamp,
-    ) -> Result<Duration, StorageError>;
     /// Takes those whose time to be tried again has come: their `retry_at` is cleared, so that nobody else takes them.
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// When the next one of a clock is tried again.

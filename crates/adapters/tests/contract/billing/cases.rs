@@ -232,7 +232,7 @@ on_both! {
         let price = billing.price("price_1", 10, HOURLY).await;
         let one = billing.subscription("sub_1", &price, Duration::from_secs(3_600));
         let stake = billing.stake(&one, 5).await;
-        billing.insert(&Subscription { stake: Some(stake), days_until_cancel: 0, ..one }).await;
+        billing.insert(&Subscription { stake_id: Some(stake.id), days_until_cancel: 0, ..one }).await;
         billing.round().await;
         assert_eq!(billing.last().await.status, InvoiceStatus::Uncollectible, "the permission is too small");
         billing.write("UPDATE invoices SET retry_at = NULL").await;

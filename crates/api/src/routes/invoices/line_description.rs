@@ -21,8 +21,8 @@ const REMAINING_TIME: &str = "Remaining time on ";
 /// What a line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineDescription {
-    /// product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume, deposit_forfeited,
-    /// deposit_returned or top_up.
+    /// product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume, deposit_overdraft,
+    /// overdraft_fee, deposit_forfeited, deposit_returned or top_up.
     pub code: &'static str,
     /// `name`: the product, as the store wrote it.
     pub params: BTreeMap<String, String>,

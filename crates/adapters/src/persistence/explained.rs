@@ -8,7 +8,7 @@ use super::invoices::{
     ALL, FOUND_OF_CUSTOMER, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, OF_CUSTOMER, OF_SUBSCRIPTION, UNPAID_IN, UPDATE,
 };
 use super::session::Query;
-use super::stakes::{self, CLAIM_UNCHECKED};
+use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_OF_THEM, OF_CUSTOMER as OF_A_CUSTOMER};
 use super::usage_records::{LAST, MAX, SUM};
 use super::{credit_notes, disputes, entitlements, refunds};

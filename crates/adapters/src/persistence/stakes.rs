@@ -18,10 +18,10 @@ macro_rules! stakes {
         )
     };
 }
-pub(super) const ALL: Listing = stakes!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
-pub(super) const OF_CUSTOMER: Listing = stakes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
+const ALL: Listing = stakes!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
+const OF_CUSTOMER: Listing = stakes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
 /// Those that a subscription was the first one of, and those that it names.
-pub(super) const OF_SUBSCRIPTION: Listing = stakes!(
+const OF_SUBSCRIPTION: Listing = stakes!(
     "id IN (SELECT id FROM stakes WHERE subject = $6 UNION SELECT stake_id FROM subscriptions WHERE id = $6
             UNION SELECT overdraft_stake_id FROM subscriptions WHERE id = $6)
      AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)"
@@ -29,7 +29,7 @@ pub(super) const OF_SUBSCRIPTION: Listing = stakes!(
 const FIND_ALL: Sql = sql_each!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id");
 const LOCK_ALL: Sql = sql_each!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 /// A customer with a test clock lives at its time. While the clock is advanced, the clock's own round moves the stakes.
-pub(super) const DUE: &str = "SELECT s.* FROM stakes s LEFT JOIN test_clocks c ON c.customer_id = s.customer_id
+const DUE: &str = "SELECT s.* FROM stakes s LEFT JOIN test_clocks c ON c.customer_id = s.customer_id
     WHERE s.return_at IS NOT NULL AND s.reserved_by IS NULL AND s.return_at <= COALESCE(c.now_at, $1) AND c.target IS NULL
     ORDER BY s.return_at, s.id LIMIT $2";
 const DUE_BY_CLOCK: &str = "SELECT s.* FROM stakes s JOIN test_clocks c ON c.customer_id = s.customer_id

@@ -348,25 +348,53 @@ impl From<TransferError> for Problem {
 
 impl From<ManageError> for Problem {
     fn from(error: ManageError) -> Self {
-        let conflict = |error: &ManageError, code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
+        let refused = |code: &str| Self::bad(error.to_string()).code(code);
+        let conflict = |code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
         match error {
             ManageError::NotFound => Self::not_found(),
             ManageError::Forbidden => Self::forbidden(),
-            ManageError::PreviewChanged => conflict(&error, "PREVIEW_CHANGED"),
-            ManageError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
-            ManageError::Contended => conflict(&error, "CONTENDED"),
-            ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
-            ManageError::Credit(CreditError::Rail(error)) => Self::of_payer(error),
+            ManageError::PreviewChanged => conflict("PREVIEW_CHANGED"),
+            ManageError::PaymentInFlight => conflict("PAYMENT_IN_FLIGHT"),
+            ManageError::Contended => conflict("CONTENDED"),
+            ManageError::ClockTaken => conflict("CLOCK_TAKEN"),
+            ManageError::Illegal(_) => refused("STATUS_FORBIDS"),
+            ManageError::BadTime => refused("TIME_NOT_FUTURE"),
+            ManageError::DecidedAtTheEnd => refused("ONLY_WHEN_ENDED_NOW"),
+            ManageError::DecidedByStore => refused("ENDED_BY_STORE"),
+            ManageError::NotRecoverable => refused("NOT_RECOVERABLE"),
+            ManageError::Ended => refused("SUBSCRIPTION_ENDED"),
+            ManageError::NoPlans => refused("PLAN_UNAVAILABLE"),
+            ManageError::NeedsPermission => refused("NEEDS_MANDATE"),
+            ManageError::MethodNotSupported => refused(METHOD_NOT_SUPPORTED),
+            ManageError::CurrencyNotConfigured => refused(CURRENCY_NOT_CONFIGURED),
+            ManageError::PartlyPaid => refused("PARTLY_PAID"),
+            ManageError::NoStake => refused("NO_DEPOSIT"),
+            ManageError::StakeTooSmall => refused("DEPOSIT_TOO_SMALL"),
+            ManageError::NothingOwed => refused("NOTHING_OVERDUE"),
+            ManageError::OweFirst => refused("OVERDUE_FIRST"),
+            ManageError::CardFunds => refused("PAID_BY_CARD"),
+            ManageError::NoPayer => refused("NO_MANDATE"),
+            ManageError::OwnFunds => refused("OWN_ACCOUNT"),
+            ManageError::NoFunds => refused("NO_AMOUNT"),
+            ManageError::TooManyFunds { ref most } => refused("AMOUNT_TOO_LARGE").param("maximum", most),
+            ManageError::CardCurrency => refused("CARD_CURRENCY"),
+            ManageError::NotMetered => refused("NOT_METERED"),
+            ManageError::UsageOutOfPeriod => refused("USAGE_OUT_OF_PERIOD"),
+            ManageError::LiveClock => refused("TEST_MODE_ONLY"),
+            ManageError::Check(_) => refused("SIGNATURE_MISMATCH"),
+            ManageError::Unbillable(_) => refused("NOT_BILLABLE"),
+            // The network's own words.
+            ManageError::Refused(_) => Self::bad(error.to_string()),
+            ManageError::Credit(CreditError::Rail(error)) | ManageError::Rail(error) => Self::of_payer(error),
             ManageError::Credit(error) => error.into(),
             ManageError::Input(error) => error.into(),
+            ManageError::Amount(error) => error.into(),
             ManageError::Quantity(error) => error.into(),
-            ManageError::Rail(error) => Self::of_payer(error),
             ManageError::Storage(error) => error.into(),
             ManageError::Ledger(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
             }
-            other => Self::bad(other.to_string()),
         }
     }
 }

@@ -7648,6 +7648,10 @@ export interface components {
             formula: unknown;
             /** @description The formula in words. */
             text: components["schemas"]["Text"] & unknown;
+            description_code: string;
+            description_params: {
+                [key: string]: string;
+            };
         };
         /** @description The subscription with its new plan; or what the wallet is to be asked for first. */
         PlanSwitch: components["schemas"]["Subscription"] | components["schemas"]["PlanConnect"];

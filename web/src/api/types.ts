@@ -542,8 +542,11 @@ export type Subscription = Narrow<
 >;
 
 export type ProrationLine = Narrow<
-  Pick<Documented['PlanPreviewLine'], 'description' | 'amount' | 'kind' | 'text'>,
-  { kind: 'credit' | 'charge'; text: Text }
+  Pick<
+    Documented['PlanPreviewLine'],
+    'description' | 'description_code' | 'description_params' | 'amount' | 'kind' | 'text'
+  >,
+  { description_params: { name?: string }; kind: 'credit' | 'charge'; text: Text }
 >;
 
 /** The account that pays for a subscription; amounts in base units of its currency. */

@@ -1,9 +1,7 @@
 use super::billing_email_tests::*;
 use souk_domain::access::Did;
 use souk_domain::billing::*;
-use souk_domain::payment::{
-    Decline, Dispute, DisputeStatus, Intent, IntentStatus, MethodKind, Refund, RefundStatus, RefundType,
-};
+use souk_domain::payment::{Decline, Dispute, DisputeStatus, Intent, IntentStatus, MethodKind, Refund, RefundStatus, RefundType};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::*;
 
@@ -43,13 +41,8 @@ fn expanded() -> ExpandedCreditNote {
         refunded: Amount::new(1_000),
         created_at: at(31),
     };
-    let item = CreditNoteItem {
-        note_id: id("cn_1"),
-        invoice_item_id: id("ii_1"),
-        amount: Amount::new(1_990),
-        revokes: true,
-        calculation: None,
-    };
+    let item =
+        CreditNoteItem { note_id: id("cn_1"), invoice_item_id: id("ii_1"), amount: Amount::new(1_990), revokes: true, calculation: None };
     let sent = Refund { amount: Amount::new(1_000), credit_note_id: Some(id("cn_1")), ..refund(RefundType::Refund) };
     ExpandedCreditNote {
         note,
@@ -79,7 +72,12 @@ fn a_credit_note_that_only_lowers_the_amount_due_promises_no_money() {
 
 fn failed_refund(kind: RefundType) -> BillingEmailContent {
     let failure = Decline { code: "lost_or_stolen_card".to_owned(), message: "The card's bank did not take the money back.".to_owned() };
-    BillingEmailContent::RefundFailed(Box::new(Refund { status: RefundStatus::Failed, failure: Some(failure), failure_count: 1, ..refund(kind) }))
+    BillingEmailContent::RefundFailed(Box::new(Refund {
+        status: RefundStatus::Failed,
+        failure: Some(failure),
+        failure_count: 1,
+        ..refund(kind)
+    }))
 }
 
 #[test]
@@ -164,7 +162,8 @@ fn the_owner_is_told_of_a_dashboard_refund_that_no_item_could_give() {
 #[test]
 fn an_email_to_the_owner_names_the_customer_and_greets_the_owner() {
     let owner = Recipient { name: "Olga".to_owned(), email: "olga@example.com".to_owned(), language: Language::English };
-    let mail = render(&BillingEmail { recipient: owner, ..email(failed_refund(RefundType::Refund), MethodKind::Stripe, Language::English) });
+    let mail =
+        render(&BillingEmail { recipient: owner, ..email(failed_refund(RefundType::Refund), MethodKind::Stripe, Language::English) });
     assert_eq!((mail.name.as_str(), mail.address.as_str()), ("Olga", "olga@example.com"));
     assert!(mail.text.contains("Hello Olga,") && mail.text.contains("Ada Miller (ada@example.com)"), "{}", mail.text);
     assert!(mail.text.contains("because you own Souk Store"), "{}", mail.text);

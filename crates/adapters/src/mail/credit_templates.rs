@@ -31,10 +31,9 @@ impl TemplateWriter<'_> {
         facts.extend(destinations.map(|destination| (one_line(&destination.description), destination.amount)));
         body.push(Block::Rows { rows: facts, sum: false });
         if !note.to_balance.is_zero() {
-            body.push(self.paragraph(
-                "Your account balance pays for your next invoices and purchases.",
-                "账户余额可用于支付后续账单和购买。",
-            ));
+            body.push(
+                self.paragraph("Your account balance pays for your next invoices and purchases.", "账户余额可用于支付后续账单和购买。"),
+            );
         }
         body.push(self.paragraph("Your credit note is attached as a PDF.", "贷项通知单 PDF 见附件。"));
         let url = self.service.invoice_url(&invoice.id, self.email.links_from);

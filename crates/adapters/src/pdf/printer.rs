@@ -1,8 +1,8 @@
 //! Turns invoices and credit notes of the domain into documents.
 
 use super::{
-    CreditNoteDocument, CreditNoteLine, DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party, credit_note_pdf,
-    credit_reason, format_time, invoice_pdf,
+    CreditNoteDocument, CreditNoteLine, DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party,
+    credit_note_pdf, credit_reason, format_time, invoice_pdf,
 };
 use souk_domain::billing::{
     BillTo, CreditNotePrinter, CreditedLine, ExpandedCreditNote, ExpandedInvoice, InvoiceItem, InvoicePrinter, InvoiceStatus, PrintError,

@@ -17,18 +17,12 @@ const CLIENT_SECRET: &str = "client_secret";
 
 const INSERT: &str = "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes,
                           hash, provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)";
+const COVERED_ALREADY: &str = "an open one of an invoice that it pays";
 const INSERT_PLANNED: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, amount, open)";
 /// Amounts are texts on SQLite: what remains is computed in Rust, under the lock.
 const LOCK_INVOICES: Sql = sql_each!(
     "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE")
 );
-/// The invoices of an attempt are closed under their locks, which are taken in the order of their ids.
-const CLOSE: Sql = Sql {
-    sqlite: "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1",
-    postgres: "WITH held AS MATERIALIZED
-                   (SELECT id FROM invoices WHERE id IN (SELECT invoice_id FROM attempt_invoices WHERE attempt_id = $1) ORDER BY id FOR UPDATE)
-               UPDATE attempt_invoices SET open = $2 FROM held WHERE attempt_id = $1 AND invoice_id = held.id",
-};
 const LOCK_INVOICE: Sql = sql_each!("SELECT id FROM invoices WHERE id = $1" (either "" " FOR UPDATE"));
 const CLAIM_DUE: Sql = Sql {
     sqlite: "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
@@ -63,8 +57,15 @@ pub struct SqlAttempts<'s> {
 impl Attempts for SqlAttempts<'_> {
     async fn insert_all(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)]) -> Result<(), StorageError> {
         let duplicate = |what: &str| Err(StorageError::Duplicate(format!("attempts: {what}")));
-        if !self.can_be_paid(attempts).await? {
-            return duplicate("an invoice asks for less than is planned");
+        let invoices: Vec<_> = attempts.iter().flat_map(|(_, planned)| planned).map(|one| one.invoice_id.clone()).collect();
+        if !invoices.is_empty() {
+            if !self.can_be_paid(attempts, &invoices).await? {
+                return duplicate("an invoice asks for less than is planned");
+            }
+            // An insert would wait for whoever is closing an attempt, and they wait for the invoice.
+            if !self.in_flight(&invoices).await?.is_empty() {
+                return duplicate(COVERED_ALREADY);
+            }
         }
         let row = |(attempt, planned): &(Attempt, Vec<PlannedPayment>)| {
             let row = |one: &PlannedPayment| {
@@ -76,7 +77,7 @@ impl Attempts for SqlAttempts<'_> {
         let count = planned.len() as u64;
         // DO NOTHING covers each unique index, and leaves the transaction usable on both databases.
         if self.session.insert(INSERT_PLANNED, planned, "ON CONFLICT DO NOTHING").await? < count {
-            return duplicate("an open one of an invoice that it pays");
+            return duplicate(COVERED_ALREADY);
         }
         let rows = attempts.iter().map(|(attempt, _)| self.values_of(attempt)).collect::<Result<_, _>>()?;
         match self.session.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
@@ -220,25 +221,23 @@ impl SqlAttempts<'_> {
 
     /// Locks the invoices that these attempts are to pay. Answers whether each of them still asks for what is planned. A draft does so
     /// too: its checkout is being paid.
-    async fn can_be_paid(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)]) -> Result<bool, StorageError> {
-        let planned: Vec<_> = attempts.iter().flat_map(|(_, planned)| planned).collect();
-        if planned.is_empty() {
-            return Ok(true);
-        }
-        let ids: Vec<_> = planned.iter().map(|one| &one.invoice_id).collect();
-        let rows = self.session.query_each(LOCK_INVOICES).bind(keys(&ids)).all().await?;
+    async fn can_be_paid(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
+        let rows = self.session.query_each(LOCK_INVOICES).bind(keys(invoices)).all().await?;
         let mut asked: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
         for row in &rows {
             if let Some(amount) = remaining(row)? {
                 asked.insert(row.get("id")?, amount);
             }
         }
-        Ok(planned.iter().all(|one| asked.get(&one.invoice_id).is_some_and(|asked| one.amount <= *asked)))
+        let mut planned = attempts.iter().flat_map(|(_, planned)| planned);
+        Ok(planned.all(|one| asked.get(&one.invoice_id).is_some_and(|asked| one.amount <= *asked)))
     }
 
-    /// The invoices of an attempt that has ended may be paid by another one.
+    /// The invoices of an attempt that has ended may be paid by another one. Their locks come later in the order of locks: whoever
+    /// holds one of them sees the attempt open until this unit of work ends.
     async fn close(&mut self, id: &AttemptId) -> Result<(), StorageError> {
-        self.session.query_each(CLOSE).bind(id).bind(false).later(None).await
+        let update = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
+        self.session.query(update).bind(id).bind(false).later(None).await
     }
 }
 

@@ -85,7 +85,8 @@ on_both! {
             let both = if number % 2 == 0 { both.to_vec() } else { both.into_iter().rev().collect() };
             let mut unit = begin(&db).await;
             let attempt = wallet_attempt(&format!("att_{number}"), &format!("pi_{number}"), &format!("0x{number}"));
-            match unit.attempts().insert(&attempt, &both).await {
+            let inserted = unit.attempts().insert(&attempt, &both).await;
+            match inserted {
                 Ok(()) => unit.commit().await.map(|()| Some(attempt.id)).expect("commits"),
                 Err(StorageError::Duplicate(_)) => None,
                 Err(error) => panic!("{error}"),
@@ -112,7 +113,8 @@ on_both! {
             }
             let mut unit = begin(&db).await;
             let attempt = card_attempt(&format!("att_{number}"), &format!("pi_{}", number / 2));
-            match unit.attempts().insert(&attempt, &[planned(&name, 1_000)]).await {
+            let inserted = unit.attempts().insert(&attempt, &[planned(&name, 1_000)]).await;
+            match inserted {
                 Ok(()) => {
                     let locked = unit.invoices().find(&id(&name)).await.expect("reads").expect("is there");
                     unit.commit().await.expect("commits");
@@ -126,6 +128,32 @@ on_both! {
         assert!(remained.iter().all(|remaining| *remaining == Amount::new(1_000)), "{remained:?}");
     }
 
+    async fn whoever_covers_an_invoice_does_not_wait_for_an_attempt_that_is_ending(db: &TestDatabase) {
+        open_till(db, &["pi_1", "pi_2"]).await;
+        issue(db, 1).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_1", 1_000)]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let mut settling = begin(db).await;
+        assert!(settling.attempts().finish(&id("att_1"), AttemptStatus::Settled, None, at(6)).await.expect("finishes"));
+        let other = Database::clone(db);
+        let covering = tokio::spawn(async move {
+            let mut unit = begin(&other).await;
+            let inserted = unit.attempts().insert(&card_attempt("att_2", "pi_2"), &[planned("in_1", 1_000)]).await;
+            // On PostgreSQL it holds the invoice meanwhile, which the other one waits for.
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            unit.roll_back().await.expect("rolls back");
+            inserted
+        });
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        let before = settling.invoices().lock(&id("in_1")).await.expect("locks").expect("is there");
+        let after = before.with_amounts(before.total, Amount::ZERO, at(6)).expect("within the total");
+        assert!(settling.invoices().update(&before, &after).await.expect("writes"));
+        settling.commit().await.expect("commits");
+        let refused = covering.await.expect("ends");
+        assert!(matches!(refused, Err(StorageError::Duplicate(_))), "{refused:?}");
+    }
+
     async fn many_attempts_are_written_by_few_statements(db: &TestDatabase) {
         let intents: Vec<String> = (1..=64).map(|number| format!("pi_{number}")).collect();
         open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
@@ -136,7 +164,7 @@ on_both! {
         let mut unit = begin(db).await;
         let (before, _) = tally::made();
         unit.attempts().insert_all(&attempts).await.expect("inserts");
-        assert_eq!(tally::made().0 - before, 3);
+        assert_eq!(tally::made().0 - before, 4);
         unit.commit().await.expect("commits");
     }
 

@@ -44,7 +44,8 @@ on_both! {
         open(db, &[]).await;
         let recorded = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
-            match unit.disputes().insert(&dispute(&format!("dp_{number}"), "du_1")).await {
+            let inserted = unit.disputes().insert(&dispute(&format!("dp_{number}"), "du_1")).await;
+            match inserted {
                 Ok(()) => unit.commit().await.map(|()| true).expect("commits"),
                 Err(StorageError::Duplicate(_)) => false,
                 Err(error) => panic!("{error}"),

@@ -168,7 +168,8 @@ on_both! {
                 ..open
             };
             let mut unit = begin(&db).await;
-            match unit.invoices().insert_final_all(&[(period, items)]).await {
+            let inserted = unit.invoices().insert_final_all(&[(period, items)]).await;
+            match inserted {
                 Ok(()) => unit.commit().await.map(|()| true).expect("commits"),
                 Err(StorageError::Duplicate(_)) => false,
                 Err(error) => panic!("{error}"),

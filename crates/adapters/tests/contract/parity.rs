@@ -38,7 +38,7 @@ async fn indexes(db: &Database) -> Vec<String> {
     names
 }
 
-/// `table: one <= other` of every check that compares columns, in an order.
+/// `table: one <= other` of every check that compares two columns, sorted.
 async fn comparisons(db: &Database) -> Vec<String> {
     let select = Sql {
         sqlite: "SELECT name AS place, sql AS text FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%CHECK (%'",
@@ -50,7 +50,8 @@ async fn comparisons(db: &Database) -> Vec<String> {
     for row in rows {
         let (place, text): (String, String) = (row.get("place").expect("a name"), row.get("text").expect("a text"));
         let conditions = text.split("CHECK (").skip(1).map(|rest| rest.trim_start_matches('(').split(')').next().unwrap_or_default());
-        found.extend(conditions.filter(|condition| condition.contains("<=")).map(|condition| format!("{place}: {condition}")));
+        let compares = |condition: &&str| condition.split_whitespace().nth(1) == Some("<=") && condition.split_whitespace().count() == 3;
+        found.extend(conditions.filter(compares).map(|condition| format!("{place}: {condition}")));
     }
     found.sort();
     found

@@ -22,12 +22,7 @@ pub async fn take_card_event(ctx: &Context, method: &Method, event: &CardEvent) 
 }
 
 /// `None`: the event is about nothing that this store knows, or about a payment that is decided already.
-async fn message_for(
-    unit: &mut dyn UnitOfWork,
-    method: &Method,
-    hint: &CardHint,
-    now: Timestamp,
-) -> Result<Option<Message>, StorageError> {
+async fn message_for(unit: &mut dyn UnitOfWork, method: &Method, hint: &CardHint, now: Timestamp) -> Result<Option<Message>, StorageError> {
     match hint {
         CardHint::Intent { provider_id } => {
             let attempt = unit.attempts().find_by_provider(&method.id, provider_id).await?.filter(|attempt| attempt.status.is_open());

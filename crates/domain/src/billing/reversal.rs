@@ -49,12 +49,7 @@ pub(crate) async fn reverse_payment(
 }
 
 /// A subscription owes again: it is past due from now on.
-async fn fall_behind(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    id: &SubscriptionId,
-    at: Timestamp,
-) -> Result<(), BillingError> {
+async fn fall_behind(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId, at: Timestamp) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
     let Ok(status) = subscription.status.after(Change::PaymentRefused) else { return Ok(()) };
     if subscription.past_due_since.is_some() {

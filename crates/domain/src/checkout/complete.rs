@@ -113,8 +113,7 @@ async fn pay(
     }
     match paid_by {
         PaidBy::Network { attempt, .. } => {
-            let receipt =
-                Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at: begun.at };
+            let receipt = Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at: begun.at };
             settle(ctx, unit, &receipt).await?;
             Ok(true)
         }
@@ -148,13 +147,7 @@ async fn notify_complete(
 }
 
 /// One entitlement for each app that was bought, with the invoice line that paid for it. What a subscription gives is its own.
-async fn grant(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    begun: &Begun,
-    now: Timestamp,
-) -> Result<(), StorageError> {
+async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, begun: &Begun, now: Timestamp) -> Result<(), StorageError> {
     let Some(holder) = &session.payer else { return Ok(()) };
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let sold = unit.prices().find_with_products(&ids).await?;

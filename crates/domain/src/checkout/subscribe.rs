@@ -43,12 +43,7 @@ impl Begun {
 }
 
 /// Writes the rows of a session's subscriptions, and the drafts of their first invoices, which are for the periods that begin now.
-pub(super) async fn begin(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    intent: &Intent,
-) -> Result<Begun, SettlementError> {
+pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, intent: &Intent) -> Result<Begun, SettlementError> {
     let (Some(customer), Some(method)) = (&session.customer_id, &session.method_id) else { return Err(SettlementError::Orphan) };
     let clock_id = unit.clocks().of_customer(customer).await?.map(|clock| clock.id);
     let now = time_of(ctx, unit, clock_id.as_ref()).await?;

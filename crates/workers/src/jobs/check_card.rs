@@ -12,9 +12,7 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     match billing::check_card_hint(&jobs.ctx, &method, &hint).await {
         Ok(()) => Ok(()),
         // Another store uses the same account of the processor.
-        Err(
-            CardCheckError::Dispute(DisputeError::UnknownPayment) | CardCheckError::Refund(ProviderRefundError::UnknownPayment),
-        ) => Ok(()),
+        Err(CardCheckError::Dispute(DisputeError::UnknownPayment) | CardCheckError::Refund(ProviderRefundError::UnknownPayment)) => Ok(()),
         Err(error) => Err(job_error(&error)),
     }
 }

@@ -1,22 +1,17 @@
 //! Pay-outs of the balance: over card payments that have room, or to the wallet that paid last; restored where the network refuses.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use super::card_bench::CardBuyer;
 use super::plans::subscribed;
-use crate::cards::bench::{ACCEPTED, Bench as Cards};
 use crate::ledger::bench::UNIT;
-use crate::till::{all_at_once, card_attempt, id, intent, store};
-use souk_adapters::stripe::StripeRail;
+use crate::till::{all_at_once, id, store};
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, BalanceTransactionType, CreditError, PayoutOrder};
+use souk_domain::billing::{self, BalanceTransactionType, CreditError, CreditNoteOrder, CreditNoteReason, CreditTo, PayoutOrder};
 use souk_domain::context::Context;
-use souk_domain::payment::{
-    self, Attempt, AttemptContext, AttemptKind, Currency, Intent, Method, MethodKind, Outcome, Refund, RefundStatus, RefundType, Settlement,
-    Trigger,
-};
+use souk_domain::payment::{Refund, RefundStatus, RefundType};
 use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PaymentIntentId};
 use std::sync::Arc;
-use std::time::Duration;
 
 fn order(currency: &CurrencyId, amount: Option<u128>) -> PayoutOrder {
     PayoutOrder { customer_id: id("cus_1"), currency_id: currency.clone(), amount: amount.map(Amount::new), memo: "Yours".to_owned() }
@@ -44,67 +39,54 @@ async fn credited(db: &TestDatabase) -> Billing {
     billing
 }
 
-/// Somebody with a card, and payments of so many cents each that no invoice asked for, the oldest first.
-struct CardHolder {
-    billing: Billing,
-    cards: Cards,
-    method: Method,
-    currency: Currency,
+/// A customer whose card has paid so many cents for each of several invoices, the oldest first. All of it was credited to the balance.
+struct CreditedBuyer {
+    buyer: CardBuyer,
     payments: Vec<PaymentIntentId>,
 }
 
-impl CardHolder {
+impl CreditedBuyer {
     async fn open(db: &TestDatabase, payments: &[u128]) -> Self {
-        let mut billing = Billing::open(db, 10).await;
-        let cards = Cards::open(db).await;
-        let method = Method { id: id("pm_card"), ..cards.method.clone() };
-        let currency = Currency { id: id("pc_card"), method_id: method.id.clone(), ..cards.currency.clone() };
-        let rail = StripeRail::new(&cards.address).expect("a client");
-        billing.ctx.networks = billing.ctx.networks.clone().with_card(MethodKind::Stripe, Arc::new(rail));
-        let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.methods().insert(&method).await.expect("inserts");
-        unit.methods().insert_currency(&currency).await.expect("inserts");
-        unit.commit().await.expect("commits");
-        let mut holder = Self { billing, cards, method, currency, payments: Vec::new() };
+        let mut credited = Self { buyer: CardBuyer::open(db).await, payments: Vec::new() };
         for (place, cents) in payments.iter().enumerate() {
-            holder.pay(place, *cents).await;
+            let buyer = &credited.buyer;
+            let invoice = buyer.invoice(&format!("in_{place}"), *cents).await;
+            buyer.pay(&place.to_string(), std::slice::from_ref(&invoice)).await;
+            let note = CreditNoteOrder {
+                invoice_id: invoice.id.clone(),
+                items: Vec::new(),
+                amount: None,
+                reason: CreditNoteReason::Other,
+                memo: String::new(),
+                to: CreditTo::Balance,
+            };
+            billing::create_credit_note(&buyer.billing.ctx, Mode::Test, &note).await.expect("is issued");
+            let payment = buyer.billing.again(&invoice).await.intent_id.expect("a payment");
+            credited.payments.push(payment);
         }
-        holder
-    }
-
-    async fn pay(&mut self, place: usize, cents: u128) {
-        let attempt = format!("att_card{place}");
-        let reference = self.cards.paid(&attempt, cents, ACCEPTED).await;
-        let (method_id, currency_id) = (self.method.id.clone(), self.currency.id.clone());
-        let amount = Amount::new(cents);
-        let paid: PaymentIntentId = id(&format!("pi_card{place}"));
-        let paid = Intent { id: paid, amount, method_id: method_id.clone(), currency_id: currency_id.clone(), session_id: None, invoices: Vec::new(), ..intent("pi_0") };
-        let kind = AttemptKind::Card { provider_id: reference.clone(), client_secret: String::new(), keep_for: None };
-        let attempt = Attempt { method_id, currency_id, session_id: None, amount, kind, ..card_attempt(&attempt, paid.id.as_str()) };
-        let mut unit = self.billing.ctx.store.begin().await.expect("begins");
-        unit.intents().put(&paid).await.expect("inserts");
-        unit.attempts().insert(&attempt, &[]).await.expect("inserts");
-        let settled = Outcome::Settled(Settlement { reference, payer: String::new(), amount, card: None });
-        let context = AttemptContext { attempt, method: self.method.clone(), currency: self.currency.clone() };
-        payment::record(&self.billing.ctx, unit.as_mut(), &context, &settled, Trigger::Reconciler).await.expect("is written");
-        unit.commit().await.expect("commits");
-        self.payments.push(paid.id);
-        self.billing.wait(Duration::from_secs(1));
-        self.cards.clock.advance(Duration::from_secs(1));
+        credited
     }
 
     async fn pay_out(&self, amount: Option<u128>) -> Result<Vec<Refund>, CreditError> {
-        billing::pay_out_balance(&self.billing.ctx, Mode::Test, &order(&self.currency.id, amount)).await
+        billing::pay_out_balance(&self.buyer.billing.ctx, Mode::Test, &order(&self.buyer.currency.id, amount)).await
     }
 
-    /// What of each payment is reserved or was sent back, the oldest first.
-    async fn reserved(&self) -> Vec<u128> {
-        let mut unit = self.billing.ctx.store.read().await.expect("reads");
+    /// What of each payment is reserved or was sent back, the oldest first; and the balance.
+    async fn reserved(&self) -> (Vec<u128>, u128) {
+        let mut unit = self.buyer.billing.ctx.store.read().await.expect("reads");
         let mut reserved = Vec::new();
         for intent in &self.payments {
             reserved.push(unit.intents().find(intent).await.expect("reads").expect("stands").amount_refunded.base_units());
         }
-        reserved
+        drop(unit);
+        (reserved, self.buyer.billing.customer_balance().await)
+    }
+
+    /// Sends what was ordered. Answers what the processor holds then.
+    async fn send(&self) -> i64 {
+        self.buyer.billing.send_all().await;
+        self.buyer.billing.is_sound().await;
+        self.buyer.cards.held().await
     }
 }
 
@@ -161,42 +143,55 @@ on_both! {
     }
 
     async fn a_balance_is_paid_out_over_the_newest_card_payments_that_have_room(db: &TestDatabase) {
-        let holder = CardHolder::open(db, &[1_000, 2_000]).await;
-        let ordered = holder.pay_out(Some(2_500)).await.expect("is ordered");
+        let credited = CreditedBuyer::open(db, &[1_000, 2_000]).await;
+        let ordered = credited.pay_out(Some(2_500)).await.expect("is ordered");
         assert_eq!(ordered.iter().map(|one| one.amount.base_units()).collect::<Vec<_>>(), [2_000, 500]);
-        assert_eq!((holder.reserved().await, holder.billing.customer_balance().await), (vec![500, 2_000], 500));
-        holder.billing.send_all().await;
-        assert_eq!(holder.cards.held().await, 500);
-        holder.pay_out(None).await.expect("is ordered");
-        holder.billing.send_all().await;
-        assert_eq!((holder.cards.held().await, holder.reserved().await, holder.billing.customer_balance().await), (0, vec![1_000, 2_000], 0));
-        assert!(holder.billing.refunds().await.iter().all(|refund| refund.status == RefundStatus::Succeeded));
+        assert_eq!(credited.reserved().await, (vec![500, 2_000], 500));
+        assert_eq!(credited.send().await, 500);
+        credited.pay_out(None).await.expect("is ordered");
+        assert_eq!((credited.send().await, credited.reserved().await), (0, (vec![1_000, 2_000], 0)));
+        assert!(credited.buyer.billing.refunds().await.iter().all(|refund| refund.status == RefundStatus::Succeeded));
     }
 }
 
 on_one! {
     async fn a_pay_out_that_a_card_network_refuses_frees_its_payment(db: &TestDatabase) {
-        let holder = CardHolder::open(db, &[1_000]).await;
-        let reference = holder.billing.ctx.store.read().await.expect("reads").intents().find(&holder.payments[0]).await.expect("reads").expect("stands").reference;
-        let dispute = holder.cards.order("disputes", &[("payment_intent", &reference)]).await["id"].as_str().expect("an id").to_owned();
-        holder.pay_out(None).await.expect("is ordered");
-        holder.billing.send_all().await;
-        assert_eq!((holder.reserved().await, holder.billing.customer_balance().await), (vec![0], 1_000));
-        holder.cards.order(&format!("disputes/{dispute}"), &[("status", "won")]).await;
-        holder.pay_out(None).await.expect("is ordered");
-        holder.billing.send_all().await;
-        assert_eq!((holder.reserved().await, holder.billing.customer_balance().await), (vec![1_000], 0));
+        let credited = CreditedBuyer::open(db, &[1_000]).await;
+        let mut unit = credited.buyer.billing.ctx.store.read().await.expect("reads");
+        let reference = unit.intents().find(&credited.payments[0]).await.expect("reads").expect("stands").reference;
+        drop(unit);
+        let dispute = credited.buyer.cards.order("disputes", &[("payment_intent", &reference)]).await["id"].as_str().expect("an id").to_owned();
+        credited.pay_out(None).await.expect("is ordered");
+        credited.send().await;
+        assert_eq!(credited.reserved().await, (vec![0], 1_000), "what is withdrawn cannot be paid out");
+        credited.buyer.cards.order(&format!("disputes/{dispute}"), &[("status", "won")]).await;
+        credited.pay_out(None).await.expect("is ordered");
+        credited.send().await;
+        assert_eq!(credited.reserved().await, (vec![1_000], 0));
     }
 
     async fn no_more_is_paid_out_than_the_card_payments_can_take_back(db: &TestDatabase) {
-        let holder = CardHolder::open(db, &[1_000]).await;
-        let mut unit = holder.billing.ctx.store.begin().await.expect("begins");
-        assert!(unit.intents().reserve_refund(&holder.payments[0], Amount::new(400), holder.billing.ctx.now()).await.expect("reserves"));
+        let credited = CreditedBuyer::open(db, &[1_000]).await;
+        let mut unit = credited.buyer.billing.ctx.store.begin().await.expect("begins");
+        assert!(unit.intents().reserve_refund(&credited.payments[0], Amount::new(400), credited.buyer.billing.ctx.now()).await.expect("reserves"));
         unit.commit().await.expect("commits");
-        let beyond = holder.pay_out(None).await;
+        let beyond = credited.pay_out(None).await;
         assert!(matches!(beyond, Err(CreditError::NoPayoutRoute)), "{beyond:?}");
-        assert_eq!((holder.reserved().await, holder.billing.customer_balance().await), (vec![400], 1_000), "nothing of it has happened");
-        assert_eq!(holder.pay_out(Some(600)).await.expect("is ordered").len(), 1);
+        assert_eq!(credited.reserved().await, (vec![400], 1_000), "nothing of it has happened");
+        assert_eq!(credited.pay_out(Some(600)).await.expect("is ordered").len(), 1);
+    }
+
+    async fn a_pay_out_and_a_refund_share_the_room_of_a_payment(db: &TestDatabase) {
+        let credited = CreditedBuyer::open(db, &[1_000]).await;
+        let buyer = &credited.buyer;
+        let other = buyer.invoice("in_other", 600).await;
+        buyer.billing.deliver().await;
+        assert_eq!((buyer.billing.paid_by(&other).await, buyer.billing.customer_balance().await), (vec![("balance", 600)], 400));
+        credited.pay_out(None).await.expect("is ordered");
+        let refund = buyer.billing.refund(&other, None).await.expect("goes back");
+        assert_eq!((refund.to_balance, refund.refunds.len()), (Amount::new(600), 0));
+        credited.pay_out(None).await.expect("is ordered");
+        assert_eq!((credited.send().await, credited.reserved().await), (0, (vec![1_000], 0)));
     }
 
     async fn what_unpaid_invoices_ask_for_is_not_paid_out(db: &TestDatabase) {

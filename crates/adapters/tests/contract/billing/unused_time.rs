@@ -10,7 +10,7 @@ use souk_domain::billing::{
     self, CreditError, InvoiceStatus, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, Refundable, Requester, StakeChoice,
     Subscription, SubscriptionItem, period,
 };
-use souk_domain::checkout::Session;
+use souk_domain::checkout::{Session, SessionStatus};
 use souk_domain::payment::RefundType;
 use souk_domain::shared::{Amount, Mode};
 use std::time::Duration;
@@ -195,7 +195,7 @@ on_one! {
         }
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let ids = vec![id("sub_1"), id("sub_2")];
-        unit.sessions().insert(&Session { subscription_ids: ids, ..session("cs_1") }).await.expect("inserts");
+        unit.sessions().insert(&Session { status: SessionStatus::Complete, subscription_ids: ids, ..session("cs_1") }).await.expect("inserts");
         unit.commit().await.expect("commits");
         let mut holder = Subscription { session_id: Some(id("cs_1")), ..billing.subscription("sub_1", &other, DAY) };
         holder.stake_id = Some(billing.stake(&holder, 100).await.id);

@@ -36,7 +36,7 @@ impl CreditNoteItemModel {
         let description = LineDescription::of_credit(line, item.calculation.as_ref());
         Self {
             invoice_item_id: item.invoice_item_id.to_string(),
-            description: line.description.clone(),
+            description: description.english(),
             description_code: description.code.to_owned(),
             description_params: description.params,
             amount: item.amount.to_string(),

@@ -58,6 +58,18 @@ impl LineDescription {
             _ => Self::of(item),
         }
     }
+
+    /// The text in English: what it was read from.
+    #[must_use]
+    pub fn english(&self) -> String {
+        let name = self.params.get("name").map(String::as_str).unwrap_or_default();
+        match self.code {
+            "remaining_time" => format!("{REMAINING_TIME}{name}"),
+            "unused_time" => format!("{UNUSED_TIME}{name}"),
+            "product" => name.to_owned(),
+            code => KIT.iter().find(|(_, known)| *known == code).map_or_else(String::new, |(text, _)| (*text).to_owned()),
+        }
+    }
 }
 
 fn product_name(text: &str) -> &str {
@@ -104,6 +116,11 @@ mod tests {
         assert_eq!(described(&line("Stake for subscription", flat.clone())), ("deposit", None));
         assert_eq!(described(&line("Add funds for subscription", flat.clone())), ("top_up", None));
         assert_eq!(described(&line("A note of the store", flat)), named("product", "A note of the store"));
+        for text in ["Kiln", "Stake for subscription", "Slash stake"] {
+            assert_eq!(LineDescription::of(&line(text, Calculation::Flat { amount: Amount::ZERO })).english(), text);
+        }
+        let remaining = line("Remaining time on Kiln", share(Prorated::Charge));
+        assert_eq!(LineDescription::of(&remaining).english(), remaining.description);
         let product_of_that_name = line("Remaining time on Kiln", units);
         assert_eq!(described(&product_of_that_name), named("product", "Remaining time on Kiln"));
     }
@@ -112,7 +129,7 @@ mod tests {
     fn credited_time_names_the_product_of_the_line() {
         let charged = line("Remaining time on Kiln", share(Prorated::Charge));
         let credited = LineDescription::of_credit(&charged, Some(&share(Prorated::Credit)));
-        assert_eq!((credited.code, credited.params["name"].as_str()), ("unused_time", "Kiln"));
+        assert_eq!((credited.code, credited.english().as_str()), ("unused_time", "Unused time on Kiln"));
         assert_eq!(LineDescription::of_credit(&charged, None).code, "remaining_time");
     }
 }

@@ -156,8 +156,12 @@ mod tests {
 
     #[test]
     fn the_unpaid_part_comes_first_then_network_payments_newest_first_then_stakes_then_the_balance() {
-        let payments =
-            [paid("bal", balance(), 50, 1), paid("old", network("pi_1"), 100, 2), paid("new", network("pi_2"), 100, 3), paid("stake", stake(), 30, 4)];
+        let payments = [
+            paid("bal", balance(), 50, 1),
+            paid("old", network("pi_1"), 100, 2),
+            paid("new", network("pi_2"), 100, 3),
+            paid("stake", stake(), 30, 4),
+        ];
         let named = |list: &[(&str, u128)]| list.iter().map(|(id, amount)| (format!("inpay_{id}"), *amount)).collect::<Vec<_>>();
         let by = |total, destination: &Destination| allocated(total, 20, &payments, destination);
         assert_eq!(by(15, &Destination::Payments), Some((15, 0, vec![])));

@@ -7,7 +7,10 @@ use crate::shared::StorageError;
 /// A card payment as this store knows it.
 #[derive(Debug)]
 pub(super) enum CardPaymentState {
-    Settled { intent: Box<Intent>, currency: Box<Currency> },
+    Settled {
+        intent: Box<Intent>,
+        currency: Box<Currency>,
+    },
     /// This store has opened it, and its provider has not decided.
     Undecided,
     /// It is not of this store: one account of a provider may serve several.

@@ -67,10 +67,8 @@ impl DashboardRefund<'_> {
 
     async fn post_rest(&self, ctx: &Context, unit: &mut dyn UnitOfWork, rest: Amount) -> Result<(), CreditError> {
         let currency = &self.intent.currency_id;
-        let postings = vec![
-            Posting::debit(Account::Suspense, rest, currency),
-            Posting::credit(Account::cash(&self.method.id), rest, currency),
-        ];
+        let postings =
+            vec![Posting::debit(Account::Suspense, rest, currency), Posting::credit(Account::cash(&self.method.id), rest, currency)];
         let reference = &self.provider.provider_id;
         post(ctx, unit, self.method, EntryType::DashboardRefund, reference, self.at, postings).await?;
         let intent = self.intent.id.clone();

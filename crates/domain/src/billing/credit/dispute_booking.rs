@@ -160,13 +160,7 @@ impl DisputeBooking {
         Ok(contested)
     }
 
-    async fn post(
-        &mut self,
-        ctx: &Context,
-        unit: &mut dyn UnitOfWork,
-        kind: EntryType,
-        postings: Vec<Posting>,
-    ) -> Result<(), CreditError> {
+    async fn post(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, kind: EntryType, postings: Vec<Posting>) -> Result<(), CreditError> {
         self.dispute.movements = self.dispute.movements.saturating_add(1);
         let subject = movement_subject(&self.dispute, self.dispute.movements);
         let id = EntryId::new(ctx.now(), ctx.random.as_ref());

@@ -1,9 +1,9 @@
 //! The payment of invoices: of a renewal, of a retry, by the customer's own hand.
 
 use crate::billing::debt::{debt_paid, decline_invoice, time_of};
-use crate::billing::reversal::reverse_payment;
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::notifications::notify_paid;
+use crate::billing::reversal::reverse_payment;
 use crate::billing::{BillingError, InvoiceStatus, Subscription};
 use crate::context::Context;
 use crate::payment::{

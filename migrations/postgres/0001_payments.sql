@@ -196,7 +196,7 @@ CREATE TABLE payment_intents (
     description     TEXT             NOT NULL,
     amount          NUMERIC(78,0)    NOT NULL,
     amount_received NUMERIC(78,0)    NOT NULL,
-    amount_refunded NUMERIC(78,0)    NOT NULL, -- given back, or on its way back
+    amount_refunded NUMERIC(78,0)    NOT NULL, -- reserved by refunds and pay-outs, or sent by them
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
     customer_id     TEXT             NOT NULL REFERENCES customers (id),
@@ -208,10 +208,12 @@ CREATE TABLE payment_intents (
     payer           TEXT             NOT NULL,
     metadata        JSONB            NOT NULL DEFAULT '{}',
     created_at      TIMESTAMPTZ      NOT NULL,
-    updated_at      TIMESTAMPTZ      NOT NULL
+    updated_at      TIMESTAMPTZ      NOT NULL,
+    CHECK (amount_refunded <= amount_received)
 );
 CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
+CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
 
 -- Attempts to move money; written before anything is sent.
 CREATE TABLE attempts (
@@ -241,28 +243,32 @@ CREATE TABLE attempts (
 CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN ('open', 'unknown');
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
-CREATE INDEX attempts_taken ON attempts (subject) WHERE purpose = 'slash';
 CREATE INDEX attempts_due ON attempts (check_at, id) WHERE status IN ('open', 'unknown');
 
--- The invoices that an attempt pays; each has one open attempt.
+-- What an attempt is to pay of each invoice. An invoice has one open attempt.
 CREATE TABLE attempt_invoices (
-    attempt_id TEXT    NOT NULL,
-    invoice_id TEXT    NOT NULL,
-    open       BOOLEAN NOT NULL,
+    attempt_id TEXT COLLATE "C" NOT NULL,
+    invoice_id TEXT COLLATE "C" NOT NULL,
+    amount     NUMERIC(78,0)    NOT NULL, -- what remained when the attempt was written
+    open       BOOLEAN          NOT NULL,
     PRIMARY KEY (attempt_id, invoice_id)
 );
 CREATE UNIQUE INDEX attempt_invoices_open ON attempt_invoices (invoice_id) WHERE open;
 
--- The number last given in each mode's series.
-CREATE TABLE invoice_series (
-    livemode    BOOLEAN NOT NULL PRIMARY KEY,
-    last_number BIGINT  NOT NULL
+-- The number last given in each series: one for each mode and type of document.
+CREATE TABLE number_series (
+    livemode    BOOLEAN NOT NULL,
+    document    TEXT    NOT NULL,
+    last_number BIGINT  NOT NULL,
+    PRIMARY KEY (livemode, document)
 );
-INSERT INTO invoice_series (livemode, last_number) VALUES (FALSE, 0), (TRUE, 0);
+INSERT INTO number_series (livemode, document, last_number)
+VALUES (FALSE, 'invoice', 0), (FALSE, 'credit_note', 0), (FALSE, 'statement', 0), (TRUE, 'invoice', 0), (TRUE, 'credit_note', 0), (TRUE, 'statement', 0);
 
 CREATE TABLE invoices (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode        BOOLEAN          NOT NULL,
+    document        TEXT             NOT NULL, -- invoice or statement: the series of its number
     number          BIGINT,
     status          TEXT             NOT NULL,
     reason          TEXT             NOT NULL,
@@ -278,16 +284,19 @@ CREATE TABLE invoices (
     reference       TEXT, -- the transaction that it tells of, where no intent does
     bill_to         JSONB            NOT NULL,
     total           NUMERIC(78,0)    NOT NULL,
-    amount_paid     NUMERIC(78,0)    NOT NULL,
-    refusals        BIGINT           NOT NULL,
+    amount_paid     NUMERIC(78,0)    NOT NULL, -- payments that stand
+    amount_credited NUMERIC(78,0)    NOT NULL, -- what credit notes took off what was due
+    failure_count   BIGINT           NOT NULL,
     retry_at        TIMESTAMPTZ,
     clock_id        TEXT,
     created_at      TIMESTAMPTZ      NOT NULL,
     finalized_at    TIMESTAMPTZ,
     paid_at         TIMESTAMPTZ,
-    updated_at      TIMESTAMPTZ      NOT NULL
+    updated_at      TIMESTAMPTZ      NOT NULL,
+    CHECK (amount_paid <= total),
+    CHECK (amount_credited <= total)
 );
-CREATE UNIQUE INDEX invoices_number ON invoices (livemode, number);
+CREATE UNIQUE INDEX invoices_number ON invoices (livemode, document, number);
 CREATE INDEX invoices_newest ON invoices (livemode, id DESC);
 -- What the lists of a whole store are counted by, without the rows.
 CREATE INDEX invoices_counted ON invoices (livemode, reason, status, currency_id, total, number, id);
@@ -295,33 +304,62 @@ CREATE INDEX invoices_of_customer ON invoices (customer_id, id DESC);
 -- One period, one invoice.
 CREATE UNIQUE INDEX invoices_period ON invoices (subscription_id, period_start, reason) WHERE status <> 'void';
 CREATE INDEX invoices_of_subscription ON invoices (subscription_id, id DESC) WHERE subscription_id IS NOT NULL;
+CREATE INDEX invoices_unpaid ON invoices (customer_id, currency_id, id) WHERE status IN ('open', 'uncollectible');
 CREATE INDEX invoices_overdue ON invoices (customer_id, id) WHERE status = 'uncollectible';
 CREATE INDEX invoices_retry ON invoices (retry_at, id) WHERE retry_at IS NOT NULL AND clock_id IS NULL;
 CREATE INDEX invoices_retry_by_clock ON invoices (clock_id, retry_at, id) WHERE retry_at IS NOT NULL AND clock_id IS NOT NULL;
 
+-- Lines of invoices. A credit note gives of a line no more than its amount.
 CREATE TABLE invoice_items (
-    id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-    invoice_id  TEXT             NOT NULL REFERENCES invoices (id),
-    position    BIGINT           NOT NULL,
-    price_id    TEXT,
-    description TEXT             NOT NULL,
-    quantity    BIGINT           NOT NULL,
-    unit_amount NUMERIC(78,0)    NOT NULL,
-    amount      NUMERIC(78,0)    NOT NULL,
-    period_start TIMESTAMPTZ,
-    period_end  TIMESTAMPTZ,
-    calculation JSONB            NOT NULL, -- the inputs and the formula of the amount
-    UNIQUE (invoice_id, position)
+    id                   TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    invoice_id           TEXT COLLATE "C" NOT NULL REFERENCES invoices (id),
+    position             BIGINT           NOT NULL,
+    subscription_item_id TEXT, -- what of a subscription it bills for
+    price_id             TEXT,
+    description          TEXT             NOT NULL,
+    quantity             BIGINT           NOT NULL,
+    unit_amount          NUMERIC(78,0)    NOT NULL,
+    amount               NUMERIC(78,0)    NOT NULL,
+    discount             NUMERIC(78,0)    NOT NULL DEFAULT 0,
+    tax                  NUMERIC(78,0)    NOT NULL DEFAULT 0,
+    credited             NUMERIC(78,0)    NOT NULL, -- given by credit notes
+    period_start         TIMESTAMPTZ,
+    period_end           TIMESTAMPTZ,
+    covers_until         TIMESTAMPTZ, -- the end of the time that is paid for: credit notes shorten it
+    calculation          JSONB            NOT NULL, -- the inputs and the formula of the amount
+    UNIQUE (invoice_id, position),
+    CHECK (credited <= amount)
 );
+CREATE INDEX invoice_items_billing ON invoice_items (subscription_item_id, period_start) WHERE subscription_item_id IS NOT NULL;
+
+-- What one source paid of one invoice.
+CREATE TABLE invoice_payments (
+    id                     TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    invoice_id             TEXT COLLATE "C" NOT NULL REFERENCES invoices (id),
+    source                 TEXT             NOT NULL CHECK (source IN ('network', 'balance', 'stake')),
+    attempt_id             TEXT, -- of a network and of a stake
+    intent_id              TEXT, -- of a network
+    balance_transaction_id TEXT, -- of the balance
+    amount                 NUMERIC(78,0)    NOT NULL,
+    refunded               NUMERIC(78,0)    NOT NULL, -- reserved by refunds, or sent by them
+    disputed               NUMERIC(78,0)    NOT NULL, -- withdrawn by disputes that are not decided
+    reversed               NUMERIC(78,0)    NOT NULL, -- taken back: the invoice does not count it as paid
+    created_at             TIMESTAMPTZ      NOT NULL,
+    CHECK (refunded <= amount),
+    CHECK (disputed <= amount),
+    CHECK (reversed <= amount)
+);
+CREATE INDEX invoice_payments_of_invoice ON invoice_payments (invoice_id, id);
+CREATE INDEX invoice_payments_of_intent ON invoice_payments (intent_id) WHERE intent_id IS NOT NULL;
 
 CREATE TABLE journal_entries (
     id        TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode  BOOLEAN          NOT NULL,
     subject   TEXT             NOT NULL,
-    reason    TEXT             NOT NULL,
-    booked_at TIMESTAMPTZ      NOT NULL
+    type      TEXT             NOT NULL,
+    posted_at TIMESTAMPTZ      NOT NULL
 );
-CREATE UNIQUE INDEX journal_entries_subject ON journal_entries (subject, reason);
+CREATE UNIQUE INDEX journal_entries_subject ON journal_entries (subject, type);
 
 CREATE TABLE journal_postings (
     entry_id    TEXT          NOT NULL REFERENCES journal_entries (id),

@@ -136,8 +136,14 @@ CREATE TABLE entitlements (
     session_id      TEXT        NOT NULL,
     subscription_id TEXT, -- what gives it, while it runs; none: bought once
     invoice_id      TEXT,
-    acquired_at     TIMESTAMPTZ NOT NULL
+    invoice_item_id TEXT, -- the line that paid for it
+    acquired_at     TIMESTAMPTZ NOT NULL,
+    revoked_at      TIMESTAMPTZ, -- when its line was refunded
+    suspended_at    TIMESTAMPTZ -- while its payment is disputed
 );
 
 CREATE UNIQUE INDEX entitlements_purchase ON entitlements (session_id, app, coalesce(subscription_id, ''));
 CREATE INDEX entitlements_holder ON entitlements (holder, livemode, app);
+CREATE INDEX entitlements_of_item ON entitlements (invoice_item_id) WHERE invoice_item_id IS NOT NULL;
+CREATE INDEX entitlements_of_invoice ON entitlements (invoice_id) WHERE invoice_id IS NOT NULL;
+CREATE INDEX entitlements_of_subscription ON entitlements (subscription_id) WHERE subscription_id IS NOT NULL;

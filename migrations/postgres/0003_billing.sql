@@ -120,21 +120,65 @@ CREATE TABLE mandate_debts (
 );
 CREATE INDEX mandate_debts_of_invoice ON mandate_debts (invoice_id);
 
--- What is left of changes of plan, for the next invoices.
-CREATE TABLE credits (
-    customer_id TEXT NOT NULL REFERENCES customers (id),
-    currency_id TEXT NOT NULL REFERENCES currencies (id),
-    amount      NUMERIC(78,0) NOT NULL,
+-- Documents that give back what invoices asked for. They are never changed.
+CREATE TABLE credit_notes (
+    id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode        BOOLEAN          NOT NULL,
+    number          BIGINT           NOT NULL,
+    invoice_id      TEXT             NOT NULL REFERENCES invoices (id),
+    subscription_id TEXT,
+    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    currency_id     TEXT             NOT NULL,
+    method_id       TEXT             NOT NULL,
+    reason          TEXT             NOT NULL,
+    memo            TEXT             NOT NULL,
+    total           NUMERIC(78,0)    NOT NULL, -- the sum of the next three
+    due_reduced     NUMERIC(78,0)    NOT NULL,
+    to_balance      NUMERIC(78,0)    NOT NULL,
+    refunded        NUMERIC(78,0)    NOT NULL,
+    created_at      TIMESTAMPTZ      NOT NULL
+);
+CREATE UNIQUE INDEX credit_notes_number ON credit_notes (livemode, number);
+CREATE INDEX credit_notes_newest ON credit_notes (livemode, id DESC);
+CREATE INDEX credit_notes_of_customer ON credit_notes (customer_id, id DESC);
+CREATE INDEX credit_notes_of_invoice ON credit_notes (invoice_id, id DESC);
+CREATE INDEX credit_notes_of_subscription ON credit_notes (subscription_id, id DESC) WHERE subscription_id IS NOT NULL;
+
+CREATE TABLE credit_note_items (
+    note_id         TEXT COLLATE "C" NOT NULL REFERENCES credit_notes (id),
+    position        BIGINT           NOT NULL,
+    invoice_item_id TEXT             NOT NULL,
+    amount          NUMERIC(78,0)    NOT NULL,
+    revokes         BOOLEAN          NOT NULL, -- whether what the line had paid for ends
+    calculation     JSONB, -- as in invoice_items, where time was credited
+    PRIMARY KEY (note_id, position)
+);
+
+-- What the store owes customers, for their next invoices.
+CREATE TABLE customer_balances (
+    customer_id TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
+    currency_id TEXT COLLATE "C" NOT NULL REFERENCES currencies (id),
+    amount      NUMERIC(78,0)    NOT NULL,
+    sequence    BIGINT           NOT NULL, -- of the last transaction
     PRIMARY KEY (customer_id, currency_id)
 );
 
--- Credit that is owed once an invoice is paid.
-CREATE TABLE promised_credits (
-    invoice_id TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES invoices (id),
-    amount     NUMERIC(78,0)    NOT NULL
+CREATE TABLE balance_transactions (
+    id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode      BOOLEAN          NOT NULL,
+    customer_id   TEXT             NOT NULL REFERENCES customers (id),
+    currency_id   TEXT             NOT NULL,
+    sequence      BIGINT           NOT NULL, -- the order in which they were written
+    type          TEXT             NOT NULL, -- says whether it increases or decreases the balance
+    amount        NUMERIC(78,0)    NOT NULL,
+    balance_after NUMERIC(78,0)    NOT NULL,
+    source        TEXT             NOT NULL, -- the id of the object that changed the balance
+    created_at    TIMESTAMPTZ      NOT NULL
 );
+CREATE UNIQUE INDEX balance_transactions_sequence ON balance_transactions (customer_id, currency_id, sequence);
+CREATE INDEX balance_transactions_newest ON balance_transactions (customer_id, created_at, sequence, id);
 
--- Money that went back.
+-- Money on its way back over the network that brought it.
 CREATE TABLE refunds (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode        BOOLEAN          NOT NULL,
@@ -145,15 +189,46 @@ CREATE TABLE refunds (
     method_id       TEXT             NOT NULL,
     customer_id     TEXT             NOT NULL REFERENCES customers (id),
     intent_id       TEXT             REFERENCES payment_intents (id),
+    payment_id      TEXT             REFERENCES invoice_payments (id), -- whose amount is reserved
+    credit_note_id  TEXT             REFERENCES credit_notes (id),
     invoice_id      TEXT,
     subscription_id TEXT,
     reason          TEXT             NOT NULL,
     description     TEXT             NOT NULL,
     reference       TEXT             NOT NULL,
+    failure         JSONB, -- {"code", "message"}: why it failed last
+    failure_count   BIGINT           NOT NULL,
     created_at      TIMESTAMPTZ      NOT NULL,
     updated_at      TIMESTAMPTZ      NOT NULL
 );
 CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
 CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
-CREATE INDEX refunds_of_intent ON refunds (intent_id) WHERE intent_id IS NOT NULL;
-CREATE INDEX refunds_as_credit ON refunds (invoice_id) WHERE kind = 'credit';
+CREATE INDEX refunds_of_invoice ON refunds (invoice_id, id DESC) WHERE invoice_id IS NOT NULL;
+CREATE INDEX refunds_of_note ON refunds (credit_note_id) WHERE credit_note_id IS NOT NULL;
+CREATE INDEX refunds_reference ON refunds (method_id, reference) WHERE reference <> '';
+
+-- Payments that their network took back or wants back.
+CREATE TABLE disputes (
+    id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    livemode        BOOLEAN          NOT NULL,
+    method_id       TEXT             NOT NULL,
+    provider_id     TEXT             NOT NULL,
+    intent_id       TEXT             NOT NULL REFERENCES payment_intents (id),
+    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    amount          NUMERIC(78,0)    NOT NULL,
+    currency_id     TEXT             NOT NULL,
+    fee             NUMERIC(78,0)    NOT NULL,
+    fee_currency_id TEXT,
+    status          TEXT             NOT NULL,
+    funds_withdrawn BOOLEAN          NOT NULL,
+    movements       BIGINT           NOT NULL, -- of funds and fees: each is an entry of the journal
+    reason          TEXT             NOT NULL,
+    respond_by      TIMESTAMPTZ,
+    credit_note_ids JSONB            NOT NULL, -- ["cn_...", ...]
+    created_at      TIMESTAMPTZ      NOT NULL,
+    updated_at      TIMESTAMPTZ      NOT NULL
+);
+CREATE UNIQUE INDEX disputes_provider ON disputes (method_id, provider_id);
+CREATE INDEX disputes_newest ON disputes (livemode, id DESC);
+CREATE INDEX disputes_of_customer ON disputes (customer_id, id DESC);
+CREATE INDEX disputes_of_intent ON disputes (intent_id, id DESC);

@@ -197,7 +197,7 @@ CREATE TABLE payment_intents (
     description     TEXT    NOT NULL,
     amount          TEXT    NOT NULL,
     amount_received TEXT    NOT NULL,
-    amount_refunded TEXT    NOT NULL, -- given back, or on its way back
+    amount_refunded TEXT    NOT NULL, -- reserved by refunds and pay-outs, or sent by them
     currency_id     TEXT    NOT NULL,
     method_id       TEXT    NOT NULL,
     customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -209,10 +209,12 @@ CREATE TABLE payment_intents (
     payer           TEXT    NOT NULL,
     metadata        TEXT    NOT NULL DEFAULT '{}',
     created_at      INTEGER NOT NULL,
-    updated_at      INTEGER NOT NULL
+    updated_at      INTEGER NOT NULL,
+    CHECK (amount_refunded <= amount_received)
 ) STRICT;
 CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
+CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
 
 -- Attempts to move money; written before anything is sent.
 CREATE TABLE attempts (
@@ -242,28 +244,32 @@ CREATE TABLE attempts (
 CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN ('open', 'unknown');
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
-CREATE INDEX attempts_taken ON attempts (subject) WHERE purpose = 'slash';
 CREATE INDEX attempts_due ON attempts (check_at, id) WHERE status IN ('open', 'unknown');
 
--- The invoices that an attempt pays; each has one open attempt.
+-- What an attempt is to pay of each invoice. An invoice has one open attempt.
 CREATE TABLE attempt_invoices (
     attempt_id TEXT    NOT NULL,
     invoice_id TEXT    NOT NULL,
+    amount     TEXT    NOT NULL, -- what remained when the attempt was written
     open       INTEGER NOT NULL,
     PRIMARY KEY (attempt_id, invoice_id)
 ) STRICT;
 CREATE UNIQUE INDEX attempt_invoices_open ON attempt_invoices (invoice_id) WHERE open = 1;
 
--- The number last given in each mode's series.
-CREATE TABLE invoice_series (
-    livemode    INTEGER NOT NULL PRIMARY KEY,
-    last_number INTEGER NOT NULL
+-- The number last given in each series: one for each mode and type of document.
+CREATE TABLE number_series (
+    livemode    INTEGER NOT NULL,
+    document    TEXT    NOT NULL,
+    last_number INTEGER NOT NULL,
+    PRIMARY KEY (livemode, document)
 ) STRICT;
-INSERT INTO invoice_series (livemode, last_number) VALUES (0, 0), (1, 0);
+INSERT INTO number_series (livemode, document, last_number)
+VALUES (0, 'invoice', 0), (0, 'credit_note', 0), (0, 'statement', 0), (1, 'invoice', 0), (1, 'credit_note', 0), (1, 'statement', 0);
 
 CREATE TABLE invoices (
     id              TEXT    NOT NULL PRIMARY KEY,
     livemode        INTEGER NOT NULL,
+    document        TEXT    NOT NULL, -- invoice or statement: the series of its number
     number          INTEGER,
     status          TEXT    NOT NULL,
     reason          TEXT    NOT NULL,
@@ -279,16 +285,19 @@ CREATE TABLE invoices (
     reference       TEXT, -- the transaction that it tells of, where no intent does
     bill_to         TEXT    NOT NULL,
     total           TEXT    NOT NULL,
-    amount_paid     TEXT    NOT NULL,
-    refusals        INTEGER NOT NULL,
+    amount_paid     TEXT    NOT NULL, -- payments that stand
+    amount_credited TEXT    NOT NULL, -- what credit notes took off what was due
+    failure_count   INTEGER NOT NULL,
     retry_at        INTEGER,
     clock_id        TEXT,
     created_at      INTEGER NOT NULL,
     finalized_at    INTEGER,
     paid_at         INTEGER,
-    updated_at      INTEGER NOT NULL
+    updated_at      INTEGER NOT NULL,
+    CHECK (amount_paid <= total),
+    CHECK (amount_credited <= total)
 ) STRICT;
-CREATE UNIQUE INDEX invoices_number ON invoices (livemode, number);
+CREATE UNIQUE INDEX invoices_number ON invoices (livemode, document, number);
 CREATE INDEX invoices_newest ON invoices (livemode, id DESC);
 -- What the lists of a whole store are counted by, without the rows.
 CREATE INDEX invoices_counted ON invoices (livemode, reason, status, currency_id, total, number, id);
@@ -296,33 +305,62 @@ CREATE INDEX invoices_of_customer ON invoices (customer_id, id DESC);
 -- One period, one invoice.
 CREATE UNIQUE INDEX invoices_period ON invoices (subscription_id, period_start, reason) WHERE status <> 'void';
 CREATE INDEX invoices_of_subscription ON invoices (subscription_id, id DESC) WHERE subscription_id IS NOT NULL;
+CREATE INDEX invoices_unpaid ON invoices (customer_id, currency_id, id) WHERE status IN ('open', 'uncollectible');
 CREATE INDEX invoices_overdue ON invoices (customer_id, id) WHERE status = 'uncollectible';
 CREATE INDEX invoices_retry ON invoices (retry_at, id) WHERE retry_at IS NOT NULL AND clock_id IS NULL;
 CREATE INDEX invoices_retry_by_clock ON invoices (clock_id, retry_at, id) WHERE retry_at IS NOT NULL AND clock_id IS NOT NULL;
 
+-- Lines of invoices. A credit note gives of a line no more than its amount.
 CREATE TABLE invoice_items (
-    id          TEXT    NOT NULL PRIMARY KEY,
-    invoice_id  TEXT    NOT NULL REFERENCES invoices (id),
-    position    INTEGER NOT NULL,
-    price_id    TEXT,
-    description TEXT    NOT NULL,
-    quantity    INTEGER NOT NULL,
-    unit_amount TEXT    NOT NULL,
-    amount      TEXT    NOT NULL,
-    period_start INTEGER,
-    period_end  INTEGER,
-    calculation TEXT    NOT NULL, -- the inputs and the formula of the amount
-    UNIQUE (invoice_id, position)
+    id                   TEXT    NOT NULL PRIMARY KEY,
+    invoice_id           TEXT    NOT NULL REFERENCES invoices (id),
+    position             INTEGER NOT NULL,
+    subscription_item_id TEXT, -- what of a subscription it bills for
+    price_id             TEXT,
+    description          TEXT    NOT NULL,
+    quantity             INTEGER NOT NULL,
+    unit_amount          TEXT    NOT NULL,
+    amount               TEXT    NOT NULL,
+    discount             TEXT    NOT NULL DEFAULT '000000000000000000000000000000000000000',
+    tax                  TEXT    NOT NULL DEFAULT '000000000000000000000000000000000000000',
+    credited             TEXT    NOT NULL, -- given by credit notes
+    period_start         INTEGER,
+    period_end           INTEGER,
+    covers_until         INTEGER, -- the end of the time that is paid for: credit notes shorten it
+    calculation          TEXT    NOT NULL, -- the inputs and the formula of the amount
+    UNIQUE (invoice_id, position),
+    CHECK (credited <= amount)
 ) STRICT;
+CREATE INDEX invoice_items_billing ON invoice_items (subscription_item_id, period_start) WHERE subscription_item_id IS NOT NULL;
+
+-- What one source paid of one invoice.
+CREATE TABLE invoice_payments (
+    id                     TEXT    NOT NULL PRIMARY KEY,
+    invoice_id             TEXT    NOT NULL REFERENCES invoices (id),
+    source                 TEXT    NOT NULL CHECK (source IN ('network', 'balance', 'stake')),
+    attempt_id             TEXT, -- of a network and of a stake
+    intent_id              TEXT, -- of a network
+    balance_transaction_id TEXT, -- of the balance
+    amount                 TEXT    NOT NULL,
+    refunded               TEXT    NOT NULL, -- reserved by refunds, or sent by them
+    disputed               TEXT    NOT NULL, -- withdrawn by disputes that are not decided
+    reversed               TEXT    NOT NULL, -- taken back: the invoice does not count it as paid
+    created_at             INTEGER NOT NULL,
+    CHECK (refunded <= amount),
+    CHECK (disputed <= amount),
+    CHECK (reversed <= amount)
+) STRICT;
+CREATE INDEX invoice_payments_of_invoice ON invoice_payments (invoice_id, id);
+CREATE INDEX invoice_payments_of_intent ON invoice_payments (intent_id) WHERE intent_id IS NOT NULL;
 
 CREATE TABLE journal_entries (
     id        TEXT    NOT NULL PRIMARY KEY,
     livemode  INTEGER NOT NULL,
     subject   TEXT    NOT NULL,
-    reason    TEXT    NOT NULL,
-    booked_at INTEGER NOT NULL
+    type      TEXT    NOT NULL,
+    posted_at INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX journal_entries_subject ON journal_entries (subject, reason);
+CREATE UNIQUE INDEX journal_entries_subject ON journal_entries (subject, type);
 
 CREATE TABLE journal_postings (
     entry_id    TEXT    NOT NULL REFERENCES journal_entries (id),

@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
-import { type BillingState, NOW } from './fixtures/billing';
+import { type BillingState, NOW, refund } from './fixtures/billing';
 import { looks, wear } from './fixtures/look';
 import { type Seen, type ServerOptions, serve } from './fixtures/server';
 
@@ -14,22 +14,64 @@ async function begin(page: Page, path: string, more: ServerOptions = {}, billing
 const paid = '/customer/invoice/in_0Kq7Zt3';
 const paidInConsole = '/console/invoices/in_0Kq7Zt3';
 const dialog = (page: Page) => page.getByRole('dialog');
-const refundCalls = (seen: Seen) => seen.calls.filter(({ method, path }) => method === 'POST' && path === '/refunds');
+const noteCalls = (seen: Seen) =>
+  seen.calls.filter(({ method, path }) => method === 'POST' && path === '/credit-notes');
+const preview = (page: Page) => dialog(page).getByRole('region', { name: 'Preview' });
+const section = (page: Page, name: string) => page.getByRole('region', { name });
 
 test.beforeEach(({ page }) => wear(page));
 
-test('unused time is negative, and the balance is below the subtotal', async ({ page }) => {
+test('an invoice shows its lines, and from the total to what was paid', async ({ page }) => {
   await begin(page, '/customer/invoice/in_change');
-  const table = page.getByRole('table', { name: 'Invoice items' });
-  await expect(table.getByRole('row')).toHaveText([
+  await expect(page.getByRole('table', { name: 'Invoice items' }).getByRole('row')).toHaveText([
     /^Item/,
-    /^Unused time on Chorus Pro.*−5 SKT$/,
-    /^Chorus Pro, by the year.*48 SKT$/,
-    'Subtotal43 SKT',
-    'Account balance−3 SKT',
-    'Total40 SKT',
-    'Amount paid40 SKT',
+    /^Remaining time on Chorus Pro, by the year.*30 of 30 days of 48 SKT.*48 SKT$/,
+    'Total48 SKT',
+    'Amount paid48 SKT',
   ]);
+  const payments = section(page, 'Payments for this invoice').getByRole('row');
+  await expect(payments).toHaveText([/^Account balance.*3 SKT$/, /^Wallet \(ArcBlock\).*45 SKT$/]);
+});
+
+test('an invoice that is credited, refunded and disputed in part says what is due again', async ({ page }) => {
+  await begin(page, '/customer/invoice/in_credited');
+  const rows = page.getByRole('table', { name: 'Invoice items' }).getByRole('row');
+  await expect(rows.nth(1)).toContainText('Credited: 3 SKT for the time from Nov 20, 2026');
+  await expect(rows).toHaveText([
+    /^Item/,
+    /^Chorus Pro/,
+    'Total10 SKT',
+    'Credit−1 SKT',
+    'Amount paid7 SKT',
+    'Refunded2 SKT',
+    'Amount due2 SKT',
+  ]);
+  const payments = section(page, 'Payments for this invoice').getByRole('row');
+  await expect(payments.last()).toContainText('Refunded: 2 SKT');
+  await expect(payments.last()).toContainText('Disputed: 1 SKT');
+  await expect(payments.last()).toContainText('Reversed: 2 SKT');
+  const notes = section(page, 'Credit notes').getByRole('row');
+  await expect(notes).toHaveText([
+    /SOUK-CN-000002.*Cancellation.*Sorry for the outage.*2 SKT refunded/,
+    /SOUK-CN-000001.*Plan change.*1 SKT taken off the amount due/,
+  ]);
+  await expect(page.getByRole('link', { name: 'PDF of credit note SOUK-CN-000002' })).toHaveAttribute(
+    'href',
+    /\/api\/credit-notes\/cn_2\/pdf\?locale=en/,
+  );
+  await expect(page.getByRole('button', { name: 'Pay 2 SKT' })).toBeVisible();
+  await expect(section(page, 'Disputes')).toHaveCount(0);
+});
+
+test('the disputes of an invoice are for administrators', async ({ page }) => {
+  await begin(page, '/console/invoices/in_credited', { role: 'owner' });
+  const row = section(page, 'Disputes').getByRole('row');
+  await expect(row).toContainText('Product not received');
+  await expect(row).toContainText('Needs response');
+  await expect(row).toContainText('Respond by Nov 27, 2026');
+  await expect(row).toContainText('Dispute fee: $15.00');
+  await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Credit note', exact: true })).toBeVisible();
 });
 
 test.describe('a refund', () => {
@@ -42,52 +84,84 @@ test.describe('a refund', () => {
     await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0);
   });
 
-  test('asks how much and why, and stands on the invoice then', async ({ page }) => {
+  test('asks how much and why, shows where the money goes, and stands on the invoice then', async ({ page }) => {
     const seen = await begin(page, paidInConsole, { role: 'admin' });
     await page.getByRole('button', { name: 'Refund', exact: true }).click();
-    await expect(dialog(page)).toContainText('The refund goes to the original payment method');
+    await expect(dialog(page)).toContainText('Refunds go back to the payments of the invoice');
     const amount = dialog(page).getByLabel('Amount in SKT');
     await expect(amount).toHaveValue('3');
+    await expect(preview(page)).toContainText('Refunded to the original payments3 SKT');
+    await expect(preview(page)).toContainText('AccessEnds');
     await amount.fill('3.5');
     await dialog(page).getByRole('button', { name: 'Refund', exact: true }).click();
     await expect(amount).toHaveAccessibleDescription(/At most 3 SKT can be refunded/);
     await expect(amount).toBeFocused();
-    expect(refundCalls(seen)).toHaveLength(0);
+    expect(noteCalls(seen)).toHaveLength(0);
     await amount.fill('2');
+    await expect(preview(page)).toContainText('AccessNot affected');
     await dialog(page).getByRole('radio', { name: 'Duplicate payment' }).check();
     await dialog(page).getByLabel(/^Note/).fill('Sorry for the trouble');
     await expectAccessible(page);
     await dialog(page).getByRole('button', { name: 'Refund 2 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0);
-    expect(refundCalls(seen).map(({ body }) => body)).toEqual([
+    expect(noteCalls(seen).map(({ body }) => body)).toEqual([
       {
-        payment_intent_id: 'pi_0',
         invoice_id: 'in_0Kq7Zt3',
-        amount: '2',
+        items: [{ invoice_item_id: 'ii_0', amount: '2', revokes: false }],
         reason: 'duplicate',
-        description: 'Sorry for the trouble',
+        to: 'refund',
+        memo: 'Sorry for the trouble',
       },
     ]);
-    const refunds = page.getByRole('region', { name: 'Refunds' }).getByRole('row');
+    const refunds = section(page, 'Refunds').getByRole('row');
     await expect(refunds.first()).toContainText('2 SKT');
     await expect(refunds.first()).toContainText('Sorry for the trouble');
     await expect(refunds.first()).toContainText('Pending');
   });
 
-  test('names the part that was added to the balance and cannot be refunded', async ({ page }) => {
-    await begin(page, '/console/invoices/in_change', { role: 'owner' });
+  test('of all that was paid can leave the customer what they bought', async ({ page }) => {
+    const seen = await begin(page, paidInConsole, { role: 'owner' });
     await page.getByRole('button', { name: 'Refund', exact: true }).click();
-    const amount = dialog(page).getByLabel('Amount in SKT');
-    await expect(amount).toHaveValue('31');
-    const kept = "12 SKT cannot be refunded: it was added to the customer's balance or has paid other invoices.";
-    await expect(amount).toHaveAccessibleDescription(`Up to 31 SKT. ${kept}`);
+    await dialog(page)
+      .getByRole('checkbox', { name: /^Keep access/ })
+      .check();
+    await expect(preview(page)).toContainText('AccessKept, by your choice');
+    await dialog(page).getByRole('button', { name: 'Refund 3 SKT' }).click();
+    await expect(dialog(page)).toHaveCount(0);
+    expect(noteCalls(seen)[0]?.body).toMatchObject({ items: [{ amount: '3', revokes: false }] });
   });
 
-  test('is not offered if all of it was added to the balance', async ({ page }) => {
-    const [three, none] = ['3000000000000000000', '0'];
-    await begin(page, paidInConsole, { role: 'owner' }, { refundable: { in_0Kq7Zt3: { amount: none, left: three } } });
-    await expect(page.getByText('3 SKT cannot be refunded')).toBeVisible();
+  test('is not offered if nothing can be refunded any more', async ({ page }) => {
+    await begin(
+      page,
+      paidInConsole,
+      { role: 'owner' },
+      { refundable: { in_0Kq7Zt3: { amount: '0', to_balance: '0' } } },
+    );
+    await expect(page.getByRole('button', { name: 'Credit note', exact: true })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0);
+  });
+
+  test('that failed is sent again or added to the balance', async ({ page }) => {
+    const failure = { code: 'expired_or_canceled_card', message: '' };
+    const failed = { ...refund, status: 'failed' as const, failure };
+    const seen = await begin(page, paidInConsole, { role: 'owner' }, { refunds: [failed] });
+    const row = section(page, 'Refunds').getByRole('row');
+    await expect(row).toContainText('Failed');
+    await expect(row).toContainText('The card has expired or was canceled.');
+    await row.getByRole('button', { name: 'Add to balance' }).click();
+    await expect(dialog(page)).toContainText("2 SKT is added to the customer's balance");
+    await expectAccessible(page);
+    await dialog(page).getByRole('button', { name: 'Add to balance' }).click();
+    await expect(row).toContainText('Moved to balance');
+    expect(seen.calls.some(({ path }) => path === '/refunds/re_1/move-to-balance')).toBe(true);
+    await begin(page, paidInConsole, { role: 'owner' }, { refunds: [failed] });
+    await row.getByRole('button', { name: 'Retry refund' }).click();
+    await dialog(page).getByRole('button', { name: 'Retry refund' }).click();
+    await expect(row).toContainText('Pending');
+    await begin(page, paid, {}, { refunds: [failed] });
+    await expect(row).toContainText("The refund didn't go through.");
+    await expect(row.getByRole('button')).toHaveCount(0);
   });
 
   test('that is refused says why, in the dialog', async ({ page }) => {
@@ -97,8 +171,48 @@ test.describe('a refund', () => {
     await dialog(page).getByRole('button', { name: 'Refund 3 SKT' }).click();
     const alert = dialog(page).getByRole('alert');
     await expect(alert).toContainText('The refund failed');
-    await expect(alert).toContainText('There is no payment that could be given back');
+    await expect(alert).toContainText('There is nothing to refund.');
     await expect(alert).toBeFocused();
+  });
+});
+
+test.describe('a credit note', () => {
+  test('is issued by items, the unpaid part first', async ({ page }) => {
+    const seen = await begin(page, '/console/invoices/in_credited', { role: 'owner' });
+    await page.getByRole('button', { name: 'Credit note', exact: true }).click();
+    await dialog(page).getByRole('button', { name: 'Issue credit note' }).click();
+    await expect(dialog(page).getByRole('alert')).toContainText('Enter an amount for at least one item.');
+    const amount = dialog(page).getByLabel('Chorus Pro (amount in SKT)');
+    await amount.fill('8');
+    await dialog(page).getByRole('button', { name: 'Issue credit note' }).click();
+    await expect(amount).toHaveAccessibleDescription(/At most 7 SKT can be credited/);
+    await dialog(page).getByRole('button', { name: 'Credit everything' }).click();
+    await expect(amount).toHaveValue('7');
+    await amount.fill('4');
+    await dialog(page).getByRole('radio', { name: "Add it to the customer's balance" }).check();
+    await expect(preview(page)).toContainText('Taken off the amount due2 SKT');
+    await expect(preview(page)).toContainText('Added to the account balance2 SKT');
+    await expectAccessible(page);
+    await dialog(page).getByRole('button', { name: 'Credit 4 SKT' }).click();
+    await expect(dialog(page)).toHaveCount(0);
+    await expect(page.locator('#announcer')).toHaveText('Credit note SOUK-CN-000003 issued.');
+    expect(noteCalls(seen).map(({ body }) => body)).toEqual([
+      {
+        invoice_id: 'in_credited',
+        items: [{ invoice_item_id: 'ii_credited', amount: '4', revokes: false }],
+        reason: 'other',
+        to: 'balance',
+      },
+    ]);
+  });
+
+  test('is not offered for a deposit, nor to customers', async ({ page }) => {
+    await begin(page, '/console/invoices/in_sub_active_7', { role: 'owner' });
+    await expect(page.getByRole('link', { name: 'PDF in English' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Credit note', exact: true })).toHaveCount(0);
+    await begin(page, '/customer/invoice/in_credited');
+    await expect(page.getByRole('link', { name: 'PDF in English' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Credit note', exact: true })).toHaveCount(0);
   });
 });
 
@@ -118,9 +232,14 @@ test.describe('an unpaid invoice whose payment fails', () => {
 for (const look of looks) {
   test(`invoices and refunds have no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
     await wear(page, look);
-    await begin(page, '/console/invoices/in_change', { role: 'owner' });
+    await begin(page, '/console/invoices/in_credited', { role: 'owner' });
     await expect(page.getByRole('table', { name: /^(Invoice items|账单明细)$/ })).toBeVisible();
     await expectAccessible(page);
+    if (process.env.SHOTS) {
+      const name = `${process.env.SHOTS}/credited-${test.info().project.name}-${look.locale}-${look.scheme}`;
+      await page.screenshot({ path: `${name}.png`, fullPage: true });
+    }
+    await begin(page, '/console/invoices/in_change', { role: 'owner' });
     await page.getByRole('button', { name: /^(Refund|退款)$/ }).click();
     await expect(dialog(page)).toBeVisible();
     await expectAccessible(page);

@@ -221,10 +221,10 @@ test('what is refused is said in the dialog, in the language of the page', async
 
 test.describe('a refund of the last payment', () => {
   /** On its page, with `paid` above the renewals of the subscription. */
-  async function beginWith(page: Page, paid: Partial<InvoiceDetail>): Promise<Seen> {
+  async function beginWith(page: Page, paid: Partial<InvoiceDetail>, byBalance = '0'): Promise<Seen> {
     const [renewal, ...others] = invoicesOf(theirs());
     const newest = { ...renewal, id: 'in_newest', number: 'SOUK-0031', ...paid };
-    const refundable = { in_newest: { amount: '5000000000000000000', left: '5000000000000000000' } };
+    const refundable = { in_newest: { amount: '5000000000000000000', to_balance: byBalance } };
     await page.clock.setFixedTime(NOW * 1000);
     const seen = await serve(page, {
       signedIn: true,
@@ -244,18 +244,22 @@ test.describe('a refund of the last payment', () => {
     await expect(page.getByRole('dialog', { name: 'Refund invoice SOUK-0021' })).toBeVisible();
   });
 
-  test('of a renewal that credit paid whole is credit again at once', async ({ page }) => {
-    const applied_credit = '5000000000000000000';
-    const seen = await beginWith(page, { total: '0', amount_paid: '0', applied_credit, paymentIntent: null });
+  test('of a renewal that the balance paid is balance again at once', async ({ page }) => {
+    const all = '5000000000000000000';
+    const seen = await beginWith(page, { applied_credit: all, paymentIntent: null }, all);
     await press(page, 'Refund');
     await expect(page.getByRole('dialog', { name: 'Refund invoice SOUK-0031' })).toBeVisible();
     await expect(dialog(page).getByLabel('Amount in SKT')).toHaveValue('5');
+    await expect(dialog(page).getByRole('region', { name: 'Preview' })).toContainText(
+      'Added to the account balance5 SKT',
+    );
     await dialog(page).getByRole('button', { name: 'Refund 5 SKT' }).click();
-    await expect(page.locator('#announcer')).toHaveText('Refunded to the account balance.');
-    expect(last(seen, /POST .*refunds/)?.body).toEqual({
+    await expect(page.locator('#announcer')).toHaveText('Added to the account balance.');
+    expect(last(seen, /POST .*credit-notes$/)?.body).toEqual({
       invoice_id: 'in_newest',
-      amount: '5',
-      reason: 'requested_by_customer',
+      items: [{ invoice_item_id: 'ii_0', amount: '5', revokes: false }],
+      reason: 'other',
+      to: 'refund',
     });
     await expect(admin(page).getByRole('button', { name: 'Refund' })).toHaveCount(0);
   });

@@ -16,9 +16,12 @@ import { Route as ProfileRouteImport } from './routes/profile'
 import { Route as SearchRouteImport } from './routes/search'
 import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
+import { Route as AuthConsoleCreditNotesRouteImport } from './routes/_auth.console.credit-notes'
+import { Route as AuthConsoleDisputesRouteImport } from './routes/_auth.console.disputes'
 import { Route as AuthConsoleTestClocksRouteImport } from './routes/_auth.console.test-clocks'
 import { Route as AuthCustomerIndexRouteImport } from './routes/_auth.customer.index'
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
+import { Route as AuthConsoleCustomersIdRouteImport } from './routes/_auth.console.customers.$id'
 import { Route as AuthConsoleInvoicesIdRouteImport } from './routes/_auth.console.invoices.$id'
 import { Route as AuthConsoleSubscriptionsIdRouteImport } from './routes/_auth.console.subscriptions.$id'
 import { Route as AuthCustomerInvoiceIdRouteImport } from './routes/_auth.customer.invoice.$id'
@@ -59,6 +62,16 @@ const CategoryCategoryRoute = CategoryCategoryRouteImport.update({
   path: '/category/$category',
   getParentRoute: () => rootRouteImport,
 } as any)
+const AuthConsoleCreditNotesRoute = AuthConsoleCreditNotesRouteImport.update({
+  id: '/console/credit-notes',
+  path: '/console/credit-notes',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthConsoleDisputesRoute = AuthConsoleDisputesRouteImport.update({
+  id: '/console/disputes',
+  path: '/console/disputes',
+  getParentRoute: () => AuthRoute,
+} as any)
 const AuthConsoleTestClocksRoute = AuthConsoleTestClocksRouteImport.update({
   id: '/console/test-clocks',
   path: '/console/test-clocks',
@@ -75,6 +88,11 @@ const AppsDidChar123VersionChar125Route =
     path: '/apps/$did/{-$version}',
     getParentRoute: () => rootRouteImport,
   } as any)
+const AuthConsoleCustomersIdRoute = AuthConsoleCustomersIdRouteImport.update({
+  id: '/console/customers/$id',
+  path: '/console/customers/$id',
+  getParentRoute: () => AuthRoute,
+} as any)
 const AuthConsoleInvoicesIdRoute = AuthConsoleInvoicesIdRouteImport.update({
   id: '/console/invoices/$id',
   path: '/console/invoices/$id',
@@ -111,9 +129,12 @@ export interface FileRoutesByFullPath {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
+  '/console/disputes': typeof AuthConsoleDisputesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/customer/': typeof AuthCustomerIndexRoute
+  '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
   '/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
   '/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
@@ -127,9 +148,12 @@ export interface FileRoutesByTo {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
+  '/console/disputes': typeof AuthConsoleDisputesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/customer': typeof AuthCustomerIndexRoute
+  '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
   '/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
   '/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
@@ -145,9 +169,12 @@ export interface FileRoutesById {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/_auth/console/credit-notes': typeof AuthConsoleCreditNotesRoute
+  '/_auth/console/disputes': typeof AuthConsoleDisputesRoute
   '/_auth/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/_auth/customer/': typeof AuthCustomerIndexRoute
+  '/_auth/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/_auth/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
   '/_auth/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
   '/_auth/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
@@ -163,9 +190,12 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/console/credit-notes'
+    | '/console/disputes'
     | '/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/customer/'
+    | '/console/customers/$id'
     | '/console/invoices/$id'
     | '/console/subscriptions/$id'
     | '/customer/invoice/$id'
@@ -179,9 +209,12 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/console/credit-notes'
+    | '/console/disputes'
     | '/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/customer'
+    | '/console/customers/$id'
     | '/console/invoices/$id'
     | '/console/subscriptions/$id'
     | '/customer/invoice/$id'
@@ -196,9 +229,12 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/_auth/console/credit-notes'
+    | '/_auth/console/disputes'
     | '/_auth/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/_auth/customer/'
+    | '/_auth/console/customers/$id'
     | '/_auth/console/invoices/$id'
     | '/_auth/console/subscriptions/$id'
     | '/_auth/customer/invoice/$id'
@@ -268,6 +304,20 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof CategoryCategoryRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/_auth/console/credit-notes': {
+      id: '/_auth/console/credit-notes'
+      path: '/console/credit-notes'
+      fullPath: '/console/credit-notes'
+      preLoaderRoute: typeof AuthConsoleCreditNotesRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/console/disputes': {
+      id: '/_auth/console/disputes'
+      path: '/console/disputes'
+      fullPath: '/console/disputes'
+      preLoaderRoute: typeof AuthConsoleDisputesRouteImport
+      parentRoute: typeof AuthRoute
+    }
     '/_auth/console/test-clocks': {
       id: '/_auth/console/test-clocks'
       path: '/console/test-clocks'
@@ -288,6 +338,13 @@ declare module '@tanstack/react-router' {
       fullPath: '/apps/$did/{-$version}'
       preLoaderRoute: typeof AppsDidChar123VersionChar125RouteImport
       parentRoute: typeof rootRouteImport
+    }
+    '/_auth/console/customers/$id': {
+      id: '/_auth/console/customers/$id'
+      path: '/console/customers/$id'
+      fullPath: '/console/customers/$id'
+      preLoaderRoute: typeof AuthConsoleCustomersIdRouteImport
+      parentRoute: typeof AuthRoute
     }
     '/_auth/console/invoices/$id': {
       id: '/_auth/console/invoices/$id'
@@ -328,8 +385,11 @@ declare module '@tanstack/react-router' {
 }
 
 interface AuthRouteChildren {
+  AuthConsoleCreditNotesRoute: typeof AuthConsoleCreditNotesRoute
+  AuthConsoleDisputesRoute: typeof AuthConsoleDisputesRoute
   AuthConsoleTestClocksRoute: typeof AuthConsoleTestClocksRoute
   AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
+  AuthConsoleCustomersIdRoute: typeof AuthConsoleCustomersIdRoute
   AuthConsoleInvoicesIdRoute: typeof AuthConsoleInvoicesIdRoute
   AuthConsoleSubscriptionsIdRoute: typeof AuthConsoleSubscriptionsIdRoute
   AuthCustomerInvoiceIdRoute: typeof AuthCustomerInvoiceIdRoute
@@ -338,8 +398,11 @@ interface AuthRouteChildren {
 }
 
 const AuthRouteChildren: AuthRouteChildren = {
+  AuthConsoleCreditNotesRoute: AuthConsoleCreditNotesRoute,
+  AuthConsoleDisputesRoute: AuthConsoleDisputesRoute,
   AuthConsoleTestClocksRoute: AuthConsoleTestClocksRoute,
   AuthCustomerIndexRoute: AuthCustomerIndexRoute,
+  AuthConsoleCustomersIdRoute: AuthConsoleCustomersIdRoute,
   AuthConsoleInvoicesIdRoute: AuthConsoleInvoicesIdRoute,
   AuthConsoleSubscriptionsIdRoute: AuthConsoleSubscriptionsIdRoute,
   AuthCustomerInvoiceIdRoute: AuthCustomerInvoiceIdRoute,

@@ -6,7 +6,7 @@ use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
-use souk_domain::billing::{AdvanceError, BillingError, ManageError, PrintError};
+use souk_domain::billing::{AdvanceError, BillingError, CreditError, ManageError, PrintError, SuspenseError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, StartError, SubmitError, TransferError};
 use souk_domain::customer::FieldRefusals;
 use souk_domain::payment::{LabelError, MethodError, RailError, SettlementError};
@@ -71,6 +71,12 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, error)
     }
 
+    /// A value of a field that the server does not know.
+    #[must_use]
+    pub fn invalid(field: &str) -> Self {
+        Self::bad(format!("{field} is invalid")).code("INVALID").param("field", field)
+    }
+
     #[must_use]
     pub fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, NOT_FOUND).code("NOT_FOUND")
@@ -118,7 +124,7 @@ impl Problem {
     #[must_use]
     pub fn of_store(error: ManageError) -> Self {
         match error {
-            ManageError::Rail(error) => error.into(),
+            ManageError::Rail(error) | ManageError::Credit(CreditError::Rail(error)) => error.into(),
             other => other.into(),
         }
     }
@@ -342,24 +348,53 @@ impl From<TransferError> for Problem {
 
 impl From<ManageError> for Problem {
     fn from(error: ManageError) -> Self {
-        let conflict = |error: &ManageError, code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
+        let refused = |code: &str| Self::bad(error.to_string()).code(code);
+        let conflict = |code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
         match error {
             ManageError::NotFound => Self::not_found(),
             ManageError::Forbidden => Self::forbidden(),
-            ManageError::PreviewChanged => conflict(&error, "PREVIEW_CHANGED"),
-            ManageError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
-            ManageError::Contended => conflict(&error, "CONTENDED"),
-            ManageError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
-            ManageError::OverRefund => Self::bad(error.to_string()).code("OVER_REFUND"),
+            ManageError::PreviewChanged => conflict("PREVIEW_CHANGED"),
+            ManageError::PaymentInFlight => conflict("PAYMENT_IN_FLIGHT"),
+            ManageError::Contended => conflict("CONTENDED"),
+            ManageError::ClockTaken => conflict("CLOCK_TAKEN"),
+            ManageError::Illegal(_) => refused("STATUS_FORBIDS"),
+            ManageError::BadTime => refused("TIME_NOT_FUTURE"),
+            ManageError::DecidedAtTheEnd => refused("ONLY_WHEN_ENDED_NOW"),
+            ManageError::DecidedByStore => refused("ENDED_BY_STORE"),
+            ManageError::NotRecoverable => refused("NOT_RECOVERABLE"),
+            ManageError::Ended => refused("SUBSCRIPTION_ENDED"),
+            ManageError::NoPlans => refused("PLAN_UNAVAILABLE"),
+            ManageError::NeedsPermission => refused("NEEDS_MANDATE"),
+            ManageError::MethodNotSupported => refused(METHOD_NOT_SUPPORTED),
+            ManageError::CurrencyNotConfigured => refused(CURRENCY_NOT_CONFIGURED),
+            ManageError::PartlyPaid => refused("PARTLY_PAID"),
+            ManageError::NoStake => refused("NO_DEPOSIT"),
+            ManageError::StakeTooSmall => refused("DEPOSIT_TOO_SMALL"),
+            ManageError::NothingOwed => refused("NOTHING_OVERDUE"),
+            ManageError::OweFirst => refused("OVERDUE_FIRST"),
+            ManageError::CardFunds => refused("PAID_BY_CARD"),
+            ManageError::NoPayer => refused("NO_MANDATE"),
+            ManageError::OwnFunds => refused("OWN_ACCOUNT"),
+            ManageError::NoFunds => refused("NO_AMOUNT"),
+            ManageError::TooManyFunds { ref most } => refused("AMOUNT_TOO_LARGE").param("maximum", most),
+            ManageError::CardCurrency => refused("CARD_CURRENCY"),
+            ManageError::NotMetered => refused("NOT_METERED"),
+            ManageError::UsageOutOfPeriod => refused("USAGE_OUT_OF_PERIOD"),
+            ManageError::LiveClock => refused("TEST_MODE_ONLY"),
+            ManageError::Check(_) => refused("SIGNATURE_MISMATCH"),
+            ManageError::Unbillable(_) => refused("NOT_BILLABLE"),
+            // The network's own words.
+            ManageError::Refused(_) => Self::bad(error.to_string()),
+            ManageError::Credit(CreditError::Rail(error)) | ManageError::Rail(error) => Self::of_payer(error),
+            ManageError::Credit(error) => error.into(),
             ManageError::Input(error) => error.into(),
+            ManageError::Amount(error) => error.into(),
             ManageError::Quantity(error) => error.into(),
-            ManageError::Rail(error) => Self::of_payer(error),
             ManageError::Storage(error) => error.into(),
             ManageError::Ledger(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
             }
-            other => Self::bad(other.to_string()),
         }
     }
 }
@@ -393,7 +428,63 @@ impl From<AdvanceError> for Problem {
 
 impl From<InputError> for Problem {
     fn from(error: InputError) -> Self {
-        Self::bad(error.to_string())
+        let problem = Self::bad(error.to_string());
+        match error {
+            InputError::Required(field) => problem.code("REQUIRED").param("field", field),
+            InputError::TooLong { field, max } => problem.code("TOO_LONG").param("field", field).param("max", max),
+            InputError::Control(field) => problem.code("CONTROL_CHARACTERS").param("field", field),
+            InputError::TooMany { field, max } => problem.code("TOO_MANY").param("field", field).param("max", max),
+            InputError::Address(field) => problem.code("BAD_ADDRESS").param("field", field),
+            InputError::TooLarge { field, max } => problem.code("TOO_LARGE").param("field", field).param("max", max),
+        }
+    }
+}
+
+impl From<CreditError> for Problem {
+    fn from(error: CreditError) -> Self {
+        let refused = |error: &CreditError, code: &str| Self::bad(error.to_string()).code(code);
+        let conflict = |error: &CreditError, code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
+        match error {
+            CreditError::NotFound => Self::not_found(),
+            CreditError::NotCreditable => refused(&error, "NOT_CREDITABLE"),
+            CreditError::NothingPaid => refused(&error, "NOTHING_PAID"),
+            CreditError::OverRefund => refused(&error, "OVER_REFUND"),
+            CreditError::NoAmount => refused(&error, "NO_AMOUNT"),
+            CreditError::BadItems => refused(&error, "BAD_ITEMS"),
+            CreditError::BalanceOwed => refused(&error, "BALANCE_OWED"),
+            CreditError::BalanceTooSmall => refused(&error, "BALANCE_TOO_SMALL"),
+            CreditError::NoPayoutRoute => refused(&error, "NO_PAYOUT_ROUTE"),
+            CreditError::NotFailed => refused(&error, "REFUND_NOT_FAILED"),
+            CreditError::MethodNotSupported => refused(&error, METHOD_NOT_SUPPORTED),
+            CreditError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
+            CreditError::Contended => conflict(&error, "CONTENDED"),
+            CreditError::Input(error) => error.into(),
+            CreditError::Amount(error) => error.into(),
+            CreditError::Rail(error) => error.into(),
+            CreditError::Storage(error) => error.into(),
+            CreditError::Ledger(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a credit note or a refund failed");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+            }
+        }
+    }
+}
+
+impl From<SuspenseError> for Problem {
+    fn from(error: SuspenseError) -> Self {
+        match error {
+            SuspenseError::NotFound => Self::not_found(),
+            SuspenseError::NotOnHold => Self::bad(error.to_string()).code("NOT_ON_HOLD"),
+            SuspenseError::Contended => Self::new(StatusCode::CONFLICT, error.to_string()).code("CONTENDED"),
+            SuspenseError::Amount(error) => error.into(),
+            SuspenseError::Settlement(error) => error.into(),
+            SuspenseError::Billing(error) => (*error).into(),
+            SuspenseError::Storage(error) => error.into(),
+            SuspenseError::Ledger(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a payment on hold could not be resolved");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+            }
+        }
     }
 }
 

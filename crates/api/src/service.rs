@@ -21,13 +21,15 @@ fn resources() -> impl OpenApi {
         (routes::payment_methods::PaymentMethodsApi, routes::payment_currencies::PaymentCurrenciesApi),
         (
             routes::customers::CustomersApi,
+            routes::balances::BalancesApi,
             routes::payment_intents::PaymentIntentsApi,
             routes::invoices::InvoicesApi,
             routes::invoices::DebtsApi,
         ),
         (routes::subscriptions::SubscriptionsApi, routes::subscriptions::ManageApi),
         (routes::subscriptions::PlansApi, routes::subscriptions::PaymentChangesApi),
-        (routes::refunds::RefundsApi, routes::usage_records::UsageRecordsApi, routes::test_clocks::TestClocksApi),
+        (routes::credit_notes::CreditNotesApi, routes::refunds::RefundsApi, routes::disputes::DisputesApi),
+        (routes::usage_records::UsageRecordsApi, routes::test_clocks::TestClocksApi),
     )
 }
 

@@ -1,7 +1,7 @@
 //! What the routes work with.
 
 use souk_domain::access::{Envelopes, PageTokens};
-use souk_domain::billing::InvoicePrinter;
+use souk_domain::billing::{CreditNotePrinter, InvoicePrinter};
 use souk_domain::context::Context;
 use souk_domain::events::Realtime;
 use souk_domain::shared::Text;
@@ -54,6 +54,11 @@ pub trait Probe: Send + Sync {
     async fn ping(&self) -> Result<(), String>;
 }
 
+/// Draws invoices and credit notes.
+pub trait DocumentPrinter: InvoicePrinter + CreditNotePrinter {}
+
+impl<P: InvoicePrinter + CreditNotePrinter> DocumentPrinter for P {}
+
 pub struct App {
     pub ctx: Context,
     pub site: Site,
@@ -61,7 +66,7 @@ pub struct App {
     /// What the links in mails open.
     pub tokens: PageTokens,
     pub files: Arc<dyn Files>,
-    pub printer: Arc<dyn InvoicePrinter>,
+    pub printer: Arc<dyn DocumentPrinter>,
     pub realtime: Arc<dyn Realtime>,
     pub limits: crate::Limits,
     /// The queue.

@@ -1,6 +1,6 @@
 //! The table of handlers that settle attempts. It stands above the modules that implement them.
 
-use crate::billing::{InvoicePayment, MandateChange, Recharge, RefundPayment, StakePlacement, StakeReturn, StakeSlash};
+use crate::billing::{InvoiceCollection, MandateChange, Recharge, RefundPayment, StakePlacement, StakeReturn, StakeSlash};
 use crate::checkout::{SessionMandate, SessionPayment, SessionStake, SessionStakeReturn};
 use crate::payment::{Origin, PurposeHandlers, PurposeKind};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub fn purpose_handlers() -> Arc<PurposeHandlers> {
         .with(PurposeKind::Mandate, Origin::Session, Arc::new(SessionMandate))
         .with(PurposeKind::Stake, Origin::Session, Arc::new(SessionStake))
         .with(PurposeKind::ReturnStake, Origin::Session, Arc::new(SessionStakeReturn))
-        .with(PurposeKind::Payment, Origin::Direct, Arc::new(InvoicePayment))
+        .with(PurposeKind::Payment, Origin::Direct, Arc::new(InvoiceCollection))
         .with(PurposeKind::Mandate, Origin::Direct, Arc::new(MandateChange))
         .with(PurposeKind::Stake, Origin::Direct, Arc::new(StakePlacement))
         .with(PurposeKind::ReturnStake, Origin::Direct, Arc::new(StakeReturn))

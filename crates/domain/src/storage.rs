@@ -1,12 +1,12 @@
 //! The store as a whole: units of work that hand out the repositories.
 
 use crate::access::{ApiKeys, ConnectSessions, Logins, Users};
-use crate::billing::{Credits, Invoices, Subscriptions, TestClocks, Trials, UsageRecords};
+use crate::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Subscriptions, TestClocks, Trials, UsageRecords};
 use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
-use crate::payment::{Attempts, Intents, Mandates, Methods, Refunds};
+use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
@@ -73,8 +73,11 @@ pub trait UnitOfWork: Send {
     fn subscriptions(&mut self) -> Box<dyn Subscriptions + '_>;
     fn trials(&mut self) -> Box<dyn Trials + '_>;
     fn mandates(&mut self) -> Box<dyn Mandates + '_>;
-    fn credits(&mut self) -> Box<dyn Credits + '_>;
+    fn invoice_payments(&mut self) -> Box<dyn InvoicePayments + '_>;
+    fn credit_notes(&mut self) -> Box<dyn CreditNotes + '_>;
+    fn balances(&mut self) -> Box<dyn Balances + '_>;
     fn refunds(&mut self) -> Box<dyn Refunds + '_>;
+    fn disputes(&mut self) -> Box<dyn Disputes + '_>;
     fn usage(&mut self) -> Box<dyn UsageRecords + '_>;
     fn clocks(&mut self) -> Box<dyn TestClocks + '_>;
     fn journal(&mut self) -> Box<dyn Journal + '_>;

@@ -1,8 +1,10 @@
 //! The steps of a history: what its customer, its store and its networks do next.
 
+use super::card_incidents::{decide_disputes, dispute, fail_refund, refund_in_dashboard};
 use super::decisions::{change_payment, change_plan, pay_by_card, stake_again};
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
+use super::money_back::{credit, decide_refund, pay_out, refund};
 use super::network_client::{NetworkClient, UNIT};
 use super::purchase::{buy, close};
 use super::rng::Rng;
@@ -10,12 +12,11 @@ use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, AdvanceError, CancelAt, CancelTerms, Debt, InvoiceFilter, InvoiceStatus, RefundChoice, RefundOrder, Requester, StakeChoice,
-    StakeFor, Subscription, UsageAction, UsageReport,
+    self, AdvanceError, CancelAt, CancelTerms, Debt, RefundChoice, Requester, StakeChoice, StakeFor, Subscription, UsageAction, UsageReport,
 };
 use souk_domain::context::Context;
 use souk_domain::payment::MandateDetails;
-use souk_domain::shared::{Amount, ClockId, Mode, Page, SubscriptionId};
+use souk_domain::shared::{Amount, ClockId, Mode, SubscriptionId};
 use std::time::Duration;
 
 /// How long a clock, or what is due, is waited for: then the history goes on all the same.
@@ -48,6 +49,14 @@ enum Action {
     Resume,
     Collect,
     Refund,
+    Credit,
+    RetryRefund,
+    MoveRefund,
+    PayOut,
+    Dispute,
+    DecideDisputes,
+    FailRefund,
+    DashboardRefund,
     ChangePlan,
     ChangePayment,
     PayByCard,
@@ -65,7 +74,7 @@ const STORMY: &[(u64, Action)] = {
     use Action::*;
     &[
         (10, Pass),
-        (4, Use),
+        (5, Use),
         (1, Spend),
         (2, Earn),
         (1, Revoke),
@@ -78,7 +87,15 @@ const STORMY: &[(u64, Action)] = {
         (1, Pause),
         (2, Resume),
         (1, Collect),
-        (2, Refund),
+        (3, Refund),
+        (3, Credit),
+        (2, RetryRefund),
+        (1, MoveRefund),
+        (2, PayOut),
+        (3, Dispute),
+        (2, DecideDisputes),
+        (2, FailRefund),
+        (2, DashboardRefund),
         (8, ChangePlan),
         (3, ChangePayment),
         (2, PayByCard),
@@ -92,12 +109,12 @@ const STORMY: &[(u64, Action)] = {
     ]
 };
 
-/// The same of one whose plans are paid as a rule: much is changed and given back, and what goes wrong goes wrong at the networks.
+/// Of a customer whose plans are paid as a rule: much is changed and given back, and only networks cause trouble.
 const CALM: &[(u64, Action)] = {
     use Action::*;
     &[
         (8, Pass),
-        (3, Use),
+        (4, Use),
         (2, Earn),
         (1, Permit),
         (1, BankPays),
@@ -106,7 +123,15 @@ const CALM: &[(u64, Action)] = {
         (1, Pause),
         (1, Resume),
         (1, Recover),
-        (4, Refund),
+        (3, Refund),
+        (3, Credit),
+        (1, RetryRefund),
+        (1, MoveRefund),
+        (2, PayOut),
+        (2, Dispute),
+        (2, DecideDisputes),
+        (2, FailRefund),
+        (1, DashboardRefund),
         (6, ChangePlan),
         (1, Collect),
         (2, Buy),
@@ -133,7 +158,15 @@ pub async fn act(client: &NetworkClient, fixtures: &Fixtures, step: u32) -> Resu
         Action::Pause => tolerate_expected(billing::pause(ctx, &id).await),
         Action::Resume => tolerate_expected(billing::resume(ctx, &id).await),
         Action::Collect => collect(client, fixtures).await,
-        Action::Refund => refund(ctx, &id, &mut rng).await,
+        Action::Refund => refund(client, fixtures, &mut rng).await,
+        Action::Credit => credit(client, fixtures, &mut rng).await,
+        Action::RetryRefund => decide_refund(client, fixtures, true).await,
+        Action::MoveRefund => decide_refund(client, fixtures, false).await,
+        Action::PayOut => pay_out(client, fixtures, &mut rng).await,
+        Action::Dispute => dispute(client, fixtures, &mut rng).await,
+        Action::DecideDisputes => decide_disputes(client, fixtures, &mut rng).await,
+        Action::FailRefund => fail_refund(client, fixtures, &mut rng).await,
+        Action::DashboardRefund => refund_in_dashboard(client, fixtures, &mut rng).await,
         Action::ChangePlan => change_plan(client, fixtures, &id, &mut rng).await,
         Action::ChangePayment => change_payment(client, fixtures, &id, &mut rng).await,
         Action::PayByCard => pay_by_card(client, fixtures, &mut rng).await,
@@ -208,10 +241,12 @@ async fn use_metered(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng, step: u3
     if items.is_empty() {
         return Ok(());
     }
+    // Usage that is set is mostly less than what was reported before, and perhaps invoiced.
+    let (action, most) = if rng.one_in(3) { (UsageAction::Set, 8) } else { (UsageAction::Increment, 30) };
     let report = UsageReport {
         item: rng.choose(&items).item.clone(),
-        quantity: 1 + rng.below(20),
-        action: if rng.one_in(4) { UsageAction::Set } else { UsageAction::Increment },
+        quantity: 1 + rng.below(most),
+        action,
         at: None,
         identifier: Some(format!("step {step}")),
     };
@@ -294,26 +329,7 @@ async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &Subscription
     tolerate_expected(billing::take_recharge(ctx, id, amount, &from, (nonce, &signed)).await)
 }
 
-async fn refund(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
-    let filter = InvoiceFilter { statuses: vec![InvoiceStatus::Paid], subscription_id: Some(id.clone()), ..InvoiceFilter::default() };
-    let mut paid = ctx.store.read().await?.invoices().list(Mode::Test, &filter, &Page::new(None, Some(50))).await?.list;
-    // What asks for nothing was paid by credit perhaps.
-    paid.retain(|invoice| invoice.intent_id.is_some() || invoice.total.is_zero());
-    if paid.is_empty() {
-        return Ok(());
-    }
-    let invoice = rng.choose(&paid);
-    let share = Amount::new(invoice.total.base_units() / u128::from(1 + rng.below(3)));
-    let amount = Some(share).filter(|share| !share.is_zero() && !rng.one_in(3));
-    let order = RefundOrder { amount, invoice: None, reason: "requested_by_customer".to_owned(), description: String::new() };
-    let refunded = match &invoice.intent_id {
-        Some(intent) => billing::refund_payment(ctx, Mode::Test, intent, &order).await,
-        None => billing::refund_invoice(ctx, Mode::Test, &invoice.id, &order).await,
-    };
-    tolerate_expected(refunded)
-}
-
-/// Takes a stake, or half of it.
+/// Forfeits a stake, or half of it.
 async fn slash(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
     let stake = ctx.store.read().await?.subscriptions().find(id).await?.and_then(|subscription| subscription.stake);
     let half = stake.filter(|_| rng.one_in(2)).map(|stake| Amount::new(stake.amount.base_units() / 2));

@@ -1,23 +1,29 @@
-//! What the networks say, against what the store says: no charge is doubled, and none is lost.
+//! Compares what the networks did with what the store recorded: no charge is doubled, and none is lost.
 
 use crate::{Failure, Store};
 use serde_json::Value;
 use souk_adapters::persistence::Session;
 use souk_adapters::verify::Check;
-use souk_domain::payment::{AttemptStatus, MethodKind};
+use souk_domain::payment::{AttemptStatus, Currency, Method, MethodKind, RefundStatus};
 use souk_domain::shared::{Amount, Mode};
 use std::collections::HashMap;
 
 const PAGE: u32 = 2_000;
-const ATTEMPTS: &str = "SELECT id, kind, purpose, subject, hash, amount, status FROM attempts WHERE id > $1 ORDER BY id LIMIT $2";
-const HELD: &str = "SELECT side, amount FROM journal_postings WHERE account = $1";
+const ATTEMPTS: &str = "SELECT id, kind, purpose, hash, amount, status FROM attempts WHERE id > $1 ORDER BY id LIMIT $2";
+const REFUNDS: &str = "SELECT r.id, r.status, r.amount, r.reference FROM refunds r JOIN payment_methods m ON m.id = r.method_id
+    WHERE r.id > $1 AND m.kind = 'stripe' ORDER BY r.id LIMIT $2";
+const CASH: &str = "SELECT side, amount FROM journal_postings WHERE account = $1 AND currency_id = $2";
 
-/// What happened in the histories, so that nobody takes what never came to pass for what holds.
-const REACHED: [&str; 4] = [
+/// What happened in the histories, so that nobody takes a rule for tested that never had a case.
+const REACHED: [&str; 7] = [
     "SELECT 'settled ' || purpose || ' (' || kind || ')' AS what, count(*) AS n FROM attempts WHERE status = 'settled' GROUP BY purpose, kind",
-    "SELECT 'invoices for ' || reason AS what, count(*) AS n FROM invoices WHERE status <> 'draft' GROUP BY reason",
-    "SELECT 'entries for ' || reason AS what, count(*) AS n FROM journal_entries WHERE reason LIKE 'credit_%' GROUP BY reason",
-    "SELECT 'refunds as ' || kind AS what, count(*) AS n FROM refunds WHERE status = 'succeeded' GROUP BY kind",
+    "SELECT 'invoices for ' || reason || ' (' || status || ')' AS what, count(*) AS n FROM invoices WHERE number IS NOT NULL GROUP BY reason, status",
+    "SELECT 'credit notes for ' || reason AS what, count(*) AS n FROM credit_notes GROUP BY reason",
+    "SELECT 'balance ' || t.type || COALESCE(' (' || a.purpose || ')', '') AS what, count(*) AS n
+         FROM balance_transactions t LEFT JOIN attempts a ON a.id = t.source GROUP BY t.type, a.purpose",
+    "SELECT 'entries ' || type AS what, count(*) AS n FROM journal_entries GROUP BY type",
+    "SELECT 'refunds ' || kind || ' (' || status || ')' AS what, count(*) AS n FROM refunds GROUP BY kind, status",
+    "SELECT 'disputes ' || status AS what, count(*) AS n FROM disputes GROUP BY status",
 ];
 
 /// What a network moved for an attempt.
@@ -36,37 +42,82 @@ pub struct Counted {
     pub transfers: usize,
     pub charges: usize,
     pub card_refunds: usize,
-    /// Attempts that were carried out more than once.
+    /// Attempts and refunds that were carried out more than once.
     pub doubled: usize,
 }
 
-/// Asks both networks of the sandbox, and walks through all attempts.
+/// What the networks have moved. Refunds of cards that failed are not among them: their money came back.
+struct Seen {
+    /// By their hashes.
+    transfers: HashMap<String, Moved>,
+    /// By their attempts.
+    charges: HashMap<String, Moved>,
+    /// Those that the store ordered, by their names in the store.
+    refunds: HashMap<String, Moved>,
+    /// Those that somebody made in the processor's dashboard, by the processor's names.
+    dashboard_refunds: HashMap<String, Moved>,
+    /// What the card processor holds for the store.
+    card_funds: Funds,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Funds {
+    received: Amount,
+    spent: Amount,
+}
+
+impl Seen {
+    /// Asks both networks of the sandbox.
+    async fn ask(store: &Store, networks: &str) -> Result<Self, Failure> {
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        let listed = |path: &'static str| {
+            let request = http.get(format!("{networks}/sandbox/{path}"));
+            async move { Ok::<Value, Failure>(request.send().await?.json().await?) }
+        };
+        let app = store.app.as_str();
+        let (mut transfers, mut charges) = (HashMap::new(), HashMap::new());
+        let (mut refunds, mut dashboard_refunds, mut card_funds) = (HashMap::new(), HashMap::new(), Funds::default());
+        for transfer in listed("arcblock/debug/transfers").await?.as_array().into_iter().flatten() {
+            let ours = transfer["to"] == app || transfer["from"] == app || transfer["type"] == "fg:t:stake";
+            add(&mut transfers, &transfer["hash"], amount(&transfer["amount"])?, ours);
+        }
+        for charge in listed("stripe/debug/charges").await?.as_array().into_iter().flatten() {
+            let amount = amount(&charge["amount"])?;
+            card_funds.received = card_funds.received.plus(amount)?;
+            add(&mut charges, &charge["attempt"], amount, true);
+        }
+        let sent = listed("stripe/debug/refunds").await?;
+        for refund in sent.as_array().into_iter().flatten().filter(|refund| refund["status"] != "failed") {
+            let amount = amount(&refund["amount"])?;
+            card_funds.spent = card_funds.spent.plus(amount)?;
+            match refund["refund"] == "" {
+                true => add(&mut dashboard_refunds, &refund["id"], amount, true),
+                false => add(&mut refunds, &refund["refund"], amount, true),
+            }
+        }
+        let disputes = listed("stripe/debug/disputes").await?;
+        let moves = disputes.as_array().into_iter().flatten().flat_map(|dispute| dispute["balance_transactions"].as_array());
+        for net in moves.flatten().filter_map(|transaction| transaction["net"].as_i64()) {
+            let side = if net < 0 { &mut card_funds.spent } else { &mut card_funds.received };
+            *side = side.plus(Amount::new(u128::from(net.unsigned_abs())))?;
+        }
+        Ok(Self { transfers, charges, refunds, dashboard_refunds, card_funds })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Moved> {
+        self.transfers.values().chain(self.charges.values()).chain(self.refunds.values())
+    }
+}
+
+/// Asks both networks of the sandbox, and compares everything that they moved with the store.
 pub async fn count(store: &Store, networks: &str) -> Result<Counted, Failure> {
-    let http = reqwest::Client::builder().no_proxy().build()?;
-    let listed = |path: &'static str| {
-        let request = http.get(format!("{networks}/sandbox/{path}"));
-        async move { Ok::<Value, Failure>(request.send().await?.json().await?) }
-    };
-    let app = store.app.as_str();
-    let mut transfers: HashMap<String, Moved> = HashMap::new();
-    for transfer in listed("arcblock/debug/transfers").await?.as_array().into_iter().flatten() {
-        let ours = transfer["to"] == app || transfer["from"] == app || transfer["type"] == "fg:t:stake";
-        add(&mut transfers, &transfer["hash"], &transfer["amount"], ours)?;
-    }
-    let mut charges: HashMap<String, Moved> = HashMap::new();
-    for charge in listed("stripe/debug/charges").await?.as_array().into_iter().flatten() {
-        add(&mut charges, &charge["attempt"], &charge["amount"], true)?;
-    }
-    let mut refunds: HashMap<String, Moved> = HashMap::new();
-    for refund in listed("stripe/debug/refunds").await?.as_array().into_iter().flatten() {
-        add(&mut refunds, &refund["refund"], &refund["amount"], true)?;
-    }
-    let seen = Seen { transfers, charges, refunds };
+    let mut seen = Seen::ask(store, networks).await?;
     let transfers = seen.transfers.values().filter(|moved| moved.ours).count();
-    let (charges, card_refunds) = (seen.charges.len(), seen.refunds.len());
+    let (charges, card_refunds) = (seen.charges.len(), seen.refunds.len() + seen.dashboard_refunds.len());
     let doubled = seen.all().filter(|moved| moved.times > 1).count();
     let mut session = store.database.snapshot().await?;
-    let checks = vec![attempts(&mut session, seen).await?, holdings(store, &mut session).await?];
+    let holdings = holdings(store, &mut session, seen.card_funds).await?;
+    let checks = vec![refunds(&mut session, &mut seen).await?, attempts(&mut session, seen).await?, holdings];
     let mut reached = Vec::new();
     for sql in REACHED {
         for row in session.query(sql).all().await? {
@@ -77,25 +128,48 @@ pub async fn count(store: &Store, networks: &str) -> Result<Counted, Failure> {
     Ok(Counted { checks, reached: reached.join(", "), transfers, charges, card_refunds, doubled })
 }
 
-/// What the networks have moved: transfers by their hashes, charges by their attempts, refunds of cards by their orders.
-struct Seen {
-    transfers: HashMap<String, Moved>,
-    charges: HashMap<String, Moved>,
-    refunds: HashMap<String, Moved>,
+fn amount(value: &Value) -> Result<Amount, Failure> {
+    let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+    Ok(Amount::parse_base_units(&text)?)
 }
 
-impl Seen {
-    fn all(&self) -> impl Iterator<Item = &Moved> {
-        self.transfers.values().chain(self.charges.values()).chain(self.refunds.values())
-    }
-}
-
-fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: &Value, ours: bool) -> Result<(), Failure> {
-    let text = amount.as_str().map_or_else(|| amount.to_string(), ToOwned::to_owned);
-    let amount = Amount::parse_base_units(&text)?;
+fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: Amount, ours: bool) {
     let entry = moved.entry(key.as_str().unwrap_or_default().to_uppercase()).or_default();
-    *entry = Moved { times: entry.times + 1, amount: entry.amount.plus(amount)?, ours };
-    Ok(())
+    *entry = Moved { times: entry.times + 1, amount: entry.amount.plus(amount).unwrap_or(entry.amount), ours };
+}
+
+/// Each refund of a card that has succeeded was sent once, for its amount; nothing else was sent.
+async fn refunds(session: &mut Session, seen: &mut Seen) -> Result<Check, Failure> {
+    let mut check = Check::of("the card processor sent each refund once, and nothing else");
+    // A refund of the dashboard may be recorded as several.
+    let mut recorded: HashMap<String, Amount> = HashMap::new();
+    let mut after = String::new();
+    loop {
+        let rows = session.query(REFUNDS).bind(&after).bind(PAGE).all().await?;
+        let Some(last) = rows.last() else { break };
+        for row in &rows {
+            check.of += 1;
+            let (id, amount): (String, Amount) = (row.get("id")?, row.get("amount")?);
+            let has_succeeded = row.get::<RefundStatus>("status")? == RefundStatus::Succeeded;
+            let reference = row.get::<String>("reference")?.to_uppercase();
+            match seen.refunds.remove(&id.to_uppercase()) {
+                Some(moved) if !has_succeeded => check.breaches.push(format!("{id} has not succeeded, and {} was sent", moved.amount)),
+                Some(moved) if moved.times != 1 => check.breaches.push(format!("{id} was sent {} times", moved.times)),
+                Some(moved) if moved.amount != amount => check.breaches.push(format!("{id} is of {amount}, and {} was sent", moved.amount)),
+                None if has_succeeded && seen.dashboard_refunds.contains_key(&reference) => {
+                    let sum = recorded.entry(reference).or_default();
+                    *sum = sum.plus(amount)?;
+                }
+                None if has_succeeded => check.breaches.push(format!("{id} has succeeded, and nothing was sent")),
+                _ => {}
+            }
+        }
+        after = last.get("id")?;
+    }
+    let more = recorded.iter().filter(|(id, sum)| seen.dashboard_refunds.get(*id).is_some_and(|moved| **sum > moved.amount));
+    check.breaches.extend(more.map(|(id, sum)| format!("{id} of the dashboard is recorded as {sum}, which is more")));
+    check.breaches.extend(seen.refunds.drain().map(|(id, moved)| format!("{id} sent {} and is no refund of the store", moved.amount)));
+    Ok(check)
 }
 
 /// Each settled attempt was carried out once, for its amount; nothing else was.
@@ -111,19 +185,18 @@ async fn attempts(session: &mut Session, mut seen: Seen) -> Result<Check, Failur
             let moved = match kind.as_str() {
                 "wallet" => seen.transfers.remove(&row.get::<Option<String>>("hash")?.unwrap_or_default().to_uppercase()),
                 "off_session" | "card" => seen.charges.remove(&id.to_uppercase()),
-                "card_refund" => seen.refunds.remove(&row.get::<String>("subject")?.to_uppercase()),
-                // A card that is saved moves nothing.
+                // A card that is saved moves nothing; refunds of cards have a check of their own.
                 _ => continue,
             };
             check.of += u64::from(settled);
             let amount: Amount = row.get("amount")?;
-            // What a wallet gets out of a deposit is not told as an amount of its own.
-            let told = matches!(purpose.as_str(), "payment" | "refund" | "recharge");
+            // The ledger lists no amount of its own for what a wallet gets out of a stake.
+            let is_listed = matches!(purpose.as_str(), "payment" | "refund" | "recharge");
             match moved {
                 None if settled && !amount.is_zero() => check.breaches.push(format!("{id} is settled, and its network moved nothing")),
                 Some(moved) if !settled => check.breaches.push(format!("{id} is not settled, and its network moved {}", moved.amount)),
                 Some(moved) if moved.times != 1 => check.breaches.push(format!("{id} was carried out {} times", moved.times)),
-                Some(moved) if told && moved.amount != amount => {
+                Some(moved) if is_listed && moved.amount != amount => {
                     check.breaches.push(format!("{id} asked for {amount}, its network moved {}", moved.amount));
                 }
                 _ => {}
@@ -131,35 +204,44 @@ async fn attempts(session: &mut Session, mut seen: Seen) -> Result<Check, Failur
         }
         after = last.get("id")?;
     }
-    let strangers = seen.transfers.into_iter().chain(seen.charges).chain(seen.refunds);
+    let strangers = seen.transfers.into_iter().chain(seen.charges);
     let strangers = strangers.filter(|(_, moved)| moved.ours);
     check.breaches.extend(strangers.map(|(key, moved)| format!("{key} moved {} and belongs to no attempt", moved.amount)));
     Ok(check)
 }
 
 /// What the store holds at each network is what the journal says.
-async fn holdings(store: &Store, session: &mut Session) -> Result<Check, Failure> {
-    let mut check = Check::of("the store's account at the ledger holds what the journal says");
+async fn holdings(store: &Store, session: &mut Session, card_funds: Funds) -> Result<Check, Failure> {
+    let mut check = Check::of("the store holds at each network what the journal says");
     let mut unit = store.ctx.store.read().await?;
     let methods = unit.methods().list(Mode::Test).await?;
     let currencies = unit.methods().currencies(Mode::Test).await?;
-    for method in methods.iter().filter(|method| method.kind == MethodKind::Arcblock) {
-        let (Some(currency), Some(rail)) =
-            (currencies.iter().find(|currency| currency.method_id == method.id), store.ctx.networks.wallet(method.kind))
-        else {
-            continue;
+    drop(unit);
+    for method in &methods {
+        let Some(currency) = currencies.iter().find(|currency| currency.method_id == method.id) else { continue };
+        let holds = match method.kind {
+            MethodKind::Stripe => card_funds,
+            kind => match store.ctx.networks.wallet(kind) {
+                Some(rail) => Funds { received: rail.balance(method, currency, &store.app).await?, spent: Amount::ZERO },
+                None => continue,
+            },
         };
-        let mut held = Amount::ZERO;
-        let mut gone = Amount::ZERO;
-        for row in session.query(HELD).bind(format!("assets:network:{}", method.id)).all().await? {
-            let sum = if row.get::<String>("side")? == "debit" { &mut held } else { &mut gone };
-            *sum = sum.plus(row.get("amount")?)?;
-        }
-        let (booked, holds) = (held.minus(gone)?, rail.balance(method, currency, &store.app).await?);
         check.of += 1;
-        if booked != holds {
-            check.breaches.push(format!("{} holds {holds}, the journal says {booked}", method.id));
+        let posted = posted(session, method, currency).await?;
+        if posted.received.plus(holds.spent)? != holds.received.plus(posted.spent)? {
+            let breach = format!("{} received {} and spent {}", method.id, holds.received, holds.spent);
+            check.breaches.push(format!("{breach}, the journal says {} and {}", posted.received, posted.spent));
         }
     }
     Ok(check)
+}
+
+/// What the journal says of the store's cash at a method.
+async fn posted(session: &mut Session, method: &Method, currency: &Currency) -> Result<Funds, Failure> {
+    let mut funds = Funds::default();
+    for row in session.query(CASH).bind(format!("assets:cash:{}", method.id)).bind(&currency.id).all().await? {
+        let side = if row.get::<String>("side")? == "debit" { &mut funds.received } else { &mut funds.spent };
+        *side = side.plus(row.get("amount")?)?;
+    }
+    Ok(funds)
 }

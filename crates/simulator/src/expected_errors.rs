@@ -1,7 +1,7 @@
-//! What a rule refuses is part of a history; what goes wrong is not.
+//! A refusal by a rule is part of a history; a failure is not.
 
 use crate::Failure;
-use souk_domain::billing::ManageError;
+use souk_domain::billing::{CardCheckError, CreditError, DisputeError, ManageError, ProviderRefundError};
 use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError};
 use souk_domain::payment::SettlementError;
 use souk_domain::shared::StorageError;
@@ -21,7 +21,29 @@ pub fn tolerate_expected<T>(done: Result<T, impl ExpectedErrors>) -> Result<(), 
 
 impl ExpectedErrors for ManageError {
     fn is_unexpected(&self) -> bool {
-        matches!(self, Self::Storage(_) | Self::Ledger(_) | Self::Amount(_) | Self::NotFound)
+        match self {
+            Self::Credit(error) => error.is_unexpected(),
+            error => matches!(error, Self::Storage(_) | Self::Ledger(_) | Self::Amount(_) | Self::NotFound),
+        }
+    }
+}
+
+impl ExpectedErrors for CreditError {
+    fn is_unexpected(&self) -> bool {
+        matches!(self, Self::Storage(_) | Self::Ledger(_) | Self::Amount(_) | Self::Input(_) | Self::NotFound)
+    }
+}
+
+/// A network on a bad day answers nothing: it is asked again.
+impl ExpectedErrors for CardCheckError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::Rail(_) => false,
+            Self::Dispute(DisputeError::Credit(error)) | Self::Refund(ProviderRefundError::Credit(error)) => error.is_unexpected(),
+            Self::Dispute(DisputeError::Settlement(error)) | Self::Refund(ProviderRefundError::Settlement(error)) => error.is_unexpected(),
+            Self::Dispute(DisputeError::Undecided) | Self::Refund(ProviderRefundError::Undecided) => false,
+            _ => true,
+        }
     }
 }
 

@@ -6,11 +6,11 @@ use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, Period, Stake, StakeStatus, Subscription, SubscriptionItem,
-    SubscriptionStatus, TestClock, Threshold,
+    BillTo, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Period, Stake, StakeStatus, Subscription,
+    SubscriptionItem, SubscriptionStatus, TestClock, Threshold,
 };
 use souk_domain::customer::Customer;
-use souk_domain::ledger::{Entry, Movement, Reason};
+use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateStatus, Method, Purpose, SignedTransaction};
 use souk_domain::pricing::{
     Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Tier, TiersMode, Usage,
@@ -226,23 +226,29 @@ impl Fixtures {
             updated_at: now,
         };
         unit.attempts().insert(&attempt, &[]).await?;
-        let movement = Movement { method_id: &attempt.method_id, currency_id: &attempt.currency_id, amount };
-        let entry = Entry::of_movement(EntryId::new(now, random), Mode::Test, Reason::Stake, attempt.id.as_str(), now, &movement)?;
-        unit.journal().book(&entry).await?;
-        let number = unit.invoices().take_numbers(Mode::Test, 1).await?;
+        let postings = vec![
+            Posting::debit(Account::stakes_held(&attempt.method_id), amount, &attempt.currency_id),
+            Posting::credit(Account::StakesPayable, amount, &attempt.currency_id),
+        ];
+        let entry = Entry::new(EntryId::new(now, random), Mode::Test, EntryType::StakePlaced, attempt.id.as_str(), now, postings)?;
+        unit.journal().post(&entry).await?;
+        let number = unit.invoices().take_numbers(Mode::Test, DocumentType::Statement, 1).await?;
         let invoice = stake_invoice(InvoiceId::new(now, random), number, subscription, amount, now);
         let item = InvoiceItem {
             id: InvoiceItemId::new(now, random),
             invoice_id: invoice.id.clone(),
+            subscription_item_id: None,
             price_id: None,
             description: invoice.description.clone(),
             quantity: 1,
             unit_amount: amount,
             amount,
+            credited: Amount::ZERO,
             period: None,
+            covers_until: None,
             calculation: Calculation::Flat { amount },
         };
-        unit.invoices().insert_final(&invoice, &[item]).await?;
+        unit.invoices().insert_final_all(&[(invoice, vec![item])]).await?;
         Ok(())
     }
 }
@@ -266,7 +272,8 @@ fn stake_invoice(id: InvoiceId, number: u64, subscription: &Subscription, amount
         bill_to: BillTo { name: subscription.description.clone(), email: String::new(), phone: String::new(), address: None },
         total: amount,
         amount_paid: amount,
-        refusals: 0,
+        amount_credited: Amount::ZERO,
+        failure_count: 0,
         retry_at: None,
         clock_id: subscription.clock_id.clone(),
         created_at: now,
@@ -296,7 +303,7 @@ impl Plan {
             since: Duration::from_secs(3_600 * rng.below(48)),
             days_until_cancel: u32::try_from(1 + rng.below(15))?,
             stake: rng.one_in(3).then(|| 1 + rng.below(30)),
-            threshold: if metered && rng.one_in(2) { Some((100 + rng.below(10_000), rng.one_in(3))) } else { None },
+            threshold: if metered && !rng.one_in(3) { Some((50 + rng.below(2_500), rng.one_in(3))) } else { None },
         })
     }
 

@@ -6,12 +6,14 @@
 
 mod actions;
 mod args;
+mod card_incidents;
 mod clock;
 mod count;
 mod decisions;
 mod expected_errors;
 mod fixtures;
 mod host;
+mod money_back;
 mod network_client;
 mod process;
 mod purchase;

@@ -180,6 +180,21 @@ impl NetworkClient {
         Ok(())
     }
 
+    /// Everything of one kind that the card processor has: charges, refunds or disputes.
+    pub async fn card_objects(&self, kind: &str) -> Result<Vec<Value>, Failure> {
+        let answer = self.http.get(format!("{}/sandbox/stripe/debug/{kind}", self.networks)).send().await?;
+        match answer.json().await? {
+            Value::Array(objects) => Ok(objects),
+            other => Err(format!("the card processor lists no {kind}: {other}").into()),
+        }
+    }
+
+    /// Something that a cardholder, their bank, or somebody in the processor's dashboard does. The processor may refuse it.
+    pub async fn card_incident(&self, path: &str, form: &[(&str, String)]) -> Result<(), Failure> {
+        self.http.post(format!("{}/sandbox/stripe/debug/{path}", self.networks)).form(form).send().await?;
+        Ok(())
+    }
+
     /// Orders a bad day of a network.
     pub async fn fault(&self, network: &str, mode: &str, count: u64) -> Result<(), Failure> {
         self.post(&format!("{network}/faults"), &json!({ "mode": mode, "value": 250, "count": count })).await.map(drop)

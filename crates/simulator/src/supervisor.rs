@@ -1,6 +1,8 @@
 //! The process that is started and killed, again and again, and where each history stands meanwhile.
 
+use super::card_incidents::settle_all;
 use super::fixtures::Fixtures;
+use super::money_back::move_all_failed;
 use super::network_client::NetworkClient;
 use super::process::Progress;
 use super::rng::Rng;
@@ -136,6 +138,8 @@ impl<'a> Supervisor<'a> {
         for days in LAST_DAYS {
             self.networks.clock.jump(days * 86_400);
             self.networks.clear_faults().await?;
+            settle_all(&self.client).await?;
+            move_all_failed(&self.client).await?;
             let mut process = self.start().await?;
             self.opened(&mut process).await?;
             let begun = Instant::now();

@@ -124,10 +124,10 @@ inLooks(({ locale }) => {
     await admin.page.locator('#refund_amount').fill('1');
     await admin.button('admin:refund.actionFor', { amount: '1 SKT' }).click();
     await expect(admin.page.locator('#announcer')).toHaveText(say('admin:refund.done'), SETTLED);
-    await admin.button('admin:action.pause').click();
+    await admin.button('admin:admin.pause').click();
     await admin.page
       .getByRole('dialog')
-      .getByRole('button', { name: say('admin:action.pause') })
+      .getByRole('button', { name: say('admin:admin.pause') })
       .click();
     await expect(admin.page.getByText(say('admin:done.pause'))).toBeVisible(SETTLED);
     await admin.looksRight();

@@ -603,7 +603,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the signed-in customer has bought, newest first; of subscriptions, what they give now. */
+        /** What the signed-in customer has bought, newest first; of subscriptions, what they give now. Refunded and disputed purchases say so. */
         get: {
             parameters: {
                 query?: {
@@ -3342,6 +3342,296 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/customers/me/balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The balances of the signed-in customer. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CustomerBalanceList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/customers/me/balance-transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The changes of the signed-in customer's balances, newest first; of one currency. */
+        get: {
+            parameters: {
+                query?: {
+                    currency_id?: string;
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["BalanceTransactionList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/customers/{id}/balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The balances of a customer, who is named by id or DID. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CustomerBalanceList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/customers/{id}/balance-transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The changes of a customer's balances, newest first; of one currency. */
+        get: {
+            parameters: {
+                query?: {
+                    currency_id?: string;
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["BalanceTransactionList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/customers/{id}/balance/payout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pay a balance out, or a part of it: over the customer's card payments, or to the wallet that paid last. The balance is debited
+         *     now; where the network refuses the pay-out, it is balance again.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["BalancePayoutInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["RefundList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/payment-intents": {
         parameters: {
             query?: never;
@@ -3622,7 +3912,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Give a payment back, or a part of it. */
+        /** Refund a payment, or a part of it. */
         put: {
             parameters: {
                 query?: never;
@@ -3643,7 +3933,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["Refund"];
+                        "application/json; charset=utf-8": components["schemas"]["RefundAnswer"];
                     };
                 };
                 /** @description The call is refused */
@@ -3667,6 +3957,64 @@ export interface paths {
             };
         };
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payment-intents/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a payment on hold: its network moved another amount than it was asked for. That amount is added to the customer's balance,
+         *     and the invoices of the payment can be paid again.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["BalanceTransaction"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -3804,7 +4152,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One invoice with its lines, customer and payment. */
+        /** One invoice with its lines, customer, payments and credit notes. */
         get: {
             parameters: {
                 query?: never;
@@ -3973,7 +4321,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take back what an unpaid invoice asks for. Its number stays. */
+        /** Void an unpaid invoice, by a credit note over all of it. What the balance had paid of it is balance again. */
         post: {
             parameters: {
                 query?: never;
@@ -5013,6 +5361,275 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/credit-notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Credit notes, newest first: a customer's own, or those of the store; of one invoice or subscription. */
+        get: {
+            parameters: {
+                query?: {
+                    customer_id?: string;
+                    invoice_id?: string;
+                    subscription_id?: string;
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CreditNoteList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Issue a credit note. It is final. Refunds that it makes are sent after this has answered. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["CreditNoteInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CreditNote"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/credit-notes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One credit note with its items and refunds. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CreditNote"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/credit-notes/{id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The credit note as PDF, in the language of `locale`. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": string;
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/credit-notes/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a credit note would give now, and where its money would go. Nothing is written. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["CreditNoteInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CreditNotePreview"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/refunds": {
         parameters: {
             query?: never;
@@ -5020,12 +5637,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Refunds, newest first: a customer's own, or those of the store; of one invoice. */
+        /** Refunds, newest first: a customer's own, or those of the store; of one invoice, or with one status. */
         get: {
             parameters: {
                 query?: {
                     customer_id?: string;
                     invoice_id?: string;
+                    status?: string;
                     page?: number;
                     pageSize?: number;
                     limit?: number;
@@ -5067,8 +5685,8 @@ export interface paths {
         };
         put?: never;
         /**
-         * Give money of a payment back, the way it came. It is on its way when this answers. What credit with the store had paid is credit
-         *     again, by a refund of its own, after what a network has moved.
+         * Refund a payment, or what an invoice was paid, by a credit note. A network sends it after this has answered; what the balance had
+         *     paid is balance again at once.
          */
         post: {
             parameters: {
@@ -5088,7 +5706,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["Refund"];
+                        "application/json; charset=utf-8": components["schemas"]["RefundAnswer"];
                     };
                 };
                 /** @description The call is refused */
@@ -5124,7 +5742,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The most of what an invoice was paid that can be given back now: not what its customer holds as credit already. */
+        /** The most of what an invoice was paid that can be refunded now. */
         get: {
             parameters: {
                 query: {
@@ -5197,6 +5815,232 @@ export interface paths {
                     };
                     content: {
                         "application/json; charset=utf-8": components["schemas"]["Refund"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/refunds/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a failed refund again, over the same network. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Refund"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/refunds/{id}/move-to-balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move the amount of a failed refund to the customer's balance. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Refund"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Disputes, newest first: of a customer, of a payment, or those that are not decided (`open=true`). */
+        get: {
+            parameters: {
+                query?: {
+                    customer_id?: string;
+                    payment_intent_id?: string;
+                    open?: string;
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["DisputeList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One dispute. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Dispute"];
                     };
                 };
                 /** @description The call is refused */
@@ -5788,6 +6632,45 @@ export interface components {
             /** @description Of the bundle, lower-case hex. */
             sha256: string;
         };
+        /** BalancePayoutInput */
+        BalancePayoutInput: {
+            currency_id: string;
+            /**
+             * Format: decimal
+             * @description A human decimal; absent: all that can be paid out.
+             */
+            amount?: string;
+            /** @description What the store writes to the customer. */
+            memo?: string;
+        };
+        /**
+         * BalanceTransaction
+         * @description One change of a balance.
+         */
+        BalanceTransaction: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            customer_id: string;
+            currency_id: string;
+            /** @description applied_to_invoice, unapplied_from_invoice, credit_note, overpayment, payout, payout_restored, refund_moved or suspense_resolved. */
+            type: string;
+            /** @description increase or decrease: what the type says. */
+            direction: string;
+            /** @description Base units, never negative. */
+            amount: string;
+            balance_after: string;
+            /** @description The id of the object that changed it: an invoice, a credit note, a refund or an attempt. */
+            source: string;
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+            created_at: string;
+        };
+        /** BalanceTransactionList */
+        BalanceTransactionList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["BalanceTransaction"][];
+        };
         /**
          * BillingThresholds
          * @description When usage is billed before the end of its period.
@@ -5916,6 +6799,8 @@ export interface components {
             /** @description Base units of `currency_id`: while the session is open, what its items cost now. */
             amount_subtotal: string;
             amount_total: string;
+            /** @description What its payments have given back or are about to; once the session is complete. */
+            amount_refunded?: string;
             submit_type: string;
             phone_number_collection: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection: string;
@@ -6015,6 +6900,115 @@ export interface components {
             did: string;
             pk: string;
         };
+        /** CreditNote */
+        CreditNote: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            number: string;
+            invoice_id: string;
+            /** @description The number of that invoice. */
+            invoice_number: string;
+            subscription_id?: string;
+            customer_id: string;
+            currency_id: string;
+            payment_method_id: string;
+            /** @description plan_change, cancellation, usage_correction, duplicate, fraudulent, dispute or other. */
+            reason: string;
+            /** @description What the store writes to the customer. */
+            memo: string;
+            /** @description Base units: what was taken off the amount due, added to the balance and refunded. */
+            total: string;
+            /** @description Taken off the amount due. */
+            due_reduced: string;
+            to_balance: string;
+            /** @description Sent back over networks, or on its way. */
+            refunded: string;
+            /** @description Of a single credit note. */
+            items?: components["schemas"]["CreditNoteItem"][];
+            /** @description Of a single credit note. */
+            refunds?: components["schemas"]["Refund"][];
+            credit_note_pdf: string;
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+            paymentMethod?: components["schemas"]["PaymentMethod"];
+            created_at: string;
+        };
+        /** CreditNoteInput */
+        CreditNoteInput: {
+            invoice_id: string;
+            /** @description Absent: the amount is spread over the lines, in proportion to what each of them can give. */
+            items?: components["schemas"]["CreditNoteItemInput"][];
+            /**
+             * Format: decimal
+             * @description A human decimal, instead of items; both absent: all that the lines can give.
+             */
+            amount?: string;
+            /** @description A reason of credit notes; absent: other. */
+            reason?: string;
+            /** @description What the store writes to the customer. */
+            memo?: string;
+            /** @description Where the part goes that was paid already. balance: to the customer's balance. refund: back to the payments of the invoice. */
+            to: string;
+        };
+        /** CreditNoteItem */
+        CreditNoteItem: {
+            invoice_item_id: string;
+            /** @description What the line is for, in English. */
+            description: string;
+            /** @description The same as a code, and the parameters of its text: see `InvoiceLine`. */
+            description_code: string;
+            description_params: {
+                [key: string]: string;
+            };
+            /** @description Base units. */
+            amount: string;
+            /** @description Whether what the line had paid for ends. */
+            revokes: boolean;
+            /** @description The inputs of the amount, under the name of the formula (`kind`), where time was credited. */
+            formula?: unknown;
+            /** @description The same in words. */
+            formula_text?: components["schemas"]["Text"] & unknown;
+        };
+        /** CreditNoteItemInput */
+        CreditNoteItemInput: {
+            invoice_item_id: string;
+            /**
+             * Format: decimal
+             * @description A human decimal.
+             */
+            amount: string;
+            /** @description Whether what the line had paid for ends; absent: if the line is credited in full, unless the reason keeps access. */
+            revokes?: boolean;
+        };
+        /** CreditNoteList */
+        CreditNoteList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["CreditNote"][];
+        };
+        /**
+         * CreditNotePreview
+         * @description What a credit note would give now, and where its money would go; in base units.
+         */
+        CreditNotePreview: {
+            invoice_id: string;
+            currency_id: string;
+            items: components["schemas"]["CreditNotePreviewItem"][];
+            total: string;
+            due_reduced: string;
+            to_balance: string;
+            refunded: string;
+        };
+        /**
+         * CreditNotePreviewItem
+         * @description What an ordered item would be.
+         */
+        CreditNotePreviewItem: {
+            invoice_item_id: string;
+            /** @description Base units. */
+            amount: string;
+            revokes: boolean;
+        };
         /** CrossSell */
         CrossSell: {
             /** @description In an update an empty text clears it. */
@@ -6088,6 +7082,26 @@ export interface components {
             created_at: string;
             updated_at: string;
         };
+        /**
+         * CustomerBalance
+         * @description The balance of a customer in one currency.
+         */
+        CustomerBalance: {
+            currency_id: string;
+            /** @description Base units. */
+            amount: string;
+            currency?: components["schemas"]["PaymentCurrency"];
+            method?: components["schemas"]["PaymentMethod"];
+            /** @description The most that can be paid out now: what unpaid invoices ask for stays. For the store only. */
+            payout_limit?: string;
+        };
+        /** CustomerBalanceList */
+        CustomerBalanceList: {
+            /** Format: uint64 */
+            count: number;
+            /** @description Those above zero. */
+            list: components["schemas"]["CustomerBalance"][];
+        };
         /** CustomerList */
         CustomerList: {
             /** Format: uint64 */
@@ -6100,6 +7114,49 @@ export interface components {
             did: string;
             name: string;
             email: string;
+        };
+        /** Dispute */
+        Dispute: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            /** @description inquiry, inquiry_under_review, inquiry_closed, needs_response, under_review, won or lost. */
+            status: string;
+            /** @description Base units; the payment or a part of it. */
+            amount: string;
+            currency_id: string;
+            /** @description What the network has charged for the dispute, in base units of `feeCurrency`. */
+            fee: string;
+            /** @description Absent: the store has no such currency. */
+            feeCurrency?: components["schemas"]["PaymentCurrency"] & unknown;
+            /** @description Whether the amount is withdrawn from the store's account now. */
+            funds_withdrawn: boolean;
+            /** @description The complaint, as the network writes it. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description Until when the store may answer, in unix seconds.
+             */
+            respond_by?: number;
+            payment_intent_id: string;
+            /** @description The invoices that the payment paid. */
+            invoice_ids: string[];
+            customer_id: string;
+            payment_method_id: string;
+            /** @description The network's name of it. */
+            provider_id: string;
+            /** @description What the invoices gave when the dispute was lost. */
+            credit_note_ids: string[];
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+            paymentMethod?: components["schemas"]["PaymentMethod"];
+            created_at: string;
+            updated_at: string;
+        };
+        /** DisputeList */
+        DisputeList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Dispute"][];
         };
         /** DownsellChoice */
         DownsellChoice: {
@@ -6115,6 +7172,10 @@ export interface components {
             invoice_id?: string;
             /** @description The subscription that grants it; none for a one-time purchase. */
             subscription_id?: string;
+            /** @description active, revoked: it was refunded, or suspended: its payment is disputed. */
+            status: string;
+            revoked_at?: string;
+            suspended_at?: string;
         };
         /** EntitlementList */
         EntitlementList: {
@@ -6197,7 +7258,7 @@ export interface components {
             period_end?: number;
             /**
              * Format: uint32
-             * @description How often its collection was refused.
+             * @description How often its collection was declined.
              */
             attempt_count: number;
             /**
@@ -6205,13 +7266,18 @@ export interface components {
              * @description When it is tried again by itself, in unix seconds.
              */
             next_payment_attempt?: number;
-            /** @description What the lines come to before the customer's credit is taken off, and that credit; only with the lines. */
-            subtotal?: string;
-            applied_credit?: string;
+            /** @description Base units, as all amounts: the sum of the lines. */
+            subtotal: string;
             total: string;
+            /** @description The total less the credit that reduced the amount due. */
             amount_due: string;
+            /** @description Payments less what was reversed of them; payments by the balance and by deposits are in it. */
             amount_paid: string;
             amount_remaining: string;
+            /** @description What the customer's balance paid of it. In lists, on the page of an invoice, and nowhere else. */
+            applied_credit?: string;
+            /** @description What payments have given back or are about to. Where `applied_credit` is. */
+            amount_refunded?: string;
             customer_name: string;
             customer_email: string;
             customer_phone: string;
@@ -6224,6 +7290,12 @@ export interface components {
             paymentIntent?: components["schemas"]["PaymentIntent"];
             checkoutSession?: components["schemas"]["InvoiceSession"];
             lines?: components["schemas"]["InvoiceLine"][];
+            /** @description What paid it, oldest first. Of a single invoice, as the two below. */
+            payments?: components["schemas"]["InvoicePayment"][];
+            /** @description Newest first. */
+            credit_notes?: components["schemas"]["CreditNote"][];
+            /** @description Disputes of its payments; for the store only. */
+            disputes?: components["schemas"]["Dispute"][];
             paid_at?: string;
             created_at: string;
             updated_at: string;
@@ -6231,17 +7303,33 @@ export interface components {
         /** InvoiceLine */
         InvoiceLine: {
             id: string;
+            /** @description What it is for, in English. */
             description: string;
+            /**
+             * @description The same as a code: product, remaining_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume,
+             *     deposit_forfeited, deposit_returned or top_up.
+             */
+            description_code: string;
+            /** @description The parameters of its text: `name`, the product. */
+            description_params: {
+                [key: string]: string;
+            };
+            subscription_item_id?: string;
             price_id?: string;
             /** Format: uint64 */
             quantity: number;
-            /** @description Base units. What the amount follows from says the formula. */
+            /** @description Base units. The formula says how the amount was computed. */
             unit_amount: string;
             amount: string;
-            /** @description The line lessens what is due. */
-            credit: boolean;
+            /** @description What credit notes gave of it. */
+            credited: string;
             /** @description The time that it bills for. */
             period?: components["schemas"]["Period"] & unknown;
+            /**
+             * Format: int64
+             * @description Until when its time is paid for, in unix seconds: the end of its period, or earlier once unused time was credited.
+             */
+            covers_until?: number;
             /** @description The inputs of the amount, under the name of the formula (`kind`). */
             formula: unknown;
             /** @description The same in words. */
@@ -6261,6 +7349,29 @@ export interface components {
             payment_details: {
                 [key: string]: components["schemas"]["PaymentDetail"];
             };
+        };
+        /**
+         * InvoicePayment
+         * @description What one source paid of an invoice. Amounts are base units.
+         */
+        InvoicePayment: {
+            id: string;
+            /** @description network, balance: the customer's balance with the store, or stake: a forfeited deposit. */
+            source: string;
+            amount: string;
+            /** @description Given back by credit notes, or about to be. */
+            refunded: string;
+            /** @description Withdrawn by disputes that are not decided. */
+            disputed: string;
+            /** @description Taken back: a lost dispute, a late failure, balance that returned when the invoice became void. */
+            reversed: string;
+            /** @description The payment, where a network brought the money. */
+            payment_intent_id?: string;
+            paymentMethod?: components["schemas"]["PaymentMethod"];
+            payment_details: {
+                [key: string]: components["schemas"]["PaymentDetail"];
+            };
+            created_at: string;
         };
         /** InvoiceSession */
         InvoiceSession: {
@@ -6624,16 +7735,17 @@ export interface components {
         PlanPreview: {
             /** Format: int64 */
             proration_date: number;
+            /** @description What is credited of the old plan, then what the new one asks for. */
             lines: components["schemas"]["PlanPreviewLine"][];
-            /** @description What the old plan gives back. */
+            /** @description What is credited for the unused time of the old plan. */
             credit: string;
             /** @description What the new one asks for until the end of the period. */
             charge: string;
-            /** @description Credit of earlier changes that is used up. */
+            /** @description What the customer's balance pays of it, `credit` included. */
             applied_credit: string;
             /** @description Due now. */
             total: string;
-            /** @description Kept for the next invoices. */
+            /** @description Added to the balance. */
             credited: string;
             /** Format: int64 */
             current_period_end: number;
@@ -6643,7 +7755,13 @@ export interface components {
         };
         /** PlanPreviewLine */
         PlanPreviewLine: {
+            /** @description In English. */
             description: string;
+            /** @description The same as a code, and the parameters of its text: see `InvoiceLine`. */
+            description_code: string;
+            description_params: {
+                [key: string]: string;
+            };
             amount: string;
             /** @description credit or charge. */
             kind: string;
@@ -6874,37 +7992,65 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
-            /** @description refund, stake_return, or credit: what was paid by credit with the store is credit again. */
+            /** @description refund: of a payment. stake_return: of a deposit. balance_payout: of the customer's balance. */
             type: string;
-            /** @description pending, succeeded or failed. */
+            /** @description pending, succeeded, failed, or canceled: it failed, and its amount was moved to the customer's balance. */
             status: string;
             /** @description Base units. */
             amount: string;
+            /** @description The payment that is sent back. A pay-out to a wallet and the refund of a deposit have none. */
             payment_intent_id?: string;
+            credit_note_id?: string;
             invoice_id?: string;
             subscription_id?: string;
             customer_id: string;
             currency_id: string;
             payment_method_id: string;
+            /** @description The reason of its credit note, or balance_payout. */
             reason: string;
             description: string;
-            /** @description The network's name of it, once it is there. */
+            /** @description The network's name of it, once the network has one. */
             reference: string;
+            /** @description Why it failed last. */
+            failure?: components["schemas"]["RefundFailure"] & unknown;
+            /**
+             * Format: uint32
+             * @description How often it failed.
+             */
+            failure_count: number;
             created_at: string;
             updated_at: string;
         };
+        /**
+         * @description The refund that was ordered. An order that several networks send is answered with the first of its refunds. Where the balance had
+         *     paid the invoice, no network sends anything: the answer is the credit note.
+         */
+        RefundAnswer: components["schemas"]["Refund"] | components["schemas"]["CreditNote"];
+        /**
+         * RefundFailure
+         * @description Why the network refused a refund.
+         */
+        RefundFailure: {
+            code: string;
+            message: string;
+        };
         /** RefundInput */
         RefundInput: {
-            /** @description The payment, where the address does not name it. Absent: that of the invoice, which may have none where credit paid all of it. */
+            /** @description The payment, where the address does not name it. Absent: the payments of the invoice. */
             payment_intent_id?: string;
             /** @description Which invoice it is for, where the payment paid for several. */
             invoice_id?: string;
             /**
              * Format: decimal
-             * @description A human decimal; absent: all that is left of the payment.
+             * @description A human decimal; absent: all that can be refunded.
              */
             amount?: string;
+            /**
+             * @description duplicate, fraudulent, requested_by_customer or requested_by_admin, or a reason of credit notes. Kept as the reason of the credit
+             *     note; one that credit notes do not have becomes `other`.
+             */
             reason?: string;
+            /** @description What the store writes to the customer. */
             description?: string;
         };
         /** RefundList */
@@ -6915,10 +8061,10 @@ export interface components {
         };
         /** RefundPreview */
         RefundPreview: {
-            /** @description The most that can be given back now, in base units. */
+            /** @description The most that can be refunded now, in base units. */
             amount: string;
-            /** @description What is left of what was paid. Where it is more, the rest is the customer's credit, or has paid other bills as credit. */
-            left: string;
+            /** @description What of it returns to the customer's balance: the balance had paid it. */
+            to_balance: string;
         };
         /** Screenshot */
         Screenshot: {
@@ -6980,6 +8126,8 @@ export interface components {
             title: components["schemas"]["Text"];
             version: string;
             logo: string;
+            /** @description active, revoked: it was refunded, or suspended: its payment is disputed. */
+            status: string;
         };
         /** SessionPassport */
         SessionPassport: {

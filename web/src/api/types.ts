@@ -143,6 +143,10 @@ export interface Entitlement {
   invoice_id: string | null;
   /** The subscription that grants it; null for a one-time purchase. */
   subscription_id?: string | null;
+  /** Revoked by a refund; suspended while the payment is disputed. */
+  status: 'active' | 'revoked' | 'suspended';
+  revoked_at?: string | null;
+  suspended_at?: string | null;
 }
 
 export interface PaymentCurrency {
@@ -202,18 +206,135 @@ export interface InvoiceSubscription {
 }
 
 export interface InvoiceLine {
+  id?: string;
+  /** In English; the code and its parameters say the same in any language. */
   description: string | null;
-  /** It lessens what is due. */
-  credit?: boolean;
+  description_code?: string;
+  description_params?: { name?: string };
   formula?: { kind?: string };
   quantity: number;
-  /** Base units. */
+  /** Base units, as the one below. */
   amount: string;
+  /** What credit notes gave of it. */
+  credited?: string;
   period?: Span | null;
+  /** Until when its time is paid for, in Unix seconds. */
+  covers_until?: number | null;
+  subscription_item_id?: string | null;
   /** How the amount came about, from the inputs that are kept with the line. */
   formula_text?: Text | null;
   price?: { unit_amount?: string; product?: { name?: string } } | null;
 }
+
+/** What one source paid of an invoice; amounts in base units. */
+export type InvoicePayment = Narrow<
+  Pick<
+    Told<'InvoicePayment'>,
+    'id' | 'source' | 'amount' | 'refunded' | 'disputed' | 'reversed' | 'payment_intent_id' | 'created_at'
+  >,
+  { source: 'network' | 'balance' | 'stake'; payment_intent_id?: string | null }
+> & { paymentMethod?: PaymentMethod | null; payment_details?: PaymentDetails | null };
+
+export type CreditNoteReason =
+  | 'plan_change'
+  | 'cancellation'
+  | 'usage_correction'
+  | 'duplicate'
+  | 'fraudulent'
+  | 'dispute'
+  | 'other';
+
+/** Amounts are base units of `paymentCurrency`: the total is what was taken off the amount due, added to the balance and refunded. */
+export type CreditNote = Narrow<
+  Pick<
+    Told<'CreditNote'>,
+    | 'id'
+    | 'number'
+    | 'invoice_id'
+    | 'invoice_number'
+    | 'customer_id'
+    | 'reason'
+    | 'memo'
+    | 'total'
+    | 'due_reduced'
+    | 'to_balance'
+    | 'refunded'
+    | 'created_at'
+    | 'paymentCurrency'
+  >,
+  { reason: CreditNoteReason; paymentCurrency: PaymentCurrency }
+>;
+
+/** What a credit note would give now, and where its money would go. */
+export type CreditNotePreview = Told<'CreditNotePreview'>;
+
+export type DisputeStatus =
+  | 'inquiry'
+  | 'inquiry_under_review'
+  | 'inquiry_closed'
+  | 'needs_response'
+  | 'under_review'
+  | 'won'
+  | 'lost';
+
+export type Dispute = Narrow<
+  Pick<
+    Told<'Dispute'>,
+    | 'id'
+    | 'status'
+    | 'amount'
+    | 'fee'
+    | 'feeCurrency'
+    | 'funds_withdrawn'
+    | 'reason'
+    | 'respond_by'
+    | 'payment_intent_id'
+    | 'invoice_ids'
+    | 'customer_id'
+    | 'provider_id'
+    | 'paymentCurrency'
+    | 'paymentMethod'
+    | 'created_at'
+  >,
+  {
+    status: DisputeStatus;
+    feeCurrency: PaymentCurrency | null;
+    paymentCurrency: PaymentCurrency;
+    paymentMethod: PaymentMethod | null;
+  }
+>;
+
+/** What a customer has with the store in one currency, in base units. */
+export type CustomerBalance = Narrow<
+  Told<'CustomerBalance'>,
+  { currency: PaymentCurrency; method: PaymentMethod | null; payout_limit?: string | null }
+>;
+
+export type BalanceTransactionType =
+  | 'applied_to_invoice'
+  | 'unapplied_from_invoice'
+  | 'credit_note'
+  | 'overpayment'
+  | 'payout'
+  | 'payout_restored'
+  | 'refund_moved'
+  | 'suspense_resolved';
+
+export type BalanceTransaction = Narrow<
+  Pick<
+    Told<'BalanceTransaction'>,
+    | 'id'
+    | 'currency_id'
+    | 'type'
+    | 'direction'
+    | 'amount'
+    | 'balance_after'
+    | 'source'
+    | 'paymentCurrency'
+    | 'created_at'
+  >,
+  { type: BalanceTransactionType; direction: 'increase' | 'decrease'; paymentCurrency: PaymentCurrency }
+>;
 
 export interface Invoice {
   id: string;
@@ -224,13 +345,17 @@ export interface Invoice {
   description: string | null;
   /** Base units, as all amounts below. */
   total: string;
-  /** Before the customer's credit, and that credit; with the lines only. */
   subtotal?: string;
-  applied_credit?: string;
   tax?: string;
+  /** The total less the credit that reduced the amount due. */
   amount_due?: string;
+  /** Payments less what was reversed of them. */
   amount_paid?: string;
   amount_remaining?: string;
+  /** What the customer's balance paid. */
+  applied_credit?: string;
+  /** What payments have given back or are about to. */
+  amount_refunded?: string;
   created_at: string;
   customer_id: string;
   subscription_id?: string | null;
@@ -249,7 +374,12 @@ export interface Invoice {
 export interface InvoiceDetail extends Invoice {
   customer: Customer | null;
   lines: InvoiceLine[];
-  /** What it was paid with. */
+  /** Oldest first. */
+  payments?: InvoicePayment[];
+  /** Newest first. */
+  credit_notes?: CreditNote[];
+  /** For administrators only. */
+  disputes?: Dispute[];
   paymentIntent?: { id: string; amount_received: string; amount_refunded: string } | null;
   checkoutSession?: { id: string } | null;
   customer_name?: string | null;
@@ -376,8 +506,11 @@ export type Subscription = Narrow<
 >;
 
 export type ProrationLine = Narrow<
-  Pick<Documented['PlanPreviewLine'], 'description' | 'amount' | 'kind' | 'text'>,
-  { kind: 'credit' | 'charge'; text: Text }
+  Pick<
+    Documented['PlanPreviewLine'],
+    'description' | 'description_code' | 'description_params' | 'amount' | 'kind' | 'text'
+  >,
+  { description_params: { name?: string }; kind: 'credit' | 'charge'; text: Text }
 >;
 
 /** The account that pays for a subscription; amounts in base units of its currency. */
@@ -424,19 +557,26 @@ export type Refund = Narrow<
     | 'status'
     | 'amount'
     | 'payment_intent_id'
+    | 'credit_note_id'
     | 'invoice_id'
     | 'subscription_id'
     | 'currency_id'
+    | 'payment_method_id'
     | 'reason'
     | 'description'
+    | 'failure'
     | 'created_at'
   >,
   {
-    type: 'refund' | 'stake_return' | 'credit';
-    status: 'pending' | 'requires_action' | 'processing' | 'failed' | 'canceled' | 'succeeded';
+    type: 'refund' | 'stake_return' | 'balance_payout';
+    /** Canceled: it failed, and its amount was moved to the customer's balance. */
+    status: 'pending' | 'succeeded' | 'failed' | 'canceled';
     payment_intent_id?: string | null;
+    credit_note_id?: string | null;
+    payment_method_id?: string;
     reason: string | null;
     description: string | null;
+    failure?: { code: string; message: string } | null;
   }
 >;
 

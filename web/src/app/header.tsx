@@ -10,7 +10,7 @@ import { signIn, signOut } from '@/app/sign-in';
 import { switchMode } from '@/app/switch-mode';
 import { Button } from '@/kit/button';
 import { Check, Moon, Sun } from '@/kit/icons';
-import { Bag, Flask, Globe, Logout, User } from '@/kit/store-icons';
+import { Bag, Flask, Globe, Logout, Receipt, Shield, User } from '@/kit/store-icons';
 import { livemode, onLivemode } from '@/lib/livemode';
 import { type Locale, setLocale } from '@/lib/locale';
 import { isAdmin } from '@/lib/roles';
@@ -116,6 +116,16 @@ function ModeMenu() {
   );
 }
 
+type ConsolePage = '/console/credit-notes' | '/console/disputes' | '/console/test-clocks';
+type AccountPage = '/customer' | '/profile' | ConsolePage;
+
+/** The pages of administrators; test clocks are for test mode. */
+const consoleEntries = (t: ReturnType<typeof useTexts>['t'], live: boolean): MenuEntry<ConsolePage>[] => [
+  { key: '/console/credit-notes', icon: <Receipt />, label: t('header.creditNotes') },
+  { key: '/console/disputes', icon: <Shield />, label: t('header.disputes') },
+  ...(live ? [] : [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]),
+];
+
 function AccountMenu() {
   const { t } = useTexts();
   const live = useSyncExternalStore(onLivemode, livemode);
@@ -129,11 +139,9 @@ function AccountMenu() {
       </Button>
     );
   }
-  const entries: MenuEntry<'/customer' | '/profile' | '/console/test-clocks' | 'logout'>[] = [
+  const entries: MenuEntry<AccountPage | 'logout'>[] = [
     { key: '/customer', icon: <Bag />, label: t('header.portal') },
-    ...(isAdmin(user) && !live
-      ? [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]
-      : []),
+    ...(isAdmin(user) ? consoleEntries(t, live) : []),
     { key: '/profile', icon: <User />, label: t('header.profile') },
     { key: 'logout', icon: <Logout />, label: t('session.logout'), apart: true },
   ];

@@ -61,3 +61,8 @@ export const User = (props: IconProps) => (
     <path d="M2.8 17.6a7.2 7.2 0 0 1 14.4 0" />
   </Icon>
 );
+export const Receipt = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="M4 2.5h12v15l-2.4-1.6-2.4 1.6-2.4-1.6L6.4 17.5 4 15.9ZM7 7h6M7 11h6" />
+  </Icon>
+);

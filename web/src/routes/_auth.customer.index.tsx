@@ -3,6 +3,8 @@ import { PageSkeleton } from '@/app/page-skeleton';
 import { pageParam } from '@/app/search-params';
 import { ContactForm } from '@/features/account/contact-form';
 import {
+  balanceTransactionsQuery,
+  customerBalanceQuery,
   customerQuery,
   entitlementsQuery,
   firstInvoices,
@@ -33,6 +35,8 @@ export const Route = createFileRoute('/_auth/customer/')({
       queryClient.prefetchQuery(entitlementsQuery),
       queryClient.prefetchInfiniteQuery(paymentsQuery),
       queryClient.prefetchQuery(customerQuery),
+      queryClient.prefetchQuery(customerBalanceQuery('me')),
+      queryClient.prefetchInfiniteQuery(balanceTransactionsQuery('me')),
       firstInvoices(queryClient, {}, page, pageSize),
     ]);
   },

@@ -1,10 +1,10 @@
 //! The journal as text that beancount reads, and every tool of plain-text accounting after it.
 //!
-//! Each mode has accounts of its own (`Assets:Test:Network:Pm-1`). A currency is a commodity by its symbol; where several
-//! share one, the later ones carry their number among them. Debits are positive, as beancount has them.
+//! Each mode has accounts of its own (`Assets:Test:Cash:Pm-1`). A currency is a commodity named by its symbol; where
+//! several share a symbol, the later ones carry a number. Debits are positive, as beancount has them.
 
 use crate::persistence::{Database, Row, Session};
-use souk_domain::ledger::{Account, Reason, Side};
+use souk_domain::ledger::{Account, EntryType, Side};
 use souk_domain::shared::{Amount, CurrencyId, Mode, StorageError, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ const FIRST_DAY: &str = "1970-01-01";
 
 const CURRENCIES: &str = "SELECT id, symbol, name, decimals FROM currencies ORDER BY id";
 const ACCOUNTS: &str = "SELECT DISTINCT e.livemode, p.account FROM journal_postings p JOIN journal_entries e ON e.id = p.entry_id";
-const ENTRIES: &str = "SELECT e.id, e.livemode, e.subject, e.reason, e.booked_at, p.account, p.side, p.amount, p.currency_id
+const ENTRIES: &str = "SELECT e.id, e.livemode, e.subject, e.type, e.posted_at, p.account, p.side, p.amount, p.currency_id
     FROM (SELECT * FROM journal_entries WHERE id > $1 ORDER BY id LIMIT $2) e JOIN journal_postings p ON p.entry_id = e.id
     ORDER BY e.id, p.position";
 
@@ -77,10 +77,10 @@ async fn commodities(session: &mut Session, out: &mut (dyn Write + Send)) -> Res
 }
 
 fn head(row: &Row, id: &str, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
-    let (at, reason, subject): (Timestamp, Reason, String) = (row.get("booked_at")?, row.get("reason")?, row.get("subject")?);
+    let (at, kind, subject): (Timestamp, EntryType, String) = (row.get("posted_at")?, row.get("type")?, row.get("subject")?);
     let at = at.to_iso();
     let day = at.get(..10).unwrap_or(FIRST_DAY);
-    writeln!(out, "\n{day} * \"{}\" {}\n  id: \"{id}\"\n  at: \"{at}\"", reason.name(), quoted(&subject))?;
+    writeln!(out, "\n{day} * \"{}\" {}\n  id: \"{id}\"\n  at: \"{at}\"", kind.name(), quoted(&subject))?;
     Ok(())
 }
 
@@ -101,11 +101,16 @@ fn account_name(mode: Mode, account: &Account) -> String {
         letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
     };
     match account {
-        Account::Network(method) => format!("Assets:{mode}:Network:{}", part(method)),
-        Account::Staked(method) => format!("Assets:{mode}:Staked:{}", part(method)),
-        Account::Sales => format!("Income:{mode}:Sales"),
-        Account::Stakes => format!("Liabilities:{mode}:Stakes"),
-        Account::Credits => format!("Liabilities:{mode}:Credits"),
+        Account::Cash(method) => format!("Assets:{mode}:Cash:{}", part(method)),
+        Account::Receivable => format!("Assets:{mode}:Receivable"),
+        Account::StakesHeld(method) => format!("Assets:{mode}:StakesHeld:{}", part(method)),
+        Account::Disputes => format!("Assets:{mode}:Disputes"),
+        Account::StakesPayable => format!("Liabilities:{mode}:StakesPayable"),
+        Account::CustomerBalance => format!("Liabilities:{mode}:CustomerBalance"),
+        Account::RefundsPayable => format!("Liabilities:{mode}:RefundsPayable"),
+        Account::Suspense => format!("Liabilities:{mode}:Suspense"),
+        Account::Revenue => format!("Income:{mode}:Revenue"),
+        Account::Fees => format!("Expenses:{mode}:Fees"),
     }
 }
 
@@ -128,9 +133,9 @@ mod tests {
 
     #[test]
     fn names_are_ones_that_beancount_takes() {
-        let network = Account::Network("pm_sandbox_1_wallet".to_owned());
-        assert_eq!(account_name(Mode::Test, &network), "Assets:Test:Network:Pm-sandbox-1-wallet");
-        assert_eq!(account_name(Mode::Live, &Account::Stakes), "Liabilities:Live:Stakes");
+        let cash = Account::Cash("pm_sandbox_1_wallet".to_owned());
+        assert_eq!(account_name(Mode::Test, &cash), "Assets:Test:Cash:Pm-sandbox-1-wallet");
+        assert_eq!(account_name(Mode::Live, &Account::StakesPayable), "Liabilities:Live:StakesPayable");
         for (symbol, name) in [("USD", "USD"), ("usd.e", "USDE"), ("$", "XX"), ("1INCH", "X1INCHX"), ("T", "XTX")] {
             assert_eq!(commodity_name(symbol), name);
         }

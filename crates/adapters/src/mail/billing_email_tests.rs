@@ -15,16 +15,16 @@ use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-fn id<T: Id>(text: &str) -> T {
+pub(super) fn id<T: Id>(text: &str) -> T {
     T::parse(text).expect("an id")
 }
 
 /// 2026-11-21T10:00:00Z and some days.
-fn at(days: u32) -> Timestamp {
+pub(super) fn at(days: u32) -> Timestamp {
     Timestamp::from_seconds(1_795_255_200).plus(DAY * days)
 }
 
-fn customer(language: Language) -> Customer {
+pub(super) fn customer(language: Language) -> Customer {
     let name = if language == Language::Chinese { "王小明" } else { "Ada Miller" };
     Customer {
         id: id("cus_1"),
@@ -40,7 +40,7 @@ fn customer(language: Language) -> Customer {
     }
 }
 
-fn method(kind: MethodKind) -> Method {
+pub(super) fn method(kind: MethodKind) -> Method {
     let (name, settings) = match kind {
         MethodKind::Stripe => (
             "Card",
@@ -76,7 +76,7 @@ fn method(kind: MethodKind) -> Method {
     }
 }
 
-fn currency() -> Currency {
+pub(super) fn currency() -> Currency {
     Currency {
         id: id("pc_1"),
         method_id: id("pm_1"),
@@ -146,7 +146,7 @@ fn plan(subscription: Subscription) -> SubscribedPlan {
     SubscribedPlan { subscription, lines: vec![line("Ledgerleaf Pro", 2, Some(Amount::new(1_990))), line("Scanned pages", 1, None)] }
 }
 
-fn invoice(number: u64, status: InvoiceStatus) -> Invoice {
+pub(super) fn invoice(number: u64, status: InvoiceStatus) -> Invoice {
     Invoice {
         id: id(&format!("in_{number}")),
         mode: Mode::Live,
@@ -165,7 +165,8 @@ fn invoice(number: u64, status: InvoiceStatus) -> Invoice {
         bill_to: BillTo { name: "Ada Miller".to_owned(), email: "ada@example.com".to_owned(), phone: String::new(), address: None },
         total: Amount::new(1_990),
         amount_paid: if status == InvoiceStatus::Paid { Amount::new(1_990) } else { Amount::ZERO },
-        refusals: 1,
+        amount_credited: Amount::ZERO,
+        failure_count: 1,
         retry_at: (status == InvoiceStatus::Uncollectible).then(|| at(31)),
         clock_id: None,
         created_at: at(30),
@@ -175,11 +176,12 @@ fn invoice(number: u64, status: InvoiceStatus) -> Invoice {
     }
 }
 
-fn email(content: BillingEmailContent, kind: MethodKind, language: Language) -> BillingEmail {
+pub(super) fn email(content: BillingEmailContent, kind: MethodKind, language: Language) -> BillingEmail {
     BillingEmail {
         id: "started-sub_1".to_owned(),
         content,
         at: at(30),
+        recipient: Recipient::of(&customer(language)),
         customer: customer(language),
         currency: currency(),
         method: method(kind),
@@ -191,12 +193,12 @@ fn tokens() -> PageTokens {
     PageTokens::new(Arc::new(HmacSeals::new(&[6; 32])))
 }
 
-fn render(email: &BillingEmail) -> Outgoing {
+pub(super) fn render(email: &BillingEmail) -> Outgoing {
     EmailService { store_name: "Souk Store", public_url: "https://souk.example/", tokens: &tokens() }.render(email)
 }
 
 /// The email's text in both languages.
-fn both(content: &BillingEmailContent, kind: MethodKind) -> String {
+pub(super) fn both(content: &BillingEmailContent, kind: MethodKind) -> String {
     let text = |language| {
         let mail = render(&email(content.clone(), kind, language));
         assert_same_content(&mail);
@@ -256,7 +258,7 @@ fn resumed(subscription: Subscription, from: ResumedFrom) -> BillingEmailContent
     BillingEmailContent::Resumed { plan: plan(subscription), from, overdue: Vec::new() }
 }
 
-fn refund(kind: RefundType) -> Refund {
+pub(super) fn refund(kind: RefundType) -> Refund {
     Refund {
         id: id("re_1"),
         mode: Mode::Live,
@@ -267,11 +269,15 @@ fn refund(kind: RefundType) -> Refund {
         method_id: id("pm_1"),
         customer_id: id("cus_1"),
         intent_id: None,
+        payment_id: None,
+        credit_note_id: None,
         invoice_id: Some(id("in_7")),
         subscription_id: Some(id("sub_1")),
         reason: "requested_by_customer".to_owned(),
         description: String::new(),
         reference: "0A1B2C".to_owned(),
+        failure: None,
+        failure_count: 0,
         created_at: at(31),
         updated_at: at(31),
     }
@@ -335,6 +341,15 @@ fn the_reason_of_every_decline_is_a_sentence_in_both_languages() {
         reasons.push(format!("{code}, card {is_card}: {} {}", of(Language::English), of(Language::Chinese)));
     }
     insta::assert_snapshot!(reasons.join("\n"));
+}
+
+#[test]
+fn what_was_paid_or_credited_of_an_overdue_invoice_is_not_asked_for_again() {
+    let partly = Invoice { amount_paid: Amount::new(500), amount_credited: Amount::new(490), ..invoice(7, InvoiceStatus::Uncollectible) };
+    let text = both(&BillingEmailContent::Overdue { plan: plan(past_due()), overdue: vec![partly.clone()] }, MethodKind::Arcblock);
+    assert!(text.contains("10 ABT is overdue") && text.contains("Amount due: 10 ABT"), "{text}");
+    let text = both(&payment_failed(past_due(), partly, "INSUFFICIENT_FUND"), MethodKind::Arcblock);
+    assert!(text.contains("We couldn't collect 10 ABT for Ledgerleaf Pro."), "{text}");
 }
 
 #[test]
@@ -461,9 +476,8 @@ fn a_refund_says_how_much_was_refunded_and_how() {
 }
 
 #[test]
-fn a_refund_of_credit_says_that_it_was_added_to_the_credit() {
-    let credit = Refund { reference: String::new(), ..refund(RefundType::Credit) };
-    insta::assert_snapshot!(both(&refunded(credit, Some(invoice(7, InvoiceStatus::Paid))), MethodKind::Arcblock));
+fn a_pay_out_of_the_account_balance_says_so() {
+    insta::assert_snapshot!(both(&refunded(refund(RefundType::BalancePayout), None), MethodKind::Arcblock));
 }
 
 #[test]
@@ -547,7 +561,7 @@ fn names_of_strangers_cannot_add_markup_or_lines() {
     plan.lines[0].title = "\"><img src=x onerror=alert(1)>".to_owned();
     let content = BillingEmailContent::Started { plan, first_invoice: None };
     let mut email = email(content, MethodKind::Arcblock, Language::English);
-    email.customer.name = "Eve\nPay here".to_owned();
+    email.recipient.name = "Eve\nPay here".to_owned();
     let mail = render(&email);
     assert!(!mail.html.contains("<script") && !mail.html.contains("<img"), "{}", mail.html);
     assert!(!mail.text.lines().any(|line| line.starts_with("You owe") || line.starts_with("Pay here")), "{}", mail.text);

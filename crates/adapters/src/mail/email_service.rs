@@ -1,9 +1,9 @@
-//! Renders the emails about subscriptions and refunds.
+//! Renders the emails about subscriptions, refunds and credit notes, and those to the owner of the store.
 
 use super::Outgoing;
 use super::email_layout::{Block, as_html, as_text};
 use super::mailbox::one_line;
-use super::strings::{footer, greeting, mark_test, test_banner};
+use super::strings::{footer, greeting, mark_test, owner_footer, test_banner};
 use super::template_writer::TemplateWriter;
 use souk_domain::access::PageTokens;
 use souk_domain::billing::{BillingEmail, BillingEmailContent, Invoice};
@@ -39,7 +39,7 @@ impl EmailService<'_> {
     }
 
     pub fn render(&self, email: &BillingEmail) -> Outgoing {
-        let language = email.customer.language;
+        let language = email.recipient.language;
         let writer = TemplateWriter { service: self, email, language };
         let (strings, mode) = match &email.content {
             BillingEmailContent::Started { plan, first_invoice } => (writer.started(plan, first_invoice.as_ref()), plan.subscription.mode),
@@ -54,8 +54,14 @@ impl EmailService<'_> {
             BillingEmailContent::Resumed { plan, from, overdue } => (writer.resumed(plan, *from, overdue), plan.subscription.mode),
             BillingEmailContent::Ended { plan, overdue } => (writer.ended(plan, overdue), plan.subscription.mode),
             BillingEmailContent::Refunded { refund, invoice } => (writer.refunded(refund, invoice.as_deref()), refund.mode),
+            BillingEmailContent::Credited(expanded) => (writer.credited(expanded), expanded.note.mode),
+            BillingEmailContent::RefundFailed(refund) => (writer.refund_failed(refund), refund.mode),
+            BillingEmailContent::Disputed(dispute) => (writer.disputed(dispute), dispute.mode),
+            BillingEmailContent::DashboardRefund { intent, reference, amount } => {
+                (writer.dashboard_refund(intent, reference, *amount), intent.mode)
+            }
         };
-        let name = one_line(&email.customer.name);
+        let name = one_line(&email.recipient.name);
         let mut blocks = Vec::new();
         if !mode.is_live() {
             blocks.push(Block::Banner(test_banner(language)));
@@ -65,13 +71,14 @@ impl EmailService<'_> {
             blocks.push(Block::Paragraph(greeting(&name, language)));
         }
         blocks.extend(strings.body);
+        let footer = if email.content.is_for_store() { owner_footer } else { footer };
         blocks.push(Block::Foot(footer(&one_line(self.store_name), &self.address("/"), language)));
         let subject = mark_test(&strings.subject, mode.is_live(), language);
         Outgoing {
             message_id: email.id.clone(),
             date: email.at,
             name,
-            address: email.customer.email.clone(),
+            address: email.recipient.email.clone(),
             text: as_text(&blocks, language),
             html: as_html(&blocks, language, &subject),
             subject,

@@ -1,17 +1,19 @@
 //! The emails that the store sends.
 
+mod credit_templates;
 mod email_layout;
 mod email_service;
 mod mailbox;
 mod payment_templates;
 mod receipt;
 mod store_mails;
+mod store_templates;
 mod strings;
 mod subscription_templates;
 mod template_writer;
 
 pub use mailbox::Mailbox;
-pub use receipt::{Download, PaidBy, Receipt, ReceiptItem, ReceiptSubscription, receipt_mail};
+pub use receipt::{Deduction, Download, PaidBy, Receipt, ReceiptDeduction, ReceiptItem, ReceiptSubscription, receipt_mail};
 pub use store_mails::StoreMails;
 
 use souk_domain::shared::Timestamp;
@@ -64,5 +66,7 @@ impl MailError {
 
 #[cfg(test)]
 mod billing_email_tests;
+#[cfg(test)]
+mod credit_email_tests;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ impl TemplateWriter<'_> {
     }
 
     pub fn payment_failed(&self, subscription: &Subscription, invoice: &Invoice, code: &str) -> Strings {
-        let (title, amount, number) = (title(subscription), self.money(invoice.total), number(invoice));
+        let (title, amount, number) = (title(subscription), self.money(invoice.remaining()), number(invoice));
         let why = decline_reason(code, self.email.method.kind.is_card(), self.language);
         let mut body =
             vec![self.paragraph(
@@ -74,20 +74,15 @@ impl TemplateWriter<'_> {
 
     pub fn refunded(&self, refund: &Refund, invoice: Option<&Invoice>) -> Strings {
         let (amount, store, method) = (self.money(refund.amount), self.store(), self.method());
-        let is_deposit = refund.kind == RefundType::StakeReturn;
         let title = invoice.map(|invoice| one_line(&invoice.description)).filter(|title| !title.is_empty());
         let what = match (refund.kind, title) {
             (RefundType::StakeReturn, _) => self.paragraph(
                 format!("{store} returned your refundable deposit of {amount} via {method}."),
                 format!("{store} 已通过 {method} 退还你的押金（可退）{amount}。"),
             ),
-            (RefundType::Credit, Some(title)) => self.paragraph(
-                format!("{store} refunded {amount} that you paid for {title} with credit."),
-                format!("{store} 已退还你用余额为 {title} 支付的 {amount}。"),
-            ),
-            (RefundType::Credit, None) => self.paragraph(
-                format!("{store} refunded {amount} that you paid with credit."),
-                format!("{store} 已退还你用余额支付的 {amount}。"),
+            (RefundType::BalancePayout, _) => self.paragraph(
+                format!("{store} paid out {amount} of your account balance via {method}."),
+                format!("{store} 已通过 {method} 向你支付账户余额 {amount}。"),
             ),
             (RefundType::Refund, Some(title)) => self.paragraph(
                 format!("{store} refunded {amount} of your payment for {title} via {method}."),
@@ -98,15 +93,11 @@ impl TemplateWriter<'_> {
                 format!("{store} 已通过 {method} 退还你支付的 {amount}。"),
             ),
         };
-        let arrival = match (refund.kind, self.email.method.kind.is_card()) {
-            (RefundType::Credit, _) => self.paragraph(
-                "We added it to your credit, which pays for your next invoices and purchases.",
-                "款项已退回余额，可用于支付后续账单和购买。",
-            ),
-            (_, true) => {
+        let arrival = match self.email.method.kind.is_card() {
+            true => {
                 self.paragraph("Your bank may take a few days to show it in your account.", "款项到账可能需要几天，具体时间取决于银行。")
             }
-            (_, false) => self.paragraph("It is already in your wallet.", "款项已退回你的钱包。"),
+            false => self.paragraph("It is already in your wallet.", "款项已到你的钱包。"),
         };
         let mut rows = Vec::new();
         if let Some(number) = invoice.and_then(Invoice::number_text) {
@@ -115,23 +106,29 @@ impl TemplateWriter<'_> {
         if !refund.reference.is_empty() {
             rows.push((self.translate("Transaction", "交易编号"), one_line(&refund.reference)));
         }
-        rows.push((
-            if is_deposit { self.translate("Returned", "退还金额") } else { self.translate("Refunded", "退款金额") },
-            amount.clone(),
-        ));
+        let label = match refund.kind {
+            RefundType::Refund => self.translate("Refunded", "退款金额"),
+            RefundType::StakeReturn => self.translate("Returned", "退还金额"),
+            RefundType::BalancePayout => self.translate("Paid out", "支付金额"),
+        };
+        rows.push((label, amount.clone()));
         let mut body = vec![what, arrival, Block::Rows { rows, sum: true }];
         if let Some(invoice) = invoice {
             let url = self.service.invoice_url(&invoice.id, self.email.links_from);
             body.push(Block::Link { label: self.translate("View invoice online", "在线查看账单"), url });
         }
-        let (subject, heading) = match is_deposit {
-            true => (
+        let (subject, heading) = match refund.kind {
+            RefundType::StakeReturn => (
                 self.translate(format!("{store} returned your refundable deposit"), format!("{store} 已退还你的押金")),
                 self.translate(format!("Deposit of {amount} returned"), format!("已退还押金 {amount}")),
             ),
-            false => (
+            RefundType::Refund => (
                 self.translate(format!("Your refund from {store}"), format!("{store} 退款通知")),
                 self.translate(format!("{amount} refunded"), format!("已退款 {amount}")),
+            ),
+            RefundType::BalancePayout => (
+                self.translate(format!("Your account balance at {store} was paid out"), format!("{store} 已支付你的账户余额")),
+                self.translate(format!("{amount} paid out"), format!("已支付 {amount}")),
             ),
         };
         Strings { subject, heading, body }

@@ -23,6 +23,9 @@ pub struct Receipt {
     pub customer_name: String,
     pub customer_email: String,
     pub items: Vec<ReceiptItem>,
+    /// What was paid otherwise, with a minus sign: credit notes, the customer's balance.
+    pub deductions: Vec<ReceiptDeduction>,
+    /// What was paid.
     pub total: String,
     pub paid_by: PaidBy,
     pub paid_at: Timestamp,
@@ -37,8 +40,8 @@ pub struct Receipt {
 pub enum PaidBy {
     /// The name of a payment method.
     Method(String),
-    /// The customer's credit paid the whole amount, which is this one.
-    Credit(String),
+    /// The customer's balance paid the whole amount, which is this one.
+    Balance(String),
     /// Nothing was due.
     Nothing,
 }
@@ -57,6 +60,19 @@ pub struct ReceiptItem {
     pub title: String,
     pub quantity: u64,
     pub amount: String,
+}
+
+/// What lowered the amount of a receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptDeduction {
+    pub kind: Deduction,
+    pub amount: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deduction {
+    CreditNotes,
+    AccountBalance,
 }
 
 /// A purchase that can be downloaded.
@@ -156,12 +172,12 @@ fn opening(receipt: &Receipt, paid_on: &str, language: Language) -> [String; 2] 
                 format!("{store_name} 已于 {paid_on} 收到你支付的 {total}。"),
             ),
         ],
-        PaidBy::Credit(amount) => [
-            translate(language, "Paid with your credit", "已用余额支付"),
+        PaidBy::Balance(amount) => [
+            translate(language, "Paid with your account balance", "已用账户余额支付"),
             translate(
                 language,
-                format!("{store_name} applied {amount} of your credit on {paid_on}. You weren't charged anything else."),
-                format!("{store_name} 已于 {paid_on} 从你的余额中扣除 {amount}，没有另外扣款。"),
+                format!("{store_name} applied {amount} of your account balance on {paid_on}. You weren't charged anything else."),
+                format!("{store_name} 已于 {paid_on} 从你的账户余额中扣除 {amount}，没有另外扣款。"),
             ),
         ],
         PaidBy::Nothing => [
@@ -198,6 +214,13 @@ fn blocks(receipt: &Receipt, language: Language) -> Vec<Block> {
         (label, item.amount.clone())
     };
     let mut items: Vec<_> = receipt.items.iter().map(item).collect();
+    items.extend(receipt.deductions.iter().map(|deduction| {
+        let label = match deduction.kind {
+            Deduction::CreditNotes => translate("Credit notes", "贷项抵减"),
+            Deduction::AccountBalance => translate("Account balance", "账户余额"),
+        };
+        (label, deduction.amount.clone())
+    }));
     items.push((translate("Total", "合计"), total.clone()));
     blocks.push(Block::Rows { rows: items, sum: true });
 
@@ -208,7 +231,7 @@ fn blocks(receipt: &Receipt, language: Language) -> Vec<Block> {
     let mut facts = vec![(translate("Invoice number", "账单编号"), invoice_number.clone())];
     match paid_by {
         PaidBy::Method(name) => facts.push((translate("Payment method", "支付方式"), name.clone())),
-        PaidBy::Credit(_) => facts.push((translate("Payment method", "支付方式"), translate("Credit", "余额"))),
+        PaidBy::Balance(_) => facts.push((translate("Payment method", "支付方式"), translate("Account balance", "账户余额"))),
         PaidBy::Nothing => {}
     }
     if *paid_by != PaidBy::Nothing {

@@ -1,12 +1,16 @@
 //! Renders the emails of the domain and hands them to the mail server.
 
 use super::email_service::EmailService;
-use super::receipt::{PaidBy, ReceiptSubscription};
-use super::{Download, MailError, Mailbox, Outgoing, Receipt, ReceiptItem, receipt_mail};
+use super::receipt::{Deduction, PaidBy, ReceiptDeduction, ReceiptSubscription};
+use super::{Attached, Download, MailError, Mailbox, Outgoing, Receipt, ReceiptItem, receipt_mail};
 use crate::pdf::{PdfPrinter, money};
 use async_trait::async_trait;
 use souk_domain::access::PageTokens;
-use souk_domain::billing::{BillingEmail, BillingMailer, InvoiceItem, InvoicePrinter, MailingError, ReceiptMailer, ReceiptOrder};
+use souk_domain::billing::{
+    BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, ExpandedCreditNote, InvoiceItem, InvoicePrinter, MailingError,
+    PrintError, ReceiptMailer, ReceiptOrder,
+};
+use souk_domain::shared::{Amount, Language};
 
 /// Sends the store's emails to its customers.
 pub struct StoreMails {
@@ -20,11 +24,7 @@ pub struct StoreMails {
 impl ReceiptMailer for StoreMails {
     async fn send(&self, order: &ReceiptOrder) -> Result<(), MailingError> {
         let (printer, invoice, language) = (self.printer.clone(), order.invoice.clone(), order.language);
-        let drawn = tokio::task::spawn_blocking(move || printer.print(&invoice, language)).await;
-        let pdf = match drawn {
-            Ok(pdf) => pdf.map_err(|error| MailingError::Rejected(error.to_string()))?,
-            Err(error) => return Err(MailingError::Unavailable(error.to_string())),
-        };
+        let pdf = draw(move || printer.print(&invoice, language)).await?;
         self.deliver(&receipt_mail(&self.receipt(order, pdf), order.language)).await
     }
 }
@@ -32,13 +32,31 @@ impl ReceiptMailer for StoreMails {
 #[async_trait]
 impl BillingMailer for StoreMails {
     async fn send(&self, email: &BillingEmail) -> Result<(), MailingError> {
-        self.deliver(&self.service().render(email)).await
+        let mut outgoing = self.service().render(email);
+        if let BillingEmailContent::Credited(note) = &email.content {
+            outgoing.attachments.push(self.attached(note, email.recipient.language).await?);
+        }
+        self.deliver(&outgoing).await
+    }
+}
+
+async fn draw(print: impl FnOnce() -> Result<Vec<u8>, PrintError> + Send + 'static) -> Result<Vec<u8>, MailingError> {
+    match tokio::task::spawn_blocking(print).await {
+        Ok(pdf) => pdf.map_err(|error| MailingError::Rejected(error.to_string())),
+        Err(error) => Err(MailingError::Unavailable(error.to_string())),
     }
 }
 
 impl StoreMails {
     fn service(&self) -> EmailService<'_> {
         EmailService { store_name: &self.printer.seller.name, public_url: &self.printer.public_url, tokens: &self.tokens }
+    }
+
+    async fn attached(&self, note: &ExpandedCreditNote, language: Language) -> Result<Attached, MailingError> {
+        let file_name = format!("{}.pdf", note.note.number_text());
+        let (printer, note) = (self.printer.clone(), note.clone());
+        let bytes = draw(move || printer.print_credit_note(&note, language)).await?;
+        Ok(Attached { file_name, media_type: "application/pdf".to_owned(), bytes })
     }
 
     async fn deliver(&self, mail: &Outgoing) -> Result<(), MailingError> {
@@ -52,11 +70,17 @@ impl StoreMails {
         let expanded = &order.invoice;
         let invoice = &expanded.invoice;
         let service = self.service();
-        let item = |item: &InvoiceItem| {
-            let amount = money(item.amount, &expanded.currency);
-            let amount = if item.calculation.is_credit() { format!("−{amount}") } else { amount };
-            ReceiptItem { title: item.title(order.language), quantity: item.quantity, amount }
+        let item = |item: &InvoiceItem| ReceiptItem {
+            title: item.title(order.language),
+            quantity: item.quantity,
+            amount: money(item.amount, &expanded.currency),
         };
+        let applied = expanded.applied_credit().unwrap_or_default();
+        let paid = invoice.amount_paid.minus(applied).unwrap_or_default();
+        let deduction = |kind, amount: Amount| {
+            (!amount.is_zero()).then(|| ReceiptDeduction { kind, amount: format!("−{}", money(amount, &expanded.currency)) })
+        };
+        let deductions = [deduction(Deduction::CreditNotes, invoice.amount_credited), deduction(Deduction::AccountBalance, applied)];
         let download = |(title, path): &(String, String)| Download { title: title.clone(), url: service.address(path) };
         let subscription = invoice.subscription_id.as_ref().map(|id| ReceiptSubscription {
             title: invoice.description.clone(),
@@ -74,11 +98,12 @@ impl StoreMails {
             customer_name: invoice.bill_to.name.clone(),
             customer_email: invoice.bill_to.email.clone(),
             items: expanded.items.iter().map(item).collect(),
-            total: money(invoice.total, &expanded.currency),
-            paid_by: match expanded.applied_credit() {
-                _ if !invoice.total.is_zero() => PaidBy::Method(expanded.method.name.clone()),
-                Some(credit) if !credit.is_zero() => PaidBy::Credit(money(credit, &expanded.currency)),
-                _ => PaidBy::Nothing,
+            deductions: deductions.into_iter().flatten().collect(),
+            total: money(paid, &expanded.currency),
+            paid_by: match (paid.is_zero(), applied.is_zero()) {
+                (false, _) => PaidBy::Method(expanded.method.name.clone()),
+                (true, false) => PaidBy::Balance(money(applied, &expanded.currency)),
+                (true, true) => PaidBy::Nothing,
             },
             paid_at: invoice.paid_at.unwrap_or(invoice.updated_at),
             downloads: order.downloads.iter().map(download).collect(),

@@ -54,6 +54,15 @@ pub(super) fn footer(store_name: &str, store_url: &str, language: Language) -> S
     )
 }
 
+/// The last line of every email to the owner of the store.
+pub(super) fn owner_footer(store_name: &str, store_url: &str, language: Language) -> String {
+    translate(
+        language,
+        format!("You're receiving this email because you own {store_name}, {store_url}"),
+        format!("你收到这封邮件，是因为你是 {store_name}（{store_url}）的所有者。"),
+    )
+}
+
 /// Why a payment failed, in words for the payer. `code` is the network's or the bank's.
 pub(super) fn decline_reason(code: &str, is_card: bool, language: Language) -> String {
     let (english, chinese) = match code {
@@ -72,6 +81,22 @@ pub(super) fn decline_reason(code: &str, is_card: bool, language: Language) -> S
         "authentication_required" => ("Your bank requires you to verify this payment.", "银行要求你本人验证此付款。"),
         _ if is_card => ("Your card was declined.", "你的银行卡被拒绝。"),
         _ => ("The payment network declined the payment.", "支付网络拒绝了此付款。"),
+    };
+    translate(language, english, chinese)
+}
+
+/// Why a cardholder disputes a payment. `reason` is the card network's; one that is not known here is shown as it is.
+pub(super) fn dispute_reason(reason: &str, language: Language) -> String {
+    let (english, chinese) = match reason {
+        "fraudulent" => ("Fraudulent", "欺诈交易"),
+        "product_not_received" => ("Product not received", "未收到商品"),
+        "product_unacceptable" => ("Product unacceptable", "商品不符合要求"),
+        "duplicate" => ("Duplicate charge", "重复扣款"),
+        "subscription_canceled" => ("Subscription canceled", "订阅已取消"),
+        "credit_not_processed" => ("Refund not received", "未收到退款"),
+        "unrecognized" => ("Payment not recognized", "不认识这笔付款"),
+        "general" => ("General", "一般争议"),
+        other => (other, other),
     };
     translate(language, english, chinese)
 }

@@ -115,7 +115,7 @@ impl TemplateWriter<'_> {
     pub fn overdue_rows(&self, overdue: &[Invoice]) -> Block {
         let row = |invoice: &Invoice| {
             let (number, day) = (number(invoice), self.day(invoice.created_at));
-            (self.translate(format!("{number}, {day}"), format!("{number}，{day}")), self.money(invoice.total))
+            (self.translate(format!("{number}, {day}"), format!("{number}，{day}")), self.money(invoice.remaining()))
         };
         let mut rows: Vec<_> = overdue.iter().map(row).collect();
         rows.push((self.translate("Amount due", "应付金额"), self.overdue_sum(overdue)));
@@ -123,7 +123,7 @@ impl TemplateWriter<'_> {
     }
 
     pub fn overdue_sum(&self, overdue: &[Invoice]) -> String {
-        self.money(Amount::sum(overdue.iter().map(|invoice| invoice.total)).unwrap_or_default())
+        self.money(Amount::sum(overdue.iter().map(Invoice::remaining)).unwrap_or_default())
     }
 
     /// What comes next for a subscription that has not ended.

@@ -17,6 +17,7 @@ pub(super) fn receipt() -> Receipt {
             ReceiptItem { title: "Larder".to_owned(), quantity: 2, amount: "5 SKT".to_owned() },
             ReceiptItem { title: "Ledgerleaf".to_owned(), quantity: 1, amount: "4 SKT".to_owned() },
         ],
+        deductions: Vec::new(),
         total: "9 SKT".to_owned(),
         paid_by: PaidBy::Method("DID Wallet (ArcBlock)".to_owned()),
         paid_at: Timestamp::from_seconds(1_795_226_760),
@@ -41,14 +42,32 @@ fn a_receipt_in_chinese() {
 }
 
 #[test]
-fn a_receipt_says_that_credit_paid_or_that_nothing_was_due() {
+fn a_receipt_says_that_the_account_balance_paid_or_that_nothing_was_due() {
+    let balance = || ReceiptDeduction { kind: Deduction::AccountBalance, amount: "−9 SKT".to_owned() };
     let mut texts = Vec::new();
-    for paid_by in [PaidBy::Credit("9 SKT".to_owned()), PaidBy::Nothing] {
+    for (paid_by, deductions) in [(PaidBy::Balance("9 SKT".to_owned()), vec![balance()]), (PaidBy::Nothing, Vec::new())] {
         for language in [Language::English, Language::Chinese] {
-            texts.push(receipt_mail(&Receipt { paid_by: paid_by.clone(), total: "0 SKT".to_owned(), ..receipt() }, language).text);
+            let (paid_by, deductions) = (paid_by.clone(), deductions.clone());
+            texts.push(receipt_mail(&Receipt { paid_by, deductions, total: "0 SKT".to_owned(), ..receipt() }, language).text);
         }
     }
     insta::assert_snapshot!(texts.join("\n=====\n"));
+}
+
+#[test]
+fn a_receipt_lists_what_a_credit_note_and_the_account_balance_took_off() {
+    let deductions = vec![
+        ReceiptDeduction { kind: Deduction::CreditNotes, amount: "−1 SKT".to_owned() },
+        ReceiptDeduction { kind: Deduction::AccountBalance, amount: "−3 SKT".to_owned() },
+    ];
+    let receipt = Receipt { deductions, total: "5 SKT".to_owned(), ..receipt() };
+    for (language, lines) in [
+        (Language::English, ["Credit notes: −1 SKT", "Account balance: −3 SKT", "Total: 5 SKT"]),
+        (Language::Chinese, ["贷项抵减：−1 SKT", "账户余额：−3 SKT", "合计：5 SKT"]),
+    ] {
+        let text = receipt_mail(&receipt, language).text;
+        assert!(lines.iter().all(|line| text.contains(line)), "{text}");
+    }
 }
 
 /// Everything that the text says is in the HTML, too.

@@ -1,7 +1,12 @@
-//! Turns invoices of the domain into documents.
+//! Turns invoices and credit notes of the domain into documents.
 
-use super::{DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party, format_time, invoice_pdf};
-use souk_domain::billing::{Calculation, ExpandedInvoice, InvoiceItem, InvoicePrinter, InvoiceStatus, PrintError};
+use super::{
+    CreditNoteDocument, CreditNoteLine, DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party,
+    credit_note_pdf, credit_reason, format_time, invoice_pdf,
+};
+use souk_domain::billing::{
+    BillTo, CreditNotePrinter, CreditedLine, ExpandedCreditNote, ExpandedInvoice, InvoiceItem, InvoicePrinter, InvoiceStatus, PrintError,
+};
 use souk_domain::customer::Address;
 use souk_domain::payment::{Currency, MethodSettings};
 use souk_domain::shared::{Amount, Language};
@@ -30,27 +35,59 @@ pub fn money(amount: Amount, currency: &Currency) -> String {
 /// Precedes deductions. The bundled font has this dash, but not the mathematical minus sign.
 const MINUS: char = '–';
 
+impl CreditNotePrinter for PdfPrinter {
+    fn print_credit_note(&self, note: &ExpandedCreditNote, language: Language) -> Result<Vec<u8>, PrintError> {
+        credit_note_pdf(&self.credit_note(note, language), language, &self.fonts).map_err(|error| PrintError(error.to_string()))
+    }
+}
+
+/// A part of a credit note, and where it went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreditDestination {
+    pub description: String,
+    pub amount: String,
+}
+
+/// Where the money of a credit note went: off the amount due, to the customer's credit, back to payments.
+pub(crate) fn credit_destinations(expanded: &ExpandedCreditNote, language: Language) -> Vec<CreditDestination> {
+    let ExpandedCreditNote { note, refunds, currency, .. } = expanded;
+    let said = |english: String, chinese: String| if language == Language::Chinese { chinese } else { english };
+    let part = |amount: Amount, description: String| {
+        (!amount.is_zero()).then(|| CreditDestination { description, amount: money(amount, currency) })
+    };
+    let due = part(note.due_reduced, said("Taken off the amount due".to_owned(), "抵减应付金额".to_owned()));
+    let balance = part(note.to_balance, said("Added to your account balance".to_owned(), "转入账户余额".to_owned()));
+    let refunds = refunds.iter().filter_map(|route| {
+        let method = &route.method.name;
+        part(route.refund.amount, said(format!("Refunded via {method}"), format!("通过 {method} 退款")))
+    });
+    due.into_iter().chain(balance).chain(refunds).collect()
+}
+
+/// Whom a document is written to.
+fn party(bill_to: &BillTo) -> Party {
+    let mut details = vec![bill_to.email.clone(), bill_to.phone.clone()];
+    details.extend(bill_to.address.as_ref().map(address_lines).unwrap_or_default());
+    details.retain(|line| !line.is_empty());
+    Party { name: bill_to.name.clone(), details }
+}
+
 impl PdfPrinter {
     fn document(&self, expanded: &ExpandedInvoice, language: Language) -> InvoiceDocument {
         let ExpandedInvoice { invoice, items, currency, .. } = expanded;
-        let less = |amount: Amount| format!("{MINUS}{}", money(amount, currency));
+        let less = |amount: Amount| (!amount.is_zero()).then(|| format!("{MINUS}{}", money(amount, currency)));
         let line = |item: &InvoiceItem| DocumentLine {
             description: item.title(language),
             detail: None,
             quantity: item.quantity.to_string(),
             unit_price: money(item.unit_amount, currency),
-            amount: if item.calculation.is_credit() { less(item.amount) } else { money(item.amount, currency) },
+            amount: money(item.amount, currency),
         };
-        // Applied credit is printed below the subtotal, not among the billed items.
-        let (applied, billed): (Vec<_>, Vec<_>) = items.iter().partition(|item| matches!(item.calculation, Calculation::Applied { .. }));
-        let credit = expanded.applied_credit().filter(|_| !applied.is_empty());
-        let due = invoice.total.minus(invoice.amount_paid).unwrap_or_default();
-        let mut details = vec![invoice.bill_to.email.clone(), invoice.bill_to.phone.clone()];
-        details.extend(invoice.bill_to.address.as_ref().map(address_lines).unwrap_or_default());
-        details.retain(|line| !line.is_empty());
+        let applied = expanded.applied_credit().unwrap_or_default();
+        let due = invoice.remaining();
         InvoiceDocument {
             seller: self.seller.clone(),
-            customer: Party { name: invoice.bill_to.name.clone(), details },
+            customer: party(&invoice.bill_to),
             number: invoice.number_text().unwrap_or_else(|| invoice.id.to_string()),
             issued: format_time(invoice.finalized_at.unwrap_or(invoice.created_at), language),
             status: match invoice.status {
@@ -61,14 +98,36 @@ impl PdfPrinter {
                 InvoiceStatus::Void => DocumentStatus::Void,
             },
             paid_on: invoice.paid_at.map(|at| format_time(at, language)),
-            lines: billed.into_iter().map(line).collect(),
-            subtotal: money(expanded.subtotal().unwrap_or(invoice.total), currency),
-            applied_credit: credit.map(less),
+            lines: items.iter().map(line).collect(),
             total: money(invoice.total, currency),
-            paid: money(invoice.amount_paid, currency),
+            credited: less(invoice.amount_credited),
+            applied_credit: less(applied),
+            paid: money(invoice.amount_paid.minus(applied).unwrap_or_default(), currency),
             due: (!due.is_zero()).then(|| money(due, currency)),
             payment: self.payment(expanded),
             live: invoice.mode.is_live(),
+        }
+    }
+
+    fn credit_note(&self, expanded: &ExpandedCreditNote, language: Language) -> CreditNoteDocument {
+        let ExpandedCreditNote { note, items, invoice, currency, .. } = expanded;
+        let line = |CreditedLine { item, line }: &CreditedLine| CreditNoteLine {
+            description: line.title(language),
+            detail: item.calculation.as_ref().map(|calculation| calculation.text(language, currency.decimals, &currency.symbol)),
+            amount: money(item.amount, currency),
+        };
+        CreditNoteDocument {
+            seller: self.seller.clone(),
+            customer: party(&invoice.bill_to),
+            number: note.number_text(),
+            issued: format_time(note.created_at, language),
+            invoice_number: invoice.number_text().unwrap_or_else(|| invoice.id.to_string()),
+            reason: credit_reason(note.reason, language).to_owned(),
+            lines: items.iter().map(line).collect(),
+            total: money(note.total, currency),
+            destinations: credit_destinations(expanded, language),
+            memo: Some(note.memo.clone()).filter(|memo| !memo.is_empty()),
+            live: note.mode.is_live(),
         }
     }
 

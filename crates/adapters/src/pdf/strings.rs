@@ -1,6 +1,7 @@
-//! The texts of an invoice document.
+//! The texts of invoices and credit notes.
 
 use super::DocumentStatus;
+use souk_domain::billing::CreditNoteReason;
 use souk_domain::shared::{Language, Timestamp};
 
 pub(super) struct Strings {
@@ -14,7 +15,7 @@ pub(super) struct Strings {
     pub quantity: &'static str,
     pub unit_price: &'static str,
     pub amount: &'static str,
-    pub subtotal: &'static str,
+    pub credited: &'static str,
     pub applied_credit: &'static str,
     pub total: &'static str,
     pub paid: &'static str,
@@ -23,6 +24,12 @@ pub(super) struct Strings {
     pub method: &'static str,
     pub reference: &'static str,
     pub test: &'static str,
+    pub credit_note: &'static str,
+    pub note_number: &'static str,
+    pub reason: &'static str,
+    pub credited_total: &'static str,
+    pub destinations: &'static str,
+    pub memo: &'static str,
 }
 
 pub(super) const fn strings(language: Language) -> &'static Strings {
@@ -38,8 +45,8 @@ pub(super) const fn strings(language: Language) -> &'static Strings {
             quantity: "Quantity",
             unit_price: "Unit price",
             amount: "Amount",
-            subtotal: "Subtotal",
-            applied_credit: "Applied credit",
+            credited: "Credit notes",
+            applied_credit: "Account balance",
             total: "Total",
             paid: "Amount paid",
             due: "Amount due",
@@ -47,6 +54,12 @@ pub(super) const fn strings(language: Language) -> &'static Strings {
             method: "Payment method",
             reference: "Transaction",
             test: "Test mode: no real money is involved",
+            credit_note: "Credit note",
+            note_number: "Credit note number",
+            reason: "Reason",
+            credited_total: "Total credited",
+            destinations: "Where the money went",
+            memo: "Note",
         },
         Language::Chinese => &Strings {
             invoice: "账单",
@@ -59,8 +72,8 @@ pub(super) const fn strings(language: Language) -> &'static Strings {
             quantity: "数量",
             unit_price: "单价",
             amount: "金额",
-            subtotal: "小计",
-            applied_credit: "抵扣余额",
+            credited: "贷项抵减",
+            applied_credit: "账户余额",
             total: "合计",
             paid: "已付金额",
             due: "应付金额",
@@ -68,6 +81,12 @@ pub(super) const fn strings(language: Language) -> &'static Strings {
             method: "支付方式",
             reference: "交易编号",
             test: "测试模式：不涉及真实资金",
+            credit_note: "贷项通知单",
+            note_number: "通知单编号",
+            reason: "原因",
+            credited_total: "贷记合计",
+            destinations: "款项去向",
+            memo: "备注",
         },
     }
 }
@@ -86,6 +105,26 @@ impl DocumentStatus {
             (Self::Void, Language::English) => "Void, no payment due",
             (Self::Void, Language::Chinese) => "已作废，无需支付",
         }
+    }
+}
+
+/// Why a credit note was written, in words for the customer.
+pub(crate) const fn credit_reason(reason: CreditNoteReason, language: Language) -> &'static str {
+    match (reason, language) {
+        (CreditNoteReason::PlanChange, Language::English) => "Plan change",
+        (CreditNoteReason::PlanChange, Language::Chinese) => "更换方案",
+        (CreditNoteReason::Cancellation, Language::English) => "Cancellation",
+        (CreditNoteReason::Cancellation, Language::Chinese) => "取消订阅",
+        (CreditNoteReason::UsageCorrection, Language::English) => "Usage correction",
+        (CreditNoteReason::UsageCorrection, Language::Chinese) => "用量更正",
+        (CreditNoteReason::Duplicate, Language::English) => "Duplicate payment",
+        (CreditNoteReason::Duplicate, Language::Chinese) => "重复付款",
+        (CreditNoteReason::Fraudulent, Language::English) => "Fraud",
+        (CreditNoteReason::Fraudulent, Language::Chinese) => "欺诈",
+        (CreditNoteReason::Dispute, Language::English) => "Dispute",
+        (CreditNoteReason::Dispute, Language::Chinese) => "拒付争议",
+        (CreditNoteReason::Other, Language::English) => "Other",
+        (CreditNoteReason::Other, Language::Chinese) => "其他",
     }
 }
 

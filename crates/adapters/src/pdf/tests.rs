@@ -24,9 +24,9 @@ fn document() -> InvoiceDocument {
             unit_price: "2.5 SKT".to_owned(),
             amount: "5 SKT".to_owned(),
         }],
-        subtotal: "5 SKT".to_owned(),
-        applied_credit: None,
         total: "5 SKT".to_owned(),
+        credited: None,
+        applied_credit: None,
         paid: "5 SKT".to_owned(),
         due: None,
         payment: Some(DocumentPayment {
@@ -161,5 +161,93 @@ fn fonts_are_shared_between_threads() {
     let expected = pdf(&document(), Language::English);
     for writer in writers {
         assert_eq!(writer.join().expect("ends"), expected);
+    }
+}
+
+#[test]
+fn an_invoice_shows_what_credit_notes_and_the_account_balance_took_off() {
+    let credited = InvoiceDocument {
+        credited: Some("–1 SKT".to_owned()),
+        applied_credit: Some("–3 SKT".to_owned()),
+        paid: "1 SKT".to_owned(),
+        ..document()
+    };
+    for (language, words) in
+        [(Language::English, ["Credit notes", "Account balance", "Amount paid"]), (Language::Chinese, ["贷项抵减", "账户余额", "已付金额"])]
+    {
+        let text = without_space(&text_of(&pdf(&credited, language)));
+        let rows = [("–1SKT", words[0]), ("–3SKT", words[1]), ("1SKT", words[2])];
+        assert!(rows.iter().all(|(amount, word)| text.contains(&format!("{}{amount}", without_space(word)))), "{text}");
+    }
+}
+
+fn credit_note() -> CreditNoteDocument {
+    let InvoiceDocument { seller, customer, .. } = document();
+    CreditNoteDocument {
+        seller,
+        customer,
+        number: "SOUK-TEST-CN-000007".to_owned(),
+        issued: format_time(Timestamp::from_seconds(1_795_313_100), Language::English),
+        invoice_number: "SOUK-TEST-000042".to_owned(),
+        reason: "Cancellation".to_owned(),
+        lines: vec![CreditNoteLine {
+            description: "Larder: a pantry of passwords for the whole family".to_owned(),
+            detail: Some("12 of 30 days of 12.5 SKT".to_owned()),
+            amount: "5 SKT".to_owned(),
+        }],
+        total: "5 SKT".to_owned(),
+        destinations: vec![
+            CreditDestination { description: "Added to your account balance".to_owned(), amount: "2 SKT".to_owned() },
+            CreditDestination { description: "Refunded via DID Wallet (ArcBlock)".to_owned(), amount: "3 SKT".to_owned() },
+        ],
+        memo: Some("Sorry to see you go.".to_owned()),
+        live: false,
+    }
+}
+
+fn note_pdf(note: &CreditNoteDocument, language: Language) -> Vec<u8> {
+    credit_note_pdf(note, language, &InvoiceFonts::default()).expect("is written")
+}
+
+/// The text without the spaces that only align it.
+fn words_of(pdf: &[u8]) -> String {
+    let text = text_of(pdf);
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_credit_note_in_english() {
+    insta::assert_snapshot!(words_of(&note_pdf(&credit_note(), Language::English)));
+}
+
+#[test]
+fn a_credit_note_in_chinese() {
+    let mut note = credit_note();
+    note.reason = "取消订阅".to_owned();
+    note.destinations[0].description = "转入账户余额".to_owned();
+    insta::assert_snapshot!(words_of(&note_pdf(&note, Language::Chinese)));
+}
+
+#[test]
+fn a_live_credit_note_without_a_memo_has_neither_banner_nor_memo() {
+    let note = CreditNoteDocument { live: true, memo: None, ..credit_note() };
+    let text = text_of(&note_pdf(&note, Language::English));
+    assert!(!text.contains("Test mode") && !text.contains("Sorry"), "{text}");
+    assert_eq!(note_pdf(&note, Language::English), note_pdf(&note, Language::English), "the same note gives the same bytes");
+}
+
+#[test]
+fn a_credit_note_of_many_items_takes_several_pages() {
+    let line = |n: usize| CreditNoteLine { description: format!("Item {n:03}"), detail: None, amount: "1 SKT".to_owned() };
+    let note = CreditNoteDocument { lines: (0..60).map(line).collect(), ..credit_note() };
+    let text = text_of(&note_pdf(&note, Language::English));
+    let pages: Vec<&str> = text.split('\u{c}').filter(|page| !page.trim().is_empty()).collect();
+    assert!(pages.len() >= 3, "{} pages", pages.len());
+    for (index, page) in pages.iter().enumerate() {
+        assert!(page.contains(&format!("Page {} of {}", index + 1, pages.len())) && page.contains("Test mode"), "{page}");
+    }
+    for n in 0..60 {
+        assert_eq!(text.matches(&format!("Item {n:03}")).count(), 1, "item {n}");
     }
 }

@@ -11,30 +11,25 @@ use souk_domain::billing::{
 use souk_domain::checkout::{Deposit, SubscriptionTerms};
 use souk_domain::payment::{CardHolder, MandateDetails, SavedCard};
 use souk_domain::pricing::{Anchoring, Cycle, Tier, TiersMode};
-use souk_domain::shared::{Amount, CurrencyId, CustomerId, InvoiceId, MethodId, SubscriptionId, Timestamp};
+use souk_domain::shared::{Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, MethodId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
-stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, SubscriptionTerms, Deposit, CardHolder, MandateDetails, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation, BilledUsage }
+stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, Vec<CreditNoteId>, SubscriptionTerms, Deposit, CardHolder, MandateDetails, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation, BilledUsage }
 
-impl Formed for Vec<InvoiceId> {
-    type Form = Vec<String>;
-    fn form(self) -> Vec<String> {
-        self.iter().map(ToString::to_string).collect()
-    }
-    fn of(form: Vec<String>) -> Option<Self> {
-        form.iter().map(|id| InvoiceId::parse(id).ok()).collect()
-    }
+macro_rules! id_lists {
+    ($($id:ident),*) => {$(
+        impl Formed for Vec<$id> {
+            type Form = Vec<String>;
+            fn form(self) -> Vec<String> {
+                self.iter().map(ToString::to_string).collect()
+            }
+            fn of(form: Vec<String>) -> Option<Self> {
+                form.iter().map(|id| $id::parse(id).ok()).collect()
+            }
+        }
+    )*};
 }
-
-impl Formed for Vec<SubscriptionId> {
-    type Form = Vec<String>;
-    fn form(self) -> Vec<String> {
-        self.iter().map(ToString::to_string).collect()
-    }
-    fn of(form: Vec<String>) -> Option<Self> {
-        form.iter().map(|id| SubscriptionId::parse(id).ok()).collect()
-    }
-}
+id_lists! { InvoiceId, SubscriptionId, CreditNoteId }
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct SubscriptionTermsForm {
@@ -317,8 +312,6 @@ pub(super) enum CalculationForm {
     Stake { threshold: String, minimum: String, recurring: String },
     Rest { whole: Box<Self>, billed: String },
     Flat { amount: String },
-    Applied { amount: String },
-    Taken { amount: String },
 }
 
 impl Formed for Calculation {
@@ -343,8 +336,6 @@ impl Formed for Calculation {
             }
             Self::Rest { whole, billed } => CalculationForm::Rest { whole: Box::new(whole.form()), billed: billed.to_string() },
             Self::Flat { amount } => CalculationForm::Flat { amount: amount.to_string() },
-            Self::Applied { amount } => CalculationForm::Applied { amount: amount.to_string() },
-            Self::Taken { amount } => CalculationForm::Taken { amount: amount.to_string() },
         }
     }
     fn of(form: CalculationForm) -> Option<Self> {
@@ -365,8 +356,6 @@ impl Formed for Calculation {
                 Self::Rest { whole: Box::new(<Self as Formed>::of(*whole)?), billed: amount(&billed)? }
             }
             CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
-            CalculationForm::Applied { amount: taken } => Self::Applied { amount: amount(&taken)? },
-            CalculationForm::Taken { amount: taken } => Self::Taken { amount: amount(&taken)? },
         })
     }
 }

@@ -7,19 +7,23 @@ use super::{Row, Session, Sql, Values, json};
 use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Decline, Purpose};
-use souk_domain::shared::{AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId, Timestamp};
+use souk_domain::billing::InvoiceStatus;
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Decline, PlannedPayment, Purpose};
+use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
+use std::collections::HashMap;
 
 const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
 
 const INSERT: &str = "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes,
                           hash, provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)";
-const INSERT_COVERS: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, open)";
-const SETTLED: Sql = sql_each!(
-    "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
-     WHERE c.attempt_id IN " (listed "$1") " AND c.open AND i.status IN ('paid', 'void') LIMIT 1"
+const COVERED_ALREADY: &str = "an open one of an invoice that it pays";
+const INSERT_PLANNED: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, amount, open)";
+/// Amounts are texts on SQLite: what remains is computed in Rust, under the lock.
+const LOCK_INVOICES: Sql = sql_each!(
+    "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE")
 );
+const LOCK_INVOICE: Sql = sql_each!("SELECT id FROM invoices WHERE id = $1" (either "" " FOR UPDATE"));
 const CLAIM_DUE: Sql = Sql {
     sqlite: "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
                  (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3)
@@ -35,12 +39,6 @@ const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed 
 pub(super) const COVERED: Sql = sql_each!(
     "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
 );
-// The stake that secures a subscription is perhaps held by another one of its checkout.
-const TAKEN_FOR: &str = "SELECT c.invoice_id FROM attempts a JOIN attempt_invoices c ON c.attempt_id = a.id
-                             JOIN invoices i ON i.id = c.invoice_id
-                         WHERE a.purpose = 'slash' AND a.status = 'settled' AND i.subscription_id = $1 AND a.subject IN
-                             (SELECT o.id FROM subscriptions s JOIN subscriptions o ON o.customer_id = s.customer_id
-                              WHERE s.id = $1)";
 /// Drafts belong to checkouts, which may stand open for as long as they like.
 const OPEN_IN: Sql = sql_each!(
     "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
@@ -57,24 +55,29 @@ pub struct SqlAttempts<'s> {
 
 #[async_trait]
 impl Attempts for SqlAttempts<'_> {
-    async fn insert_all(&mut self, attempts: &[(Attempt, Vec<InvoiceId>)]) -> Result<(), StorageError> {
+    async fn insert_all(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)]) -> Result<(), StorageError> {
         let duplicate = |what: &str| Err(StorageError::Duplicate(format!("attempts: {what}")));
-        let cover = |(attempt, covers): &(Attempt, Vec<InvoiceId>)| {
-            let row = |invoice| Values::default().bind(&attempt.id).bind(invoice).bind(attempt.status.is_open());
-            covers.iter().map(row).collect::<Vec<_>>()
-        };
-        let covers: Vec<_> = attempts.iter().flat_map(cover).collect();
-        let count = covers.len() as u64;
-        // DO NOTHING covers each unique index, and leaves the transaction usable on both databases.
-        if self.session.insert(INSERT_COVERS, covers, "ON CONFLICT DO NOTHING").await? < count {
-            return duplicate("an open one of an invoice that it pays");
-        }
-        if count > 0 {
-            // What is covered here was read before: whoever had it covered until now may have settled it.
-            let ids: Vec<_> = attempts.iter().map(|(attempt, _)| &attempt.id).collect();
-            if self.session.query_each(SETTLED).bind(keys(&ids)).optional().await?.is_some() {
-                return duplicate("what it pays is settled");
+        let invoices: Vec<_> = attempts.iter().flat_map(|(_, planned)| planned).map(|one| one.invoice_id.clone()).collect();
+        if !invoices.is_empty() {
+            if !self.can_be_paid(attempts, &invoices).await? {
+                return duplicate("an invoice asks for less than is planned");
             }
+            // An insert would wait for whoever is closing an attempt, and they wait for the invoice.
+            if !self.in_flight(&invoices).await?.is_empty() {
+                return duplicate(COVERED_ALREADY);
+            }
+        }
+        let row = |(attempt, planned): &(Attempt, Vec<PlannedPayment>)| {
+            let row = |one: &PlannedPayment| {
+                Values::default().bind(&attempt.id).bind(&one.invoice_id).bind(one.amount).bind(attempt.status.is_open())
+            };
+            planned.iter().map(row).collect::<Vec<_>>()
+        };
+        let planned: Vec<_> = attempts.iter().flat_map(row).collect();
+        let count = planned.len() as u64;
+        // DO NOTHING covers each unique index, and leaves the transaction usable on both databases.
+        if self.session.insert(INSERT_PLANNED, planned, "ON CONFLICT DO NOTHING").await? < count {
+            return duplicate(COVERED_ALREADY);
         }
         let rows = attempts.iter().map(|(attempt, _)| self.values_of(attempt)).collect::<Result<_, _>>()?;
         match self.session.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
@@ -118,15 +121,10 @@ impl Attempts for SqlAttempts<'_> {
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
-    async fn invoices_of(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError> {
-        let select = "SELECT invoice_id FROM attempt_invoices WHERE attempt_id = $1 ORDER BY invoice_id";
+    async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError> {
+        let select = "SELECT invoice_id, amount FROM attempt_invoices WHERE attempt_id = $1 ORDER BY invoice_id";
         let rows = self.session.query(select).bind(id).all().await?;
-        rows.iter().map(|row| row.get("invoice_id")).collect()
-    }
-
-    async fn taken_for(&mut self, subscription: &SubscriptionId) -> Result<Vec<InvoiceId>, StorageError> {
-        let rows = self.session.query(TAKEN_FOR).bind(subscription).all().await?;
-        rows.iter().map(|row| row.get("invoice_id")).collect()
+        rows.iter().map(|row| Ok(PlannedPayment { invoice_id: row.get("invoice_id")?, amount: row.get("amount")? })).collect()
     }
 
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
@@ -135,14 +133,9 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
-        // Who inserts a cover waits for whoever has inserted one, here even though it is gone again at once.
-        let insert = "INSERT INTO attempt_invoices (attempt_id, invoice_id, open) VALUES ('', $1, $2) ON CONFLICT DO NOTHING";
-        if self.session.query(insert).bind(invoice).bind(true).execute().await? == 0 {
-            return Ok(false);
-        }
-        let delete = "DELETE FROM attempt_invoices WHERE attempt_id = '' AND invoice_id = $1";
-        self.session.query(delete).bind(invoice).execute().await?;
-        Ok(true)
+        // An invoice is covered under its lock only.
+        self.session.query_each(LOCK_INVOICE).bind(invoice).optional().await?;
+        Ok(self.in_flight(std::slice::from_ref(invoice)).await?.is_empty())
     }
 
     async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
@@ -170,7 +163,7 @@ impl Attempts for SqlAttempts<'_> {
         let query = self.session.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
         let refused = query.execute().await? == 1;
         if refused {
-            self.uncover(&attempt.id).await?;
+            self.close(&attempt.id).await?;
         }
         Ok(refused)
     }
@@ -185,7 +178,7 @@ impl Attempts for SqlAttempts<'_> {
         let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4 WHERE id = $1 AND status IN ('open', 'unknown')";
         let ended = self.session.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1;
         if ended {
-            self.uncover(id).await?;
+            self.close(id).await?;
         }
         Ok(ended)
     }
@@ -226,11 +219,35 @@ impl SqlAttempts<'_> {
         Ok(values.bind(attempt.created_at).bind(attempt.updated_at))
     }
 
-    /// What an ended attempt was for may have another one.
-    async fn uncover(&mut self, id: &AttemptId) -> Result<(), StorageError> {
-        let uncover = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
-        self.session.query(uncover).bind(id).bind(false).later(None).await
+    /// Locks the invoices that these attempts are to pay. Answers whether each of them still asks for what is planned. A draft does so
+    /// too: its checkout is being paid.
+    async fn can_be_paid(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
+        let rows = self.session.query_each(LOCK_INVOICES).bind(keys(invoices)).all().await?;
+        let mut asked: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            if let Some(amount) = remaining(row)? {
+                asked.insert(row.get("id")?, amount);
+            }
+        }
+        let mut planned = attempts.iter().flat_map(|(_, planned)| planned);
+        Ok(planned.all(|one| asked.get(&one.invoice_id).is_some_and(|asked| one.amount <= *asked)))
     }
+
+    /// The invoices of an attempt that has ended may be paid by another one. Their locks come later in the order of locks: whoever
+    /// holds one of them sees the attempt open until this unit of work ends.
+    async fn close(&mut self, id: &AttemptId) -> Result<(), StorageError> {
+        let update = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
+        self.session.query(update).bind(id).bind(false).later(None).await
+    }
+}
+
+/// What remains to be paid of an invoice; `None` when it is paid or void.
+fn remaining(row: &Row) -> Result<Option<Amount>, StorageError> {
+    if matches!(row.get("status")?, InvoiceStatus::Paid | InvoiceStatus::Void) {
+        return Ok(None);
+    }
+    let (total, paid, credited): (Amount, Amount, Amount) = (row.get("total")?, row.get("amount_paid")?, row.get("amount_credited")?);
+    Ok(paid.plus(credited).ok().and_then(|settled| total.minus(settled).ok()))
 }
 
 /// An empty secret is none: the provider has not answered yet.

@@ -69,7 +69,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let select = "SELECT s.*, m.*, c.*, k.*,
                           EXISTS (SELECT 1 FROM invoices WHERE customer_id = k.id AND status = 'uncollectible') AS owes,
                           (EXISTS (SELECT 1 FROM mandates WHERE customer_id = k.id AND status = 'active')
-                           OR EXISTS (SELECT 1 FROM credits WHERE customer_id = k.id)) AS may_pay_fast
+                           OR EXISTS (SELECT 1 FROM customer_balances WHERE customer_id = k.id)) AS may_pay_fast
                       FROM checkout_sessions s LEFT JOIN payment_methods m ON m.id = $2
                           LEFT JOIN currencies c ON c.id = $3 AND c.method_id = m.id
                           LEFT JOIN customers k ON k.did = $4 AND k.livemode = s.livemode

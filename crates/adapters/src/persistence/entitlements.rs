@@ -1,19 +1,35 @@
 //! Who may download what.
 
 use super::columns::keys;
+use super::listing::sql_each;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
-use souk_domain::shared::{Listed, Mode, Page, SessionId, StorageError, Timestamp};
+use souk_domain::shared::{InvoiceId, InvoiceItemId, Listed, Mode, Page, SessionId, StorageError, SubscriptionId, Timestamp};
 use souk_domain::store::{Entitlement, Entitlements};
 
 pub struct SqlEntitlements<'a>(pub &'a mut Session);
 
-const GRANT: &str = "INSERT INTO entitlements (id, livemode, holder, app, session_id, subscription_id, invoice_id, acquired_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
+/// Another invoice line pays for it anew. The same one does not lift a revocation.
+const GRANT: &str =
+    "INSERT INTO entitlements (id, livemode, holder, app, session_id, subscription_id, invoice_id, invoice_item_id, acquired_at,
+                         revoked_at, suspended_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    ON CONFLICT (session_id, app, coalesce(subscription_id, '')) DO UPDATE
+        SET invoice_id = excluded.invoice_id, invoice_item_id = excluded.invoice_item_id, revoked_at = NULL
+        WHERE excluded.invoice_item_id IS NOT NULL AND entitlements.invoice_item_id IS DISTINCT FROM excluded.invoice_item_id";
+pub(super) const SUSPEND: Sql = sql_each!(
+    "UPDATE entitlements SET suspended_at = $3
+     WHERE (invoice_id IN " (listed "$1") " OR subscription_id IN " (listed "$2") ") AND suspended_at IS NULL"
+);
+pub(super) const REINSTATE: Sql = sql_each!(
+    "UPDATE entitlements SET suspended_at = NULL
+     WHERE (invoice_id IN " (listed "$1") " OR subscription_id IN " (listed "$2") ") AND suspended_at IS NOT NULL"
+);
 
-/// Whether the entitlement `e` gives a right at the time `$now`: what a subscription gives lasts as long as its plan contains the app
-/// and it runs, or is paid for though it is paused. Time is that of the customer's test clock, where there is one.
+/// Whether the entitlement `e` gives a right at the time `$now`, unless it was revoked or is suspended: what a subscription gives lasts
+/// as long as its plan contains the app and it runs, or is paid for though it is paused. Time is that of the customer's test clock,
+/// where there is one.
 macro_rules! gives {
     ($now:literal) => {
         concat!(
@@ -28,23 +44,34 @@ macro_rules! gives {
     };
 }
 
-const HOLDS: &str =
-    concat!("SELECT 1 AS one FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app = $3 AND ", gives!("$4"), " LIMIT 1");
+const HOLDS: &str = concat!(
+    "SELECT 1 AS one FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app = $3 AND revoked_at IS NULL AND suspended_at IS NULL AND ",
+    gives!("$4"),
+    " LIMIT 1"
+);
 const HELD: Sql = Sql {
     sqlite: concat!(
-        "SELECT DISTINCT app FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app IN (SELECT value FROM json_each($3)) AND ",
+        "SELECT DISTINCT app FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app IN (SELECT value FROM json_each($3))
+             AND revoked_at IS NULL AND suspended_at IS NULL AND ",
         gives!("$4")
     ),
     postgres: concat!(
-        "SELECT DISTINCT app FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app IN (SELECT jsonb_array_elements_text($3)) AND ",
+        "SELECT DISTINCT app FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app IN (SELECT jsonb_array_elements_text($3))
+             AND revoked_at IS NULL AND suspended_at IS NULL AND ",
         gives!("$4")
     ),
 };
-const COUNT: &str = concat!("SELECT count(*) AS n FROM entitlements e WHERE holder = $1 AND livemode = $2 AND ", gives!("$3"));
+const COUNT: &str = concat!(
+    "SELECT count(*) AS n FROM entitlements e WHERE holder = $1 AND livemode = $2
+         AND (revoked_at IS NOT NULL OR suspended_at IS NOT NULL OR ",
+    gives!("$3"),
+    ")"
+);
 const OF_HOLDER: &str = concat!(
-    "SELECT * FROM entitlements e WHERE holder = $1 AND livemode = $2 AND ($3 IS NULL OR id < $3) AND ",
+    "SELECT * FROM entitlements e WHERE holder = $1 AND livemode = $2 AND ($3 IS NULL OR id < $3)
+         AND (revoked_at IS NOT NULL OR suspended_at IS NOT NULL OR ",
     gives!("$6"),
-    " ORDER BY id DESC LIMIT $4 OFFSET $5"
+    ") ORDER BY id DESC LIMIT $4 OFFSET $5"
 );
 
 fn read(row: &Row) -> Result<Entitlement, StorageError> {
@@ -56,7 +83,10 @@ fn read(row: &Row) -> Result<Entitlement, StorageError> {
         session_id: row.get("session_id")?,
         subscription_id: row.get("subscription_id")?,
         invoice_id: row.get("invoice_id")?,
+        invoice_item_id: row.get("invoice_item_id")?,
         acquired_at: row.get("acquired_at")?,
+        revoked_at: row.get("revoked_at")?,
+        suspended_at: row.get("suspended_at")?,
     })
 }
 
@@ -65,7 +95,22 @@ impl Entitlements for SqlEntitlements<'_> {
     async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError> {
         let query = self.0.query(GRANT).bind(&entitlement.id).bind(entitlement.mode.is_live()).bind(&entitlement.holder);
         let query = query.bind(&entitlement.app).bind(&entitlement.session_id).bind(entitlement.subscription_id.as_ref());
-        query.bind(entitlement.invoice_id.as_ref()).bind(entitlement.acquired_at).execute().await.map(drop)
+        let query = query.bind(entitlement.invoice_id.as_ref()).bind(entitlement.invoice_item_id.as_ref()).bind(entitlement.acquired_at);
+        query.bind(entitlement.revoked_at).bind(entitlement.suspended_at).execute().await.map(drop)
+    }
+
+    async fn revoke(&mut self, item: &InvoiceItemId, now: Timestamp) -> Result<(), StorageError> {
+        let update =
+            "UPDATE entitlements SET revoked_at = $2 WHERE invoice_item_id = $1 AND subscription_id IS NULL AND revoked_at IS NULL";
+        self.0.query(update).bind(item).bind(now).execute().await.map(drop)
+    }
+
+    async fn suspend(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId], now: Timestamp) -> Result<(), StorageError> {
+        self.0.query_each(SUSPEND).bind(keys(invoices)).bind(keys(subscriptions)).bind(now).execute().await.map(drop)
+    }
+
+    async fn reinstate(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId]) -> Result<(), StorageError> {
+        self.0.query_each(REINSTATE).bind(keys(invoices)).bind(keys(subscriptions)).execute().await.map(drop)
     }
 
     async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError> {

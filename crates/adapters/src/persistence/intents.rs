@@ -6,7 +6,9 @@ use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Decline, Intent, IntentStatus, Intents};
 use souk_domain::pricing::Metadata;
-use souk_domain::shared::{Amount, CustomerId, Listed, Mode, Page, PaymentIntentId, SessionId, StorageError, Timestamp};
+use souk_domain::shared::{
+    Amount, AmountError, CurrencyId, CustomerId, Listed, MethodId, Mode, Page, PaymentIntentId, SessionId, StorageError, Timestamp,
+};
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
@@ -23,6 +25,13 @@ macro_rules! searched {
 }
 pub(super) const FOUND: Listing = searched!("livemode = $4 AND $5 IS NULL");
 pub(super) const FOUND_OF_CUSTOMER: Listing = searched!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4");
+/// Amounts are texts on SQLite: the sum is computed in Rust, and the row must still hold what the sum was computed from.
+const LOCK_RECEIVED: Sql = sql_each!(
+    "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1 AND status = 'succeeded'" (either "" " FOR UPDATE")
+);
+// SQLite uses a partial index only where the statement repeats its condition to the letter.
+pub(super) const FIND_BY_REFERENCE: &str =
+    "SELECT * FROM payment_intents WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id LIMIT 1";
 
 pub struct SqlIntents<'s>(pub &'s mut Session);
 
@@ -89,6 +98,36 @@ impl Intents for SqlIntents<'_> {
         Ok(self.0.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1)
     }
 
+    async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError> {
+        self.change_refunded(id, now, |refunded| refunded.plus(amount)).await
+    }
+
+    async fn release_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<(), StorageError> {
+        let is_released = self.change_refunded(id, now, |refunded| refunded.minus(amount)).await?;
+        if is_released { Ok(()) } else { Err(StorageError::Conflict) }
+    }
+
+    async fn with_room(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Intent>, StorageError> {
+        let select = "SELECT * FROM payment_intents WHERE customer_id = $1 AND currency_id = $2 AND status = 'succeeded'
+                          AND amount_refunded < amount_received
+                      ORDER BY id DESC LIMIT $3";
+        let rows = self.0.query(select).bind(customer).bind(currency).bind(limit).all().await?;
+        rows.iter().map(intent).collect()
+    }
+
+    async fn last_paid(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<Option<Intent>, StorageError> {
+        let select = "SELECT * FROM payment_intents WHERE customer_id = $1 AND currency_id = $2 AND status = 'succeeded'
+                          AND amount_received > $3
+                      ORDER BY id DESC LIMIT 1";
+        let row = self.0.query(select).bind(customer).bind(currency).bind(Amount::ZERO).optional().await?;
+        row.as_ref().map(intent).transpose()
+    }
+
+    async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Option<Intent>, StorageError> {
+        let row = self.0.query(FIND_BY_REFERENCE).bind(method).bind(reference).optional().await?;
+        row.as_ref().map(intent).transpose()
+    }
+
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError> {
         list(self.0, &OF_CUSTOMER, page, |query| query.bind(customer).bind(Amount::new(1)), intent).await
     }
@@ -112,6 +151,22 @@ impl Intents for SqlIntents<'_> {
     async fn label(&mut self, mode: Mode, id: &PaymentIntentId, metadata: &Metadata, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE payment_intents SET metadata = $3, updated_at = $4 WHERE id = $1 AND livemode = $2";
         Ok(self.0.query(update).bind(id).bind(mode).bind(metadata).bind(now).execute().await? == 1)
+    }
+}
+
+impl SqlIntents<'_> {
+    /// Writes what `change` makes of the refunded amount. False: that is no amount, or more than was received.
+    async fn change_refunded(
+        &mut self,
+        id: &PaymentIntentId,
+        now: Timestamp,
+        change: impl FnOnce(Amount) -> Result<Amount, AmountError> + Send,
+    ) -> Result<bool, StorageError> {
+        let Some(row) = self.0.query_each(LOCK_RECEIVED).bind(id).optional().await? else { return Ok(false) };
+        let (received, before): (Amount, Amount) = (row.get("amount_received")?, row.get("amount_refunded")?);
+        let Some(after) = change(before).ok().filter(|after| *after <= received) else { return Ok(false) };
+        let update = "UPDATE payment_intents SET amount_refunded = $2, updated_at = $3 WHERE id = $1 AND amount_refunded = $4";
+        Ok(self.0.query(update).bind(id).bind(after).bind(now).bind(before).execute().await? == 1)
     }
 }
 

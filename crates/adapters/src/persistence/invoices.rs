@@ -4,11 +4,10 @@ use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_each};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::billing::{BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, Invoices, Scope, read_number};
+use souk_domain::billing::{BillingReason, DocumentType, Invoice, InvoiceFilter, InvoiceItem, Invoices, ItemCredit, Scope, read_number};
 use souk_domain::shared::{
-    Amount, ClockId, CustomerId, InvoiceId, Listed, Mode, Page, PaymentIntentId, StorageError, SubscriptionId, Timestamp,
+    Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
-use std::time::Duration;
 
 /// A list for each index: SQLite would read through all invoices of a mode where one statement served all of them. There, `+` keeps
 /// the mode from being what rows are found by. A draft that became void, because its order was never paid, was never an invoice.
@@ -18,9 +17,7 @@ macro_rules! invoices {
             "invoices",
             $($whose)+
             " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7)
-              AND (status <> 'void' OR number IS NOT NULL)
-              AND (total >= $8 OR EXISTS
-                      (SELECT 1 FROM invoice_items WHERE invoice_id = invoices.id AND calculation ->> 'formula' = 'applied'))
+              AND (status <> 'void' OR number IS NOT NULL) AND total >= $8
               AND ($10 OR reason NOT IN ('stake', 'slash_stake')) AND ($11 OR reason <> 'return_stake')
               AND ($10 OR $12 OR reason <> 'subscription_recover')"
         )
@@ -39,12 +36,33 @@ pub(super) const FOUND: Listing = searched!("livemode = $4 AND $6 IS NULL AND ($
 pub(super) const FOUND_OF_CUSTOMER: Listing =
     searched!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
 const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
+const LOCK_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 const ITEMS_OF: Sql = sql_each!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
-const INSERT: &str = "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id,
-                          session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, refusals,
-                          retry_at, clock_id, created_at, finalized_at, paid_at, updated_at, reference)";
-const INSERT_ITEMS: &str = "INSERT INTO invoice_items (id, invoice_id, position, price_id, description, quantity, unit_amount, amount,
-                                period_start, period_end, calculation)";
+const INSERT: &str =
+    "INSERT INTO invoices (id, livemode, document, number, status, reason, description, customer_id, currency_id, method_id,
+                          session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, amount_credited,
+                          failure_count, retry_at, clock_id, created_at, finalized_at, paid_at, updated_at, reference)";
+const INSERT_ITEMS: &str = "INSERT INTO invoice_items (id, invoice_id, position, subscription_item_id, price_id, description, quantity,
+                                unit_amount, amount, credited, period_start, period_end, covers_until, calculation)";
+/// What [`Invoices::update_all`] writes, and the row that it must find. The first five columns are the key and the state before.
+pub(super) const UPDATE: &str = "UPDATE invoices SET status = new.column6, number = new.column7, subscription_id = new.column8,
+                          period_start = new.column9, period_end = new.column10, total = new.column11, amount_paid = new.column12,
+                          amount_credited = new.column13, intent_id = new.column14, retry_at = new.column15, finalized_at = new.column16,
+                          paid_at = new.column17, updated_at = new.column18";
+pub(super) const IS_AS_BEFORE: &str = "invoices.id = new.column1 AND invoices.status = new.column2 AND invoices.total = new.column3
+                                AND invoices.amount_paid = new.column4 AND invoices.amount_credited = new.column5";
+/// The lines of one subscription or of one of its items, of invoices that stand.
+pub(super) const ITEMS_COVERING: &str = "SELECT i.* FROM invoices v JOIN invoice_items i ON i.invoice_id = v.id
+                                         WHERE v.subscription_id = $1 AND v.document = 'invoice' AND v.number IS NOT NULL AND v.status <> 'void'
+                                             AND i.period_start <= $2 AND i.covers_until > $2
+                                         ORDER BY i.id";
+/// Ids of one moment are in no order; numbers are.
+pub(super) const ITEMS_BILLING: &str = "SELECT i.* FROM invoice_items i JOIN invoices v ON v.id = i.invoice_id
+                                        WHERE i.subscription_item_id = $1 AND i.period_start >= $2 AND i.credited < i.amount
+                                            AND v.number IS NOT NULL AND v.status <> 'void'
+                                        ORDER BY v.number DESC, i.position DESC";
+pub(super) const UNPAID_IN: &str = "SELECT * FROM invoices
+                                    WHERE customer_id = $1 AND currency_id = $2 AND status IN ('open', 'uncollectible') ORDER BY id LIMIT $3";
 const CLAIM_RETRIES: Sql = Sql {
     sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
                  (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL ORDER BY retry_at, id LIMIT $2)
@@ -64,22 +82,6 @@ const CLAIM_RETRIES_BY_CLOCK: Sql = Sql {
 
 pub struct SqlInvoices<'s>(pub &'s mut Session);
 
-const OF_PERIOD: &str = "WITH begins AS (SELECT period_start FROM invoices WHERE subscription_id = $1 AND number IS NOT NULL
-                                           AND reason IN ('subscription_create', 'subscription_cycle')),
-                         own AS (SELECT (SELECT MAX(period_start) FROM begins WHERE period_start <= $2) AS start,
-                                        (SELECT MIN(period_start) FROM begins WHERE period_start > $2) AS until)
-                         SELECT invoices.* FROM invoices, own WHERE subscription_id = $1 AND number IS NOT NULL
-                             AND (own.start IS NULL OR period_start >= own.start)
-                             AND (own.until IS NULL OR period_start < own.until
-                                  OR (period_start = own.until AND reason IN ('subscription_create', 'subscription_cycle')))
-                         ORDER BY number DESC LIMIT $3";
-const DATED_BACK: Sql = Sql {
-    sqlite: "SELECT COALESCE(SUM(created_at - period_start), 0) AS micros FROM invoices
-             WHERE subscription_id = $1 AND reason = $2 AND created_at > $3 AND period_start < created_at",
-    postgres: "SELECT CAST(COALESCE(EXTRACT(EPOCH FROM SUM(created_at - period_start)) * 1000000, 0) AS BIGINT) AS micros FROM invoices
-               WHERE subscription_id = $1 AND reason = $2 AND created_at > $3 AND period_start < created_at",
-};
-
 #[async_trait]
 impl Invoices for SqlInvoices<'_> {
     async fn insert_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
@@ -91,7 +93,7 @@ impl Invoices for SqlInvoices<'_> {
         let update = "ON CONFLICT (id) DO UPDATE SET
                           description = excluded.description, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
                           method_id = excluded.method_id, intent_id = excluded.intent_id, bill_to = excluded.bill_to,
-                          total = excluded.total, updated_at = excluded.updated_at, reason = excluded.reason,
+                          total = excluded.total, updated_at = excluded.updated_at, reason = excluded.reason, document = excluded.document,
                           subscription_id = excluded.subscription_id, period_start = excluded.period_start,
                           period_end = excluded.period_end, clock_id = excluded.clock_id
                           WHERE invoices.status = 'draft'";
@@ -100,9 +102,9 @@ impl Invoices for SqlInvoices<'_> {
         self.0.insert_later(INSERT_ITEMS, rows_of(std::iter::once(items)), "").await
     }
 
-    async fn take_numbers(&mut self, mode: Mode, count: u32) -> Result<u64, StorageError> {
-        let update = "UPDATE invoice_series SET last_number = last_number + $2 WHERE livemode = $1 RETURNING last_number";
-        let last: u64 = self.0.query(update).bind(mode).bind(count).one().await?.get("last_number")?;
+    async fn take_numbers(&mut self, mode: Mode, document: DocumentType, count: u32) -> Result<u64, StorageError> {
+        let update = "UPDATE number_series SET last_number = last_number + $3 WHERE livemode = $1 AND document = $2 RETURNING last_number";
+        let last: u64 = self.0.query(update).bind(mode).bind(document).bind(count).one().await?.get("last_number")?;
         Ok(last + 1 - u64::from(count))
     }
 
@@ -114,42 +116,23 @@ impl Invoices for SqlInvoices<'_> {
         self.0.insert_later(INSERT_ITEMS, rows_of(invoices.iter().map(|(_, items)| items.as_slice())), "").await
     }
 
-    async fn pay(
-        &mut self,
-        id: &InvoiceId,
-        amount: Amount,
-        intent: Option<&PaymentIntentId>,
-        now: Timestamp,
-    ) -> Result<Option<InvoiceStatus>, StorageError> {
-        let select = "SELECT status, livemode, number FROM invoices WHERE id = $1";
-        let Some(found) = self.0.query(select).bind(id).optional().await? else { return Ok(None) };
-        let number: Option<u64> = found.get("number")?;
-        let update = "UPDATE invoices SET status = 'paid', amount_paid = $2, paid_at = $3, finalized_at = COALESCE(finalized_at, $3),
-                          intent_id = COALESCE($4, intent_id), retry_at = NULL, updated_at = $3
-                      WHERE id = $1 AND status IN ('draft', 'open', 'uncollectible')";
-        if self.0.query(update).bind(id).bind(amount).bind(now).bind(intent).execute().await? == 0 {
-            return Ok(None);
-        }
-        if number.is_none() {
-            let number = self.take_numbers(found.get("livemode")?, 1).await?;
-            self.0.query("UPDATE invoices SET number = $2 WHERE id = $1").bind(id).bind(number).execute().await?;
-        }
-        found.get("status").map(Some)
+    async fn lock_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError> {
+        let rows = self.0.query_each(LOCK_ALL).bind(keys(ids)).all().await?;
+        rows.iter().map(invoice).collect()
     }
 
-    async fn refuse(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>, now: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE invoices SET status = 'uncollectible', refusals = refusals + 1, retry_at = $2, updated_at = $3
+    async fn update_all(&mut self, changes: &[(Invoice, Invoice)]) -> Result<bool, StorageError> {
+        let rows = changes.iter().map(|(before, after)| change_of(before, after)).collect();
+        Ok(self.0.update(UPDATE, rows, IS_AS_BEFORE).await? == changes.len() as u64)
+    }
+
+    async fn decline(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE invoices SET status = 'uncollectible', failure_count = failure_count + 1, retry_at = $2, updated_at = $3
                       WHERE id = $1 AND status IN ('open', 'uncollectible')";
         Ok(self.0.query(update).bind(id).bind(retry_at).bind(now).execute().await? == 1)
     }
 
-    async fn void(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError> {
-        let update =
-            "UPDATE invoices SET status = 'void', retry_at = NULL, updated_at = $2 WHERE id = $1 AND status IN ('open', 'uncollectible')";
-        Ok(self.0.query(update).bind(id).bind(now).execute().await? == 1)
-    }
-
-    async fn void_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError> {
+    async fn drop_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE invoices SET status = 'void', updated_at = $2 WHERE id = $1 AND status = 'draft'";
         Ok(self.0.query(update).bind(id).bind(now).execute().await? == 1)
     }
@@ -172,6 +155,26 @@ impl Invoices for SqlInvoices<'_> {
     async fn items_of(&mut self, ids: &[InvoiceId]) -> Result<Vec<InvoiceItem>, StorageError> {
         let rows = self.0.query_each(ITEMS_OF).bind(keys(ids)).all().await?;
         rows.iter().map(invoice_item).collect()
+    }
+
+    async fn items_covering(&mut self, subscription: &SubscriptionId, at: Timestamp) -> Result<Vec<InvoiceItem>, StorageError> {
+        let rows = self.0.query(ITEMS_COVERING).bind(subscription).bind(at).all().await?;
+        rows.iter().map(invoice_item).collect()
+    }
+
+    async fn items_billing(&mut self, item: &SubscriptionItemId, since: Timestamp) -> Result<Vec<InvoiceItem>, StorageError> {
+        let rows = self.0.query(ITEMS_BILLING).bind(item).bind(since).all().await?;
+        rows.iter().map(invoice_item).collect()
+    }
+
+    async fn credit_items(&mut self, credits: &[ItemCredit]) -> Result<bool, StorageError> {
+        let set = "UPDATE invoice_items SET credited = new.column3, covers_until = new.column4";
+        let row = |credit: &ItemCredit| {
+            Values::default().bind(&credit.id).bind(credit.credited_before).bind(credit.credited).bind(credit.covers_until)
+        };
+        let rows = credits.iter().map(row).collect();
+        let is_as_before = "invoice_items.id = new.column1 AND invoice_items.credited = new.column2";
+        Ok(self.0.update(set, rows, is_as_before).await? == credits.len() as u64)
     }
 
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError> {
@@ -223,33 +226,14 @@ impl Invoices for SqlInvoices<'_> {
         self.0.query(update).bind(id).bind(retry_at).execute().await.map(drop)
     }
 
-    async fn issued_since(&mut self, subscription: &SubscriptionId, start: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {
-        // Ids of the same moment are in no order; numbers are.
-        let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND period_start >= $2 AND number IS NOT NULL
-                      ORDER BY number DESC LIMIT $3";
-        let rows = self.0.query(select).bind(subscription).bind(start).bind(limit).all().await?;
+    async fn unpaid_in(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Invoice>, StorageError> {
+        let rows = self.0.query(UNPAID_IN).bind(customer).bind(currency).bind(limit).all().await?;
         rows.iter().map(invoice).collect()
-    }
-
-    async fn of_period(&mut self, subscription: &SubscriptionId, at: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {
-        let rows = self.0.query(OF_PERIOD).bind(subscription).bind(at).bind(limit).all().await?;
-        rows.iter().rev().map(invoice).collect()
     }
 
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError> {
         let select = "SELECT MAX(period_start) AS start FROM invoices WHERE subscription_id = $1 AND reason = $2";
         self.0.query(select).bind(subscription).bind(reason).one().await?.get("start")
-    }
-
-    async fn dated_back(
-        &mut self,
-        subscription: &SubscriptionId,
-        reason: BillingReason,
-        since: Timestamp,
-    ) -> Result<Duration, StorageError> {
-        let query = self.0.query_each(DATED_BACK).bind(subscription).bind(reason).bind(since);
-        let micros = query.one().await?.get("micros")?;
-        Ok(Duration::from_micros(micros))
     }
 
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {
@@ -273,22 +257,32 @@ impl Invoices for SqlInvoices<'_> {
 
 fn rows_of<'i>(invoices: impl Iterator<Item = &'i [InvoiceItem]>) -> Vec<Values> {
     let row = |(position, item): (u32, &InvoiceItem)| {
-        let values = Values::default().bind(&item.id).bind(&item.invoice_id).bind(position).bind(&item.price_id);
-        let values = values.bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
-        let values = values.bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
-        values.bind(&item.calculation)
+        let values = Values::default().bind(&item.id).bind(&item.invoice_id).bind(position).bind(&item.subscription_item_id);
+        let values = values.bind(&item.price_id).bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
+        let values = values.bind(item.credited).bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
+        values.bind(item.covers_until).bind(&item.calculation)
     };
     invoices.flat_map(|items| (0u32..).zip(items).map(row)).collect()
 }
 
 fn values_of(invoice: &Invoice) -> Values {
-    let values = Values::default().bind(&invoice.id).bind(invoice.mode).bind(invoice.number).bind(invoice.status).bind(invoice.reason);
-    let values = values.bind(&invoice.description).bind(&invoice.customer_id).bind(&invoice.currency_id).bind(&invoice.method_id);
-    let values = values.bind(&invoice.session_id).bind(&invoice.subscription_id).bind(invoice.period.map(|period| period.start));
-    let values = values.bind(invoice.period.map(|period| period.end)).bind(&invoice.intent_id).bind(&invoice.bill_to);
-    let values = values.bind(invoice.total).bind(invoice.amount_paid).bind(invoice.refusals).bind(invoice.retry_at);
-    let values = values.bind(&invoice.clock_id).bind(invoice.created_at).bind(invoice.finalized_at).bind(invoice.paid_at);
-    values.bind(invoice.updated_at).bind(&invoice.reference)
+    let values = Values::default().bind(&invoice.id).bind(invoice.mode).bind(invoice.document()).bind(invoice.number);
+    let values = values.bind(invoice.status).bind(invoice.reason).bind(&invoice.description).bind(&invoice.customer_id);
+    let values = values.bind(&invoice.currency_id).bind(&invoice.method_id).bind(&invoice.session_id).bind(&invoice.subscription_id);
+    let values = values.bind(invoice.period.map(|period| period.start)).bind(invoice.period.map(|period| period.end));
+    let values = values.bind(&invoice.intent_id).bind(&invoice.bill_to).bind(invoice.total).bind(invoice.amount_paid);
+    let values = values.bind(invoice.amount_credited).bind(invoice.failure_count).bind(invoice.retry_at).bind(&invoice.clock_id);
+    let values = values.bind(invoice.created_at).bind(invoice.finalized_at).bind(invoice.paid_at).bind(invoice.updated_at);
+    values.bind(&invoice.reference)
+}
+
+/// The values of [`UPDATE`] and [`IS_AS_BEFORE`].
+fn change_of(before: &Invoice, after: &Invoice) -> Values {
+    let values = Values::default().bind(&before.id).bind(before.status).bind(before.total).bind(before.amount_paid);
+    let values = values.bind(before.amount_credited).bind(after.status).bind(after.number).bind(&after.subscription_id);
+    let values = values.bind(after.period.map(|period| period.start)).bind(after.period.map(|period| period.end)).bind(after.total);
+    let values = values.bind(after.amount_paid).bind(after.amount_credited).bind(&after.intent_id).bind(after.retry_at);
+    values.bind(after.finalized_at).bind(after.paid_at).bind(after.updated_at)
 }
 
 fn invoice(row: &Row) -> Result<Invoice, StorageError> {
@@ -310,7 +304,8 @@ fn invoice(row: &Row) -> Result<Invoice, StorageError> {
         bill_to: row.get("bill_to")?,
         total: row.get("total")?,
         amount_paid: row.get("amount_paid")?,
-        refusals: row.get("refusals")?,
+        amount_credited: row.get("amount_credited")?,
+        failure_count: row.get("failure_count")?,
         retry_at: row.get("retry_at")?,
         clock_id: row.get("clock_id")?,
         created_at: row.get("created_at")?,
@@ -324,12 +319,15 @@ fn invoice_item(row: &Row) -> Result<InvoiceItem, StorageError> {
     Ok(InvoiceItem {
         id: row.get("id")?,
         invoice_id: row.get("invoice_id")?,
+        subscription_item_id: row.get("subscription_item_id")?,
         price_id: row.get("price_id")?,
         description: row.get("description")?,
         quantity: row.get("quantity")?,
         unit_amount: row.get("unit_amount")?,
         amount: row.get("amount")?,
+        credited: row.get("credited")?,
         period: read_period(row, "period_start", "period_end")?,
+        covers_until: row.get("covers_until")?,
         calculation: row.get("calculation")?,
     })
 }

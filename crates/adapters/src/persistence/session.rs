@@ -12,7 +12,7 @@ use sqlx::sqlite::Sqlite;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// Rows that one statement inserts at most: with the widest table, far below the 32,766 values that SQLite binds.
+/// Rows that one statement writes at most: with the widest table, far below the 32,766 values that SQLite binds.
 const ROWS_MAX: usize = 64;
 
 /// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
@@ -126,12 +126,7 @@ impl Session {
     /// Inserts rows by as few statements as [`ROWS_MAX`] permits: `into` names the table and its columns, every row has a value for
     /// each of them, and `conflict` is what follows the values. Answers how many rows were written.
     pub async fn insert(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<u64, StorageError> {
-        let mut written = 0;
-        for statement in self.inserts(into, rows, conflict)? {
-            self.begin_and_flush().await?;
-            written += self.run_now(statement).await?;
-        }
-        Ok(written)
+        self.run_all(self.inserts(into, rows, conflict)?).await
     }
 
     /// As [`Session::insert`], but as [`Query::later`]: a row that is not written is [`StorageError::Conflict`].
@@ -142,19 +137,39 @@ impl Session {
         Ok(())
     }
 
-    /// The statements that insert rows; each must write all of its rows if it is deferred.
+    /// Changes rows by as few statements as [`ROWS_MAX`] permits: `set` names the table and the columns to set, `filter` is the
+    /// condition. In both, `new.column1`, `new.column2`, ... are the values of a row. Answers how many rows were changed.
+    pub async fn update(&mut self, set: &'static str, rows: Vec<Values>, filter: &'static str) -> Result<u64, StorageError> {
+        self.run_all(self.statements(rows, |values| format!("{set} FROM (VALUES {values}) AS new WHERE {filter}"))?).await
+    }
+
     fn inserts(&self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<Vec<Statement>, StorageError> {
+        self.statements(rows, |values| format!("{into} VALUES {values} {conflict}"))
+    }
+
+    /// The statements that write rows, from the text around their values. Each must write all of its rows if it is deferred.
+    fn statements(&self, rows: Vec<Values>, text: impl Fn(&str) -> String) -> Result<Vec<Statement>, StorageError> {
         // SQLite's numbered parameters have names, and each is bound by a walk over all of them.
         let are_numbered = !self.is_sqlite();
         let (mut rows, mut statements) = (rows.into_iter(), Vec::new());
         while let Some(size) = rows.len().min(ROWS_MAX).checked_ilog2() {
             // Powers of two only, so that a connection keeps few statements prepared.
             let chunk: Vec<_> = rows.by_ref().take(1 << size).map(|row| row.0).collect::<Result<_, _>>()?;
-            let sql = format!("{into} VALUES {} {conflict}", placeholders(&chunk, are_numbered));
+            let sql = text(&placeholders(&chunk, are_numbered));
             let values = chunk.into_iter().flatten().collect();
             statements.push(Statement { sql: sql.into(), values, expected_rows: Some(1 << size) });
         }
         Ok(statements)
+    }
+
+    /// Runs statements at once. Answers how many rows they changed.
+    async fn run_all(&mut self, statements: Vec<Statement>) -> Result<u64, StorageError> {
+        let mut changed = 0;
+        for statement in statements {
+            self.begin_and_flush().await?;
+            changed += self.run_now(statement).await?;
+        }
+        Ok(changed)
     }
 
     /// Runs a statement in the transaction that has begun; returns how many rows it changed.

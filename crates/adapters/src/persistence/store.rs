@@ -1,18 +1,19 @@
 //! The store as the domain sees it: units of work over one connection.
 
 use super::{
-    Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlCheckoutSessions, SqlConnectSessions, SqlCredits, SqlCustomers,
-    SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoices, SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox,
-    SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
+    Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlCheckoutSessions, SqlConnectSessions,
+    SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices,
+    SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlSubscriptions,
+    SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, ConnectSessions, Logins, Users};
-use souk_domain::billing::{Credits, Invoices, Subscriptions, TestClocks, Trials, UsageRecords};
+use souk_domain::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Subscriptions, TestClocks, Trials, UsageRecords};
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
-use souk_domain::payment::{Attempts, Intents, Mandates, Methods, Refunds};
+use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, Store, UnitOfWork};
@@ -79,8 +80,11 @@ impl UnitOfWork for SqlUnitOfWork {
         subscriptions: Subscriptions as SqlSubscriptions;
         trials: Trials as SqlTrials;
         mandates: Mandates as SqlMandates;
-        credits: Credits as SqlCredits;
+        invoice_payments: InvoicePayments as SqlInvoicePayments;
+        credit_notes: CreditNotes as SqlCreditNotes;
+        balances: Balances as SqlBalances;
         refunds: Refunds as SqlRefunds;
+        disputes: Disputes as SqlDisputes;
         usage: UsageRecords as SqlUsageRecords;
         clocks: TestClocks as SqlTestClocks;
         journal: Journal as SqlJournal;

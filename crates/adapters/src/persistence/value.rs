@@ -12,10 +12,12 @@
 
 use bigdecimal::{BigDecimal, ToPrimitive};
 use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
-use souk_domain::billing::{BillingReason, InvoiceStatus, ParkReason, SubscriptionStatus, UsageAction};
+use souk_domain::billing::{
+    BalanceTransactionType, BillingReason, CreditNoteReason, DocumentType, InvoiceStatus, ParkReason, SubscriptionStatus, UsageAction,
+};
 use souk_domain::checkout::{PaymentStatus, SessionMode, SessionStatus};
-use souk_domain::ledger::{Account, Reason, Side};
-use souk_domain::payment::{AttemptStatus, IntentStatus, MandateStatus, MethodKind, RefundStatus, RefundType};
+use souk_domain::ledger::{Account, EntryType, Side};
+use souk_domain::payment::{AttemptStatus, DisputeStatus, IntentStatus, MandateStatus, MethodKind, RefundStatus, RefundType};
 use souk_domain::pricing::TiersMode;
 use souk_domain::shared::*;
 use sqlx::error::BoxDynError;
@@ -162,8 +164,8 @@ macro_rules! stored_names {
 }
 stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
-    BillingReason, Reason, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, UsageAction, TiersMode,
-    ParkReason,
+    BillingReason, DocumentType, EntryType, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, DisputeStatus, UsageAction,
+    TiersMode, ParkReason, BalanceTransactionType, CreditNoteReason,
 }
 
 macro_rules! stored_ids {
@@ -172,7 +174,7 @@ macro_rules! stored_ids {
 stored_ids! {
     UserId, LoginId, PassportId, ApiKeyId, CategoryId, VersionId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
     PaymentLinkId, SessionId, PaymentIntentId, AttemptId, InvoiceId, InvoiceItemId, EntryId, EventId, RefundId, SubscriptionId,
-    SubscriptionItemId, MandateId, UsageRecordId, ClockId,
+    SubscriptionItemId, MandateId, UsageRecordId, ClockId, InvoicePaymentId, CreditNoteId, BalanceTransactionId, DisputeId,
 }
 
 impl Value {

@@ -38,6 +38,8 @@ fn hint(object: &Value) -> Option<CardHint> {
         "payment_intent" | "setup_intent" => CardHint::Intent { provider_id: text("id")? },
         "dispute" => CardHint::Dispute { provider_id: text("id")?, payment },
         "refund" => CardHint::Refund { provider_id: text("id")?, payment },
+        // Each payment has events of its charge. Only a charge that is disputed or was refunded is worth more questions.
+        "charge" if object["disputed"] == false && object["amount_refunded"] == 0 => CardHint::Intent { provider_id: payment? },
         // Charges, and objects that are not known here, may name the payment that they belong to.
         _ => CardHint::Charge { payment: payment? },
     })
@@ -117,6 +119,16 @@ mod tests {
         let (id, payment) = (|text: &str| text.to_owned(), Some("pi_9".to_owned()));
         for (kind, object, hint) in [
             ("charge.refunded", r#""object":"charge","id":"ch_1""#, CardHint::Charge { payment: id("pi_9") }),
+            (
+                "charge.refunded",
+                r#""object":"charge","id":"ch_1","disputed":false,"amount_refunded":5"#,
+                CardHint::Charge { payment: id("pi_9") },
+            ),
+            (
+                "charge.succeeded",
+                r#""object":"charge","id":"ch_1","disputed":false,"amount_refunded":0"#,
+                CardHint::Intent { provider_id: id("pi_9") },
+            ),
             (
                 "charge.dispute.created",
                 r#""object":"dispute","id":"du_1""#,

@@ -37,7 +37,7 @@ const NOT_TAKEN: &str = "The card's bank did not take the money back.";
 
 impl StripeRail {
     pub(super) async fn refunded(&self, method: &Method, currency: &Currency, ask: &CardRefundRequest) -> Outcome {
-        let key = ask.refund.as_str();
+        let key = ask.attempt.as_str();
         if ask.is_late {
             match self.refunded_before(method, ask).await {
                 Ok(None) => {}
@@ -45,8 +45,12 @@ impl StripeRail {
                 Err(reason) => return Outcome::Unknown(reason),
             }
         }
-        let form =
-            vec![("payment_intent", ask.provider_id.clone()), ("amount", ask.amount.to_string()), ("metadata[refund]", key.to_owned())];
+        let form = vec![
+            ("payment_intent", ask.provider_id.clone()),
+            ("amount", ask.amount.to_string()),
+            ("metadata[refund]", ask.refund.to_string()),
+            ("metadata[attempt]", key.to_owned()),
+        ];
         let made = match self.call(method, Verb::POST, REFUNDS.to_owned(), form, Some(key)).await {
             Ok(answer) => answer,
             Err(CallError::Refused { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
@@ -67,7 +71,7 @@ impl StripeRail {
         let path = format!("{REFUNDS}?payment_intent={payment}&limit=100");
         let page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(reason)?;
         let refunds = page["data"].as_array().ok_or("the list is not of the expected shape")?;
-        let made = refunds.iter().find(|refund| refund["metadata"]["refund"] == ask.refund.as_str());
+        let made = refunds.iter().find(|refund| refund["metadata"]["attempt"] == ask.attempt.as_str());
         match made {
             None if page["has_more"] == true => Err("the payment has too many refunds to look through".to_owned()),
             made => Ok(made.cloned()),

@@ -1,33 +1,33 @@
-//! Invariant 8: what is held or sold is what was taken from the stock, and never more than there was.
+//! Invariant 8: stock is what was reserved or sold, and never more than there was.
 
 use super::check::Checks;
-use super::rule::Rule;
+use super::rule::{Rule, finding};
 use souk_domain::shared::StorageError;
 
 const RULES: &[Rule] = &[Rule {
-    title: "stock is what was held and sold",
+    title: "stock is what was reserved and sold",
     of: "SELECT count(*) AS n FROM prices",
     broken: &[
-        (
+        finding(
             "SELECT p.id FROM prices p WHERE p.quantity_sold <>
                  COALESCE((SELECT SUM(h.quantity) FROM holds h WHERE h.price_id = p.id AND h.state <> 'released'), 0)",
-            "has another stock than its sales and holds",
+            "has another stock than its sales and reservations",
         ),
-        ("SELECT id FROM prices WHERE quantity_available > 0 AND quantity_sold > quantity_available", "is oversold"),
-        (
+        finding("SELECT id FROM prices WHERE quantity_available > 0 AND quantity_sold > quantity_available", "is oversold"),
+        finding(
             "SELECT h.session_id AS id FROM holds h LEFT JOIN checkout_sessions s ON s.id = h.session_id
              WHERE h.state = 'sold' AND (s.id IS NULL OR s.status <> 'complete')",
             "sold something and is not complete",
         ),
-        (
+        finding(
             "SELECT h.session_id AS id FROM holds h JOIN checkout_sessions s ON s.id = h.session_id
              WHERE h.state = 'held' AND s.status <> 'open'",
-            "holds something and is over",
+            "reserves stock and has ended",
         ),
     ],
     noted: &[],
 }];
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    checks.follow(RULES).await
+    checks.check_rules(RULES).await
 }

@@ -1,4 +1,4 @@
-//! What a check found, and how rows are walked through without holding all of them.
+//! The result of a check, and how rows are read without holding all of them.
 
 use crate::persistence::{Row, Session};
 use souk_domain::shared::StorageError;
@@ -9,20 +9,20 @@ const PAGE: u32 = 1_000;
 /// Breaches, and notes, that are printed of a check; the figures count all of them.
 const SHOWN: usize = 1_000;
 
-/// One thing that must hold.
+/// One rule that must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub title: &'static str,
-    /// How many were looked at.
+    /// How many rows were checked.
     pub of: u64,
-    /// What does not hold, one sentence each.
+    /// What breaks the rule, one sentence each.
     pub breaches: Vec<String>,
-    /// What holds, and somebody should look at nevertheless.
+    /// What does not break it, and somebody should look at nevertheless.
     pub notes: Vec<String>,
 }
 
 impl Check {
-    /// Nothing was looked at yet.
+    /// Nothing was checked yet.
     #[must_use]
     pub const fn of(title: &'static str) -> Self {
         Self { title, of: 0, breaches: Vec::new(), notes: Vec::new() }
@@ -46,32 +46,59 @@ impl fmt::Display for Check {
     }
 }
 
-/// A database in one state, and who is told.
+/// A database in one state, and who receives the results.
 pub(super) struct Checks<'a> {
     pub session: Session,
-    pub tell: &'a mut (dyn FnMut(Check) + Send),
+    pub receiver: &'a mut (dyn FnMut(Check) + Send),
 }
 
 impl Checks<'_> {
-    pub fn told(&mut self, check: Check) {
-        (self.tell)(check);
+    pub fn report(&mut self, check: Check) {
+        (self.receiver)(check);
     }
 
-    /// Walks through all rows of a statement in the order of a text column: `$1` is the last one seen, `$2` the most of one
-    /// page. A statement that joins rows to a page of parents gives them in the order of the parents.
+    /// Reads all rows of a statement in the order of a text column: `$1` is the last one seen, `$2` the most of one page. A statement
+    /// that joins rows to a page of parents gives them in the order of the parents.
     pub async fn walk(
         &mut self,
         sql: &'static str,
         key: &'static str,
         mut each: impl FnMut(&Row) -> Result<(), StorageError> + Send,
     ) -> Result<(), StorageError> {
+        self.walk_pages(sql, key, |rows| rows.iter().try_for_each(&mut each)).await
+    }
+
+    /// As [`Checks::walk`], for a statement that joins rows to a page of parents: all rows of one parent at once, with its key.
+    pub async fn walk_parents(
+        &mut self,
+        sql: &'static str,
+        key: &'static str,
+        mut each: impl FnMut(&str, &[Row]) -> Result<(), StorageError> + Send,
+    ) -> Result<(), StorageError> {
+        let page = |rows: &[Row]| {
+            let keys = rows.iter().map(|row| row.get::<String>(key)).collect::<Result<Vec<_>, _>>()?;
+            let mut rest = rows;
+            for same in keys.chunk_by(|one, next| one == next) {
+                let (own, others) = rest.split_at(same.len());
+                each(&same[0], own)?;
+                rest = others;
+            }
+            Ok(())
+        };
+        self.walk_pages(sql, key, page).await
+    }
+
+    async fn walk_pages(
+        &mut self,
+        sql: &'static str,
+        key: &'static str,
+        mut each: impl FnMut(&[Row]) -> Result<(), StorageError> + Send,
+    ) -> Result<(), StorageError> {
         let mut after = String::new();
         loop {
             let rows = self.session.query(sql).bind(&after).bind(PAGE).all().await?;
             let Some(last) = rows.last() else { return Ok(()) };
-            for row in &rows {
-                each(row)?;
-            }
+            each(&rows)?;
             after = last.get(key)?;
         }
     }

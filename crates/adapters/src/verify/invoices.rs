@@ -1,43 +1,25 @@
-//! Invoices: their lines, what was paid for them, and what went back.
+//! Invoices: their lines, their payments, and the status that follows from both.
 
 use super::check::{Check, Checks};
-use super::rule::Rule;
+use super::rule::{Rule, finding};
+use super::sum::{Relation, Sum, SumRule};
 use crate::persistence::Row;
-use souk_domain::billing::Calculation;
-use souk_domain::shared::{Amount, StorageError};
+use souk_domain::billing::{Calculation, InvoiceStatus};
+use souk_domain::shared::{Amount, StorageError, Timestamp};
 
 const RULES: &[Rule] = &[
-    Rule {
-        title: "invoices are paid in full or not at all, by a payment that succeeded",
-        of: "SELECT count(*) AS n FROM invoices",
-        broken: &[
-            ("SELECT id FROM invoices WHERE status = 'paid' AND (amount_paid <> total OR paid_at IS NULL)", "is paid, but not its total"),
-            (
-                "SELECT id FROM invoices WHERE status <> 'paid' AND (LTRIM(CAST(amount_paid AS TEXT), '0') <> '' OR paid_at IS NOT NULL)",
-                "is not paid, but something was paid for it",
-            ),
-            (
-                "SELECT i.id FROM invoices i LEFT JOIN payment_intents p ON p.id = i.intent_id
-                 WHERE i.status = 'paid' AND LTRIM(CAST(i.total AS TEXT), '0') <> '' AND i.reason NOT IN
-                         ('stake', 'slash_stake', 'return_stake', 'subscription_recover', 'recharge')
-                     AND (p.id IS NULL OR p.status <> 'succeeded')",
-                "is paid by no payment that succeeded",
-            ),
-        ],
-        noted: &[],
-    },
     Rule {
         title: "checkouts and their invoices agree",
         of: "SELECT count(*) AS n FROM checkout_sessions",
         broken: &[
-            (
+            finding(
                 "SELECT s.id FROM checkout_sessions s LEFT JOIN invoices i ON i.id = s.invoice_id
-                 WHERE s.status = 'complete' AND s.invoice_id IS NOT NULL AND (i.id IS NULL OR i.status <> 'paid')",
-                "is complete, but its invoice is not paid",
+                 WHERE s.status = 'complete' AND s.invoice_id IS NOT NULL AND (i.id IS NULL OR i.number IS NULL)",
+                "is complete, and its invoice is not finalized",
             ),
-            (
-                "SELECT s.id FROM checkout_sessions s JOIN invoices i ON i.id = s.invoice_id WHERE s.status <> 'complete' AND i.status = 'paid'",
-                "is not complete, but its invoice is paid",
+            finding(
+                "SELECT s.id FROM checkout_sessions s JOIN invoices i ON i.id = s.invoice_id WHERE s.status <> 'complete' AND i.number IS NOT NULL",
+                "is not complete, and its invoice is finalized",
             ),
         ],
         noted: &[],
@@ -45,103 +27,187 @@ const RULES: &[Rule] = &[
     Rule {
         title: "one invoice for each subscription, start and reason",
         of: "SELECT count(*) AS n FROM invoices WHERE subscription_id IS NOT NULL",
-        broken: &[(
+        broken: &[finding(
             "SELECT MIN(id) AS id FROM invoices WHERE status <> 'void' AND subscription_id IS NOT NULL AND period_start IS NOT NULL
              GROUP BY subscription_id, period_start, reason HAVING count(*) > 1",
-            "has a double",
+            "has a duplicate",
         )],
+        noted: &[],
+    },
+    Rule {
+        title: "what pays an invoice is a settled attempt or a transaction of the balance",
+        of: "SELECT count(*) AS n FROM invoice_payments",
+        broken: &[
+            finding(
+                "SELECT p.id FROM invoice_payments p LEFT JOIN attempts a ON a.id = p.attempt_id AND a.status = 'settled' AND a.purpose = 'payment'
+                 WHERE p.source = 'network' AND (a.id IS NULL OR p.intent_id IS NULL OR a.subject <> p.intent_id OR p.balance_transaction_id IS NOT NULL)",
+                "is paid by no settled payment of its intent",
+            ),
+            finding(
+                "SELECT p.id FROM invoice_payments p LEFT JOIN attempts a ON a.id = p.attempt_id AND a.status = 'settled' AND a.purpose = 'slash'
+                 WHERE p.source = 'stake' AND (a.id IS NULL OR p.intent_id IS NOT NULL OR p.balance_transaction_id IS NOT NULL)",
+                "is paid by no forfeited stake",
+            ),
+            finding(
+                "SELECT p.id FROM invoice_payments p LEFT JOIN balance_transactions t ON t.id = p.balance_transaction_id
+                     AND t.type = 'applied_to_invoice' AND t.source = p.invoice_id AND t.amount = p.amount
+                 WHERE p.source = 'balance' AND (t.id IS NULL OR p.attempt_id IS NOT NULL OR p.intent_id IS NOT NULL)",
+                "is paid by no transaction of the balance for that invoice",
+            ),
+            finding(
+                "SELECT t.id FROM balance_transactions t LEFT JOIN invoice_payments p ON p.balance_transaction_id = t.id
+                 WHERE t.type = 'applied_to_invoice' AND p.id IS NULL",
+                "left the balance and paid nothing",
+            ),
+        ],
+        noted: &[],
+    },
+    Rule {
+        title: "statements document a transaction and are never paid or credited by another one",
+        of: "SELECT count(*) AS n FROM invoices WHERE document = 'statement'",
+        broken: &[
+            finding(
+                "SELECT id FROM invoices WHERE (document = 'statement') <>
+                     (reason IN ('stake', 'slash_stake', 'return_stake', 'subscription_recover', 'recharge'))",
+                "is the wrong document for its reason",
+            ),
+            finding(
+                "SELECT p.id FROM invoice_payments p JOIN invoices i ON i.id = p.invoice_id WHERE i.document = 'statement'",
+                "pays a statement",
+            ),
+            finding(
+                "SELECT n.id FROM credit_notes n JOIN invoices i ON i.id = n.invoice_id WHERE i.document = 'statement'",
+                "credits a statement",
+            ),
+        ],
         noted: &[],
     },
 ];
 
-const LINES: &str = "SELECT i.id, i.total, i.status, l.amount, l.calculation
-    FROM (SELECT id, total, status FROM invoices WHERE id > $1 ORDER BY id LIMIT $2) i LEFT JOIN invoice_items l ON l.invoice_id = i.id
-    ORDER BY i.id, l.position";
-const REFUNDS: &str = "SELECT p.id, p.amount_received, p.amount_refunded, r.amount, r.status
-    FROM (SELECT * FROM payment_intents WHERE id > $1 ORDER BY id LIMIT $2) p
-    LEFT JOIN refunds r ON r.intent_id = p.id AND r.kind <> 'credit' AND r.status <> 'failed' ORDER BY p.id, r.id";
+const SUMS: &[SumRule] = &[
+    SumRule {
+        title: "an invoice's paid amount is the sum of its payments that stand",
+        rows: "SELECT i.id, i.amount_paid AS amount, p.amount AS added, p.reversed AS subtracted
+               FROM (SELECT id, amount_paid FROM invoices WHERE id > $1 AND document = 'invoice' ORDER BY id LIMIT $2) i
+               LEFT JOIN invoice_payments p ON p.invoice_id = i.id ORDER BY i.id",
+        relation: Relation::Equal,
+        amount: "what is paid",
+        parts: "its payments less what was reversed",
+    },
+    SumRule {
+        title: "an invoice's credited amount is what its credit notes took off",
+        rows: "SELECT i.id, i.amount_credited AS amount, n.due_reduced AS added, NULL AS subtracted
+               FROM (SELECT id, amount_credited FROM invoices WHERE id > $1 ORDER BY id LIMIT $2) i
+               LEFT JOIN credit_notes n ON n.invoice_id = i.id ORDER BY i.id",
+        relation: Relation::Equal,
+        amount: "what is credited",
+        parts: "the unpaid parts of its credit notes",
+    },
+];
+
+const LINES: &str = "SELECT i.id, i.total, i.number, i.document, l.id AS line, l.amount, l.discount, l.tax, l.credited, l.calculation
+    FROM (SELECT id, total, number, document FROM invoices WHERE id > $1 ORDER BY id LIMIT $2) i
+    LEFT JOIN invoice_items l ON l.invoice_id = i.id ORDER BY i.id, l.position";
+const STATUSES: &str = "SELECT id, status, number, document, total, amount_paid, amount_credited, paid_at FROM invoices
+    WHERE id > $1 ORDER BY id LIMIT $2";
+const PAYMENTS: &str = "SELECT id, amount, refunded, disputed, reversed FROM invoice_payments WHERE id > $1 ORDER BY id LIMIT $2";
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    checks.follow(RULES).await?;
     lines(checks).await?;
-    refunds(checks).await
+    statuses(checks).await?;
+    payments(checks).await?;
+    checks.check_sums(SUMS).await?;
+    checks.check_rules(RULES).await
 }
 
-/// What a page's rows tell of one parent.
-#[derive(Default)]
-struct Open {
-    id: String,
-    /// What the parent says.
-    said: Amount,
-    /// What its rows sum to.
-    sum: Amount,
-    /// What lessens the sum: credits of an invoice.
-    less: Amount,
-    /// What it may be at most.
-    limit: Amount,
-}
-
-fn overflow(error: souk_domain::shared::AmountError) -> StorageError {
-    StorageError::Driver(Box::new(error))
-}
-
-/// Each line is what its calculation gives, and the lines sum to the total.
+/// Each line is what its calculation gives, and the lines sum to the total. No line gives more credit than it asked for.
 async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("lines equal their calculations and sum to the total");
-    let mut open = Open::default();
-    let close = |open: &Open, check: &mut Check| {
-        if open.sum.minus(open.less) != Ok(open.said) {
-            check.breaches.push(format!("{} says {}, its lines {} less {}", open.id, open.said, open.sum, open.less));
+    let mut sums = Check::of("lines equal their calculations and sum to the total");
+    let mut credits = Check::of("no line is credited by more than it asks for");
+    let read = |id: &str, lines: &[Row]| {
+        sums.of += 1;
+        let (total, mut sum): (Amount, _) = (lines[0].get("total")?, Sum::default());
+        for line in lines {
+            let Some(name) = line.get::<Option<String>>("line")? else { continue };
+            let (amount, calculation): (Amount, Calculation) = (line.get("amount")?, line.get("calculation")?);
+            match calculation.amount() {
+                Ok(computed) if computed == amount => {}
+                computed => sums.breaches.push(format!("{id} has a line of {amount} whose calculation gives {computed:?}")),
+            }
+            let mut asked = Sum::default();
+            asked.add(amount)?;
+            asked.add(line.get("tax")?)?;
+            asked.subtract(line.get("discount")?)?;
+            sum.add(asked.added)?;
+            sum.subtract(asked.subtracted)?;
+            credits.of += 1;
+            let credited: Amount = line.get("credited")?;
+            if !asked.is_at_least(credited)? {
+                credits.breaches.push(format!("{name} asks for {asked} and is credited by {credited}"));
+            }
         }
-    };
-    let read = |row: &Row| -> Result<(), StorageError> {
-        let id: String = row.get("id")?;
-        if id != open.id {
-            close(&open, &mut check);
-            check.of += 1;
-            open = Open { id, said: row.get("total")?, ..Open::default() };
-        }
-        let (Some(amount), Some(calculation)) = (row.get::<Option<Amount>>("amount")?, row.get::<Option<Calculation>>("calculation")?)
-        else {
-            return Ok(());
-        };
-        let sum = if calculation.is_credit() { &mut open.less } else { &mut open.sum };
-        *sum = sum.plus(amount).map_err(overflow)?;
-        match calculation.amount() {
-            Ok(reckoned) if reckoned == amount => {}
-            reckoned => check.breaches.push(format!("{} has a line of {amount} that reckons to {reckoned:?}", open.id)),
+        if !sum.is(total)? {
+            sums.breaches.push(format!("{id} asks for {total}, its lines sum to {sum}"));
         }
         Ok(())
     };
-    checks.walk(LINES, "id", read).await?;
-    close(&open, &mut check);
-    checks.told(check);
+    checks.walk_parents(LINES, "id", read).await?;
+    checks.report(sums);
+    checks.report(credits);
     Ok(())
 }
 
-/// No more goes back than was paid, and the payment knows how much that is.
-async fn refunds(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("refunds do not exceed their payments");
-    let mut open = Open::default();
-    let close = |open: &Open, check: &mut Check| {
-        if open.sum != open.said || open.said > open.limit {
-            check.breaches.push(format!("{} got {}, gave back {}, its refunds are {}", open.id, open.limit, open.said, open.sum));
+/// An invoice's status follows from its amounts.
+async fn statuses(checks: &mut Checks<'_>) -> Result<(), StorageError> {
+    let mut check = Check::of("the status of an invoice follows from what remains of it");
+    let read = |row: &Row| {
+        check.of += 1;
+        let (id, status): (String, InvoiceStatus) = (row.get("id")?, row.get("status")?);
+        let mut remaining = Sum::default();
+        let (total, paid): (Amount, Amount) = (row.get("total")?, row.get("amount_paid")?);
+        remaining.add(total)?;
+        remaining.subtract(paid)?;
+        remaining.subtract(row.get("amount_credited")?)?;
+        let is_settled = remaining.is(Amount::ZERO)?;
+        let is_untouched = remaining.subtracted.is_zero();
+        let allowed: &[InvoiceStatus] = match row.get::<Option<u64>>("number")? {
+            None if is_untouched => &[InvoiceStatus::Draft, InvoiceStatus::Void],
+            None => &[],
+            Some(_) if is_settled && (total.is_zero() || !paid.is_zero()) => &[InvoiceStatus::Paid],
+            Some(_) if is_settled => &[InvoiceStatus::Void],
+            Some(_) if remaining.is_at_least(Amount::ZERO)? => &[InvoiceStatus::Open, InvoiceStatus::Uncollectible],
+            Some(_) => &[],
+        };
+        if !allowed.contains(&status) {
+            check.breaches.push(format!("{id} is {}, of {total} {paid} is paid and {remaining} remains", status.name()));
         }
-    };
-    let read = |row: &Row| -> Result<(), StorageError> {
-        let id: String = row.get("id")?;
-        if id != open.id {
-            close(&open, &mut check);
-            open = Open { id, said: row.get("amount_refunded")?, limit: row.get("amount_received")?, ..Open::default() };
-        }
-        if let Some(amount) = row.get::<Option<Amount>>("amount")? {
-            check.of += 1;
-            open.sum = open.sum.plus(amount).map_err(overflow)?;
+        let is_dated = row.get::<Option<Timestamp>>("paid_at")?.is_some();
+        if is_dated != (status == InvoiceStatus::Paid) {
+            let dated = if is_dated { "has a time of payment" } else { "has no time of payment" };
+            check.breaches.push(format!("{id} is {} and {dated}", status.name()));
         }
         Ok(())
     };
-    checks.walk(REFUNDS, "id", read).await?;
-    close(&open, &mut check);
-    checks.told(check);
+    checks.walk(STATUSES, "id", read).await?;
+    checks.report(check);
+    Ok(())
+}
+
+/// No payment gives back more than it brought.
+async fn payments(checks: &mut Checks<'_>) -> Result<(), StorageError> {
+    let mut check = Check::of("no more of a payment is refunded, disputed and reversed than it paid");
+    let read = |row: &Row| {
+        check.of += 1;
+        let (amount, mut used): (Amount, _) = (row.get("amount")?, Sum::default());
+        for column in ["refunded", "disputed", "reversed"] {
+            used.add(row.get(column)?)?;
+        }
+        if !used.is_at_most(amount)? {
+            check.breaches.push(format!("{} paid {amount}, and {used} is used", row.get::<String>("id")?));
+        }
+        Ok(())
+    };
+    checks.walk(PAYMENTS, "id", read).await?;
+    checks.report(check);
     Ok(())
 }

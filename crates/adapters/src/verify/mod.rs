@@ -1,17 +1,20 @@
-//! Whether a whole database is right: the invariants of docs/ARCHITECTURE.md, counted. Nothing is written.
+//! Checks a whole database: the invariants of docs/ARCHITECTURE.md and the guards of the billing model. Nothing is written.
 
 mod attempts;
+mod balances;
 mod catalogue;
 mod check;
-mod credit;
+mod credit_notes;
 mod invoices;
 mod journal;
 mod numbers;
 mod periods;
 mod references;
+mod refunds;
 mod rule;
 mod subscriptions;
-mod worth;
+mod sum;
+mod tables;
 
 pub use check::Check;
 
@@ -19,14 +22,15 @@ use crate::persistence::Database;
 use check::Checks;
 use souk_domain::shared::StorageError;
 
-/// Reads one state of the database, page by page, and tells each check as soon as it is made.
-pub async fn verify(database: &Database, tell: &mut (dyn FnMut(Check) + Send)) -> Result<(), StorageError> {
-    let mut checks = Checks { session: database.snapshot().await?, tell };
+/// Reads one state of the database, page by page, and reports each check as soon as it is made.
+pub async fn verify(database: &Database, report: &mut (dyn FnMut(Check) + Send)) -> Result<(), StorageError> {
+    let mut checks = Checks { session: database.snapshot().await?, receiver: report };
     journal::check(&mut checks).await?;
     attempts::check(&mut checks).await?;
     invoices::check(&mut checks).await?;
-    credit::check(&mut checks).await?;
-    worth::check(&mut checks).await?;
+    credit_notes::check(&mut checks).await?;
+    balances::check(&mut checks).await?;
+    refunds::check(&mut checks).await?;
     periods::check(&mut checks).await?;
     numbers::check(&mut checks).await?;
     subscriptions::check(&mut checks).await?;

@@ -1,31 +1,49 @@
-//! Invariant 11: numbers without gaps, one series for each mode, given with the end of being a draft.
+//! Invariant 11: numbers without gaps, one series for each mode and type of document, given on finalization.
 
 use super::check::Checks;
-use super::rule::Rule;
+use super::rule::{Rule, finding};
 use souk_domain::shared::StorageError;
 
+/// Every document that has a number, of any type.
+macro_rules! numbered {
+    ($rest:literal) => {
+        concat!(
+            "WITH numbered AS (SELECT id, livemode, document, number FROM invoices WHERE number IS NOT NULL
+                 UNION ALL SELECT id, livemode, 'credit_note', number FROM credit_notes) ",
+            $rest
+        )
+    };
+}
+
 const RULES: &[Rule] = &[Rule {
-    title: "invoice numbers have neither gaps nor doubles",
-    of: "SELECT count(*) AS n FROM invoices WHERE number IS NOT NULL",
+    title: "numbers of invoices, credit notes and statements have neither gaps nor duplicates",
+    of: numbered!("SELECT count(*) AS n FROM numbered"),
     broken: &[
-        (
-            "SELECT i.id FROM invoices i WHERE i.number > 1 AND NOT EXISTS
-                 (SELECT 1 FROM invoices b WHERE b.livemode = i.livemode AND b.number = i.number - 1)",
+        finding(
+            numbered!(
+                "SELECT id FROM (SELECT id, number, LAG(number) OVER (PARTITION BY livemode, document ORDER BY number) AS before FROM numbered) n
+                 WHERE number > COALESCE(before, 0) + 1"
+            ),
             "comes after a gap in the numbers",
         ),
-        ("SELECT MIN(id) AS id FROM invoices WHERE number IS NOT NULL GROUP BY livemode, number HAVING count(*) > 1", "shares its number"),
-        ("SELECT id FROM invoices WHERE number < 1", "has a number below 1"),
-        (
-            "SELECT CASE WHEN s.livemode THEN 'live' ELSE 'test' END AS id FROM invoice_series s WHERE s.last_number <>
-                 COALESCE((SELECT MAX(i.number) FROM invoices i WHERE i.livemode = s.livemode), 0)",
-            "mode's series is not at its last invoice",
+        finding(
+            numbered!("SELECT MIN(id) AS id FROM numbered GROUP BY livemode, document, number HAVING count(*) > 1"),
+            "shares its number",
         ),
-        ("SELECT id FROM invoices WHERE status IN ('open', 'paid', 'uncollectible') AND number IS NULL", "has no number"),
-        ("SELECT id FROM invoices WHERE status = 'draft' AND number IS NOT NULL", "is a draft with a number"),
+        finding(numbered!("SELECT id FROM numbered WHERE number < 1"), "has a number below 1"),
+        finding(
+            numbered!(
+                "SELECT s.document || ' of ' || CASE WHEN s.livemode THEN 'live' ELSE 'test' END AS id FROM number_series s
+                 WHERE s.last_number <> COALESCE((SELECT MAX(n.number) FROM numbered n WHERE n.livemode = s.livemode AND n.document = s.document), 0)"
+            ),
+            "mode: the series is not at its last number",
+        ),
+        finding("SELECT id FROM invoices WHERE status IN ('open', 'paid', 'uncollectible') AND number IS NULL", "has no number"),
+        finding("SELECT id FROM invoices WHERE status = 'draft' AND number IS NOT NULL", "is a draft with a number"),
     ],
     noted: &[],
 }];
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    checks.follow(RULES).await
+    checks.check_rules(RULES).await
 }

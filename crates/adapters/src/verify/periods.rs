@@ -1,4 +1,4 @@
-//! Invariant 2, the other half: no period between the first and the current one is missing.
+//! Invariant 2, the other half: no period between the first and the current one lacks an invoice.
 
 use super::check::{Check, Checks};
 use crate::persistence::Row;
@@ -7,7 +7,7 @@ use souk_domain::pricing::Cycle;
 use souk_domain::shared::{StorageError, Timestamp};
 use std::collections::HashSet;
 
-// A bill for a threshold begins a period if its own goes on after it.
+// An invoice for a threshold begins a period if its own period goes on after it.
 const PERIODS: &str = "SELECT s.id, s.cycle, s.anchor, s.period_index, s.period_start, s.period_end, i.period_start AS billed
     FROM (SELECT * FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2) s
     LEFT JOIN invoices i ON i.subscription_id = s.id AND i.reason IN
@@ -15,7 +15,7 @@ const PERIODS: &str = "SELECT s.id, s.cycle, s.anchor, s.period_index, s.period_
         AND (i.reason <> 'subscription_threshold' OR i.period_end > i.created_at)
     ORDER BY s.id, i.id";
 
-/// A subscription with the starts of the periods that were billed.
+/// A subscription with the starts of the periods that were invoiced.
 struct Billed {
     id: String,
     cycle: Cycle,
@@ -37,6 +37,11 @@ impl Billed {
         })
     }
 
+    /// A change of plan moves the anchor, and writes no invoice where nothing is charged.
+    fn was_begun_by_change(&self, start: Timestamp) -> bool {
+        start == self.anchor && self.starts.iter().any(|earlier| *earlier < start)
+    }
+
     fn close(&self, check: &mut Check) {
         check.of += 1;
         let Some(index) = self.index else { return };
@@ -45,7 +50,7 @@ impl Billed {
                 Ok(period) if n == index && (period.start, period.end) != self.current => {
                     check.breaches.push(format!("{} is in another period than number {n} of its anchor", self.id));
                 }
-                Ok(period) if self.starts.contains(&period.start) => {}
+                Ok(period) if self.starts.contains(&period.start) || self.was_begun_by_change(period.start) => {}
                 Ok(period) => check.breaches.push(format!("{} has no invoice for period {n} from {}", self.id, period.start.to_iso())),
                 Err(error) => check.breaches.push(format!("{}: {error}", self.id)),
             }
@@ -54,7 +59,7 @@ impl Billed {
 }
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("no period between the first and the current one is missing");
+    let mut check = Check::of("every period up to the current one has an invoice");
     let mut open: Option<Billed> = None;
     let read = |row: &Row| -> Result<(), StorageError> {
         let id: String = row.get("id")?;
@@ -73,6 +78,6 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     if let Some(open) = open {
         open.close(&mut check);
     }
-    checks.told(check);
+    checks.report(check);
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! No orphans, and invariant 9: nothing of one mode refers to anything of the other.
+//! References lead to rows that exist, and, by invariant 9, of the same mode.
 
 use super::check::Checks;
-use super::rule::Rule;
+use super::rule::{Rule, finding};
 use souk_domain::shared::StorageError;
 
-/// Rows of a table whose column names nothing, or something of the other mode.
-macro_rules! names {
+/// Rows of a table whose column refers to no row, or to a row of the other mode.
+macro_rules! refers {
     ($table:literal, $column:literal, $target:literal) => {
-        (
+        finding(
             concat!(
                 "SELECT c.id FROM ",
                 $table,
@@ -19,15 +19,15 @@ macro_rules! names {
                 $column,
                 " IS NOT NULL AND (t.id IS NULL OR t.livemode <> c.livemode)"
             ),
-            concat!("of ", $table, " names no ", $column, " of its mode"),
+            concat!("of ", $table, " refers to no ", $column, " of its mode"),
         )
     };
 }
 
-/// Attempts of a purpose whose subject is not there, or belongs to the other mode than the method.
+/// Attempts of a purpose whose subject does not exist, or belongs to the other mode than the method.
 macro_rules! attempts {
     ($purposes:literal, $target:literal) => {
-        (
+        finding(
             concat!(
                 "SELECT a.id FROM attempts a LEFT JOIN ",
                 $target,
@@ -36,27 +36,37 @@ macro_rules! attempts {
                 $purposes,
                 ") AND (t.id IS NULL OR m.id IS NULL OR t.livemode <> m.livemode)"
             ),
-            concat!("of attempts is for nothing in ", $target, " of its mode"),
+            concat!("of attempts is for no row of ", $target, " of its mode"),
         )
     };
 }
 
 const RULES: &[Rule] = &[
     Rule {
-        title: "invoices refer to what is there, in their mode",
+        title: "invoices refer to rows of their mode",
         of: "SELECT count(*) AS n FROM invoices",
         broken: &[
-            names!("invoices", "customer_id", "customers"),
-            names!("invoices", "currency_id", "currencies"),
-            names!("invoices", "method_id", "payment_methods"),
-            names!("invoices", "session_id", "checkout_sessions"),
-            names!("invoices", "subscription_id", "subscriptions"),
-            names!("invoices", "intent_id", "payment_intents"),
-            (
+            refers!("invoices", "customer_id", "customers"),
+            refers!("invoices", "currency_id", "currencies"),
+            refers!("invoices", "method_id", "payment_methods"),
+            refers!("invoices", "session_id", "checkout_sessions"),
+            refers!("invoices", "subscription_id", "subscriptions"),
+            refers!("invoices", "intent_id", "payment_intents"),
+            finding(
                 "SELECT l.id FROM invoice_items l LEFT JOIN invoices i ON i.id = l.invoice_id WHERE i.id IS NULL",
                 "of invoice_items has no invoice",
             ),
-            (
+            finding(
+                "SELECT p.id FROM invoice_payments p LEFT JOIN invoices i ON i.id = p.invoice_id WHERE i.id IS NULL",
+                "of invoice_payments has no invoice",
+            ),
+            finding(
+                "SELECT l.id FROM invoice_items l LEFT JOIN subscription_items s ON s.id = l.subscription_item_id
+                     JOIN invoices i ON i.id = l.invoice_id
+                 WHERE l.subscription_item_id IS NOT NULL AND s.subscription_id <> i.subscription_id",
+                "of invoice_items bills an item of another subscription",
+            ),
+            finding(
                 "SELECT i.id FROM invoices i JOIN currencies c ON c.id = i.currency_id WHERE c.method_id <> i.method_id",
                 "of invoices is in a currency of another method",
             ),
@@ -64,17 +74,17 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
-        title: "payments and attempts refer to what is there, in their mode",
+        title: "payments and attempts refer to rows of their mode",
         of: "SELECT count(*) AS n FROM attempts",
         broken: &[
-            names!("payment_intents", "customer_id", "customers"),
-            names!("payment_intents", "currency_id", "currencies"),
-            names!("payment_intents", "method_id", "payment_methods"),
-            names!("payment_intents", "session_id", "checkout_sessions"),
-            names!("payment_intents", "subscription_id", "subscriptions"),
+            refers!("payment_intents", "customer_id", "customers"),
+            refers!("payment_intents", "currency_id", "currencies"),
+            refers!("payment_intents", "method_id", "payment_methods"),
+            refers!("payment_intents", "session_id", "checkout_sessions"),
+            refers!("payment_intents", "subscription_id", "subscriptions"),
             attempts!("'payment'", "payment_intents"),
             attempts!("'mandate'", "mandates"),
-            (
+            finding(
                 "SELECT a.id FROM attempts a LEFT JOIN subscriptions t ON t.id = a.subject
                      LEFT JOIN checkout_sessions c ON c.id = a.session_id AND c.status <> 'complete'
                      LEFT JOIN payment_methods m ON m.id = a.method_id
@@ -84,38 +94,51 @@ const RULES: &[Rule] = &[
             ),
             attempts!("'refund'", "refunds"),
             attempts!("'recharge'", "subscriptions"),
-            (
+            finding(
                 "SELECT c.attempt_id AS id FROM attempt_invoices c LEFT JOIN attempts a ON a.id = c.attempt_id
                      LEFT JOIN invoices i ON i.id = c.invoice_id WHERE a.id IS NULL OR i.id IS NULL",
-                "of attempt_invoices covers nothing",
+                "of attempt_invoices covers no invoice",
             ),
         ],
         noted: &[],
     },
     Rule {
-        title: "subscriptions, mandates and refunds refer to what is there, in their mode",
+        title: "subscriptions, mandates, refunds, credit notes and disputes refer to rows of their mode",
         of: "SELECT count(*) AS n FROM subscriptions",
         broken: &[
-            names!("subscriptions", "customer_id", "customers"),
-            names!("subscriptions", "currency_id", "currencies"),
-            names!("subscriptions", "method_id", "payment_methods"),
-            names!("subscriptions", "mandate_id", "mandates"),
-            names!("subscriptions", "session_id", "checkout_sessions"),
-            names!("subscriptions", "latest_invoice_id", "invoices"),
-            names!("mandates", "customer_id", "customers"),
-            names!("mandates", "method_id", "payment_methods"),
-            names!("refunds", "customer_id", "customers"),
-            names!("refunds", "currency_id", "currencies"),
-            names!("refunds", "method_id", "payment_methods"),
-            names!("refunds", "intent_id", "payment_intents"),
-            names!("refunds", "invoice_id", "invoices"),
-            names!("refunds", "subscription_id", "subscriptions"),
-            (
+            refers!("subscriptions", "customer_id", "customers"),
+            refers!("subscriptions", "currency_id", "currencies"),
+            refers!("subscriptions", "method_id", "payment_methods"),
+            refers!("subscriptions", "mandate_id", "mandates"),
+            refers!("subscriptions", "session_id", "checkout_sessions"),
+            refers!("subscriptions", "latest_invoice_id", "invoices"),
+            refers!("mandates", "customer_id", "customers"),
+            refers!("mandates", "method_id", "payment_methods"),
+            refers!("refunds", "customer_id", "customers"),
+            refers!("refunds", "currency_id", "currencies"),
+            refers!("refunds", "method_id", "payment_methods"),
+            refers!("refunds", "intent_id", "payment_intents"),
+            refers!("refunds", "invoice_id", "invoices"),
+            refers!("refunds", "subscription_id", "subscriptions"),
+            refers!("refunds", "credit_note_id", "credit_notes"),
+            refers!("credit_notes", "customer_id", "customers"),
+            refers!("credit_notes", "currency_id", "currencies"),
+            refers!("credit_notes", "method_id", "payment_methods"),
+            refers!("credit_notes", "invoice_id", "invoices"),
+            refers!("credit_notes", "subscription_id", "subscriptions"),
+            refers!("balance_transactions", "customer_id", "customers"),
+            refers!("balance_transactions", "currency_id", "currencies"),
+            refers!("disputes", "customer_id", "customers"),
+            refers!("disputes", "currency_id", "currencies"),
+            refers!("disputes", "fee_currency_id", "currencies"),
+            refers!("disputes", "method_id", "payment_methods"),
+            refers!("disputes", "intent_id", "payment_intents"),
+            finding(
                 "SELECT l.id FROM subscription_items l JOIN subscriptions s ON s.id = l.subscription_id
                      LEFT JOIN prices p ON p.id = l.price_id WHERE p.id IS NULL OR p.livemode <> s.livemode",
                 "of subscription_items has no price of its mode",
             ),
-            (
+            finding(
                 "SELECT s.id FROM subscriptions s WHERE NOT EXISTS (SELECT 1 FROM subscription_items l WHERE l.subscription_id = s.id)",
                 "of subscriptions has no items",
             ),
@@ -123,21 +146,21 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
-        title: "checkouts, prices and currencies refer to what is there, in their mode",
+        title: "checkouts, prices and currencies refer to rows of their mode",
         of: "SELECT count(*) AS n FROM checkout_sessions",
         broken: &[
-            names!("checkout_sessions", "customer_id", "customers"),
-            names!("checkout_sessions", "currency_id", "currencies"),
-            names!("checkout_sessions", "method_id", "payment_methods"),
-            names!("checkout_sessions", "intent_id", "payment_intents"),
-            names!("checkout_sessions", "invoice_id", "invoices"),
-            names!("prices", "product_id", "products"),
-            names!("currencies", "method_id", "payment_methods"),
+            refers!("checkout_sessions", "customer_id", "customers"),
+            refers!("checkout_sessions", "currency_id", "currencies"),
+            refers!("checkout_sessions", "method_id", "payment_methods"),
+            refers!("checkout_sessions", "intent_id", "payment_intents"),
+            refers!("checkout_sessions", "invoice_id", "invoices"),
+            refers!("prices", "product_id", "products"),
+            refers!("currencies", "method_id", "payment_methods"),
         ],
         noted: &[],
     },
 ];
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    checks.follow(RULES).await
+    checks.check_rules(RULES).await
 }

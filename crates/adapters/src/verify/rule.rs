@@ -1,35 +1,44 @@
-//! Rules that a statement can count by itself.
+//! Rules that a statement can check by itself.
 
 use super::check::{Check, Checks};
 use souk_domain::shared::StorageError;
 
+/// A statement that gives rows as `id`, and what it says of each of them.
+pub(super) struct Finding {
+    pub sql: &'static str,
+    pub sentence: &'static str,
+}
+
+pub(super) const fn finding(sql: &'static str, sentence: &'static str) -> Finding {
+    Finding { sql, sentence }
+}
+
 /// A rule about the rows of a table.
 pub(super) struct Rule {
     pub title: &'static str,
-    /// How many are looked at, as `n`.
+    /// How many rows are checked, as `n`.
     pub of: &'static str,
-    /// Statements that give what breaks it, as `id`, and what is wrong with those.
-    pub broken: &'static [(&'static str, &'static str)],
-    /// Statements that give what is to be looked at, as `id`, and why.
-    pub noted: &'static [(&'static str, &'static str)],
+    pub broken: &'static [Finding],
+    /// What does not break the rule, and somebody should look at.
+    pub noted: &'static [Finding],
 }
 
 impl Checks<'_> {
-    pub async fn follow(&mut self, rules: &'static [Rule]) -> Result<(), StorageError> {
+    pub async fn check_rules(&mut self, rules: &'static [Rule]) -> Result<(), StorageError> {
         for Rule { title, of, broken, noted } in rules {
             let of = self.session.query(of).one().await?.get("n")?;
-            let breaches = self.found(broken).await?;
-            let notes = self.found(noted).await?;
-            self.told(Check { title, of, breaches, notes });
+            let breaches = self.find(broken).await?;
+            let notes = self.find(noted).await?;
+            self.report(Check { title, of, breaches, notes });
         }
         Ok(())
     }
 
-    async fn found(&mut self, statements: &'static [(&'static str, &'static str)]) -> Result<Vec<String>, StorageError> {
+    async fn find(&mut self, findings: &'static [Finding]) -> Result<Vec<String>, StorageError> {
         let mut found = Vec::new();
-        for (sql, wrong) in statements {
+        for Finding { sql, sentence } in findings {
             for row in self.session.query(sql).all().await? {
-                found.push(format!("{} {wrong}", row.get::<String>("id")?));
+                found.push(format!("{} {sentence}", row.get::<String>("id")?));
             }
         }
         Ok(found)

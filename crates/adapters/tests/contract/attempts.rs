@@ -1,17 +1,195 @@
 //! Attempts: an intent is charged at most once (invariant 1).
 
-use crate::till::{all_at_once, at, begin, card_attempt, id, open_till, read, wallet_attempt};
+use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, id, insert_checkout, invoice, issue, read, wallet_attempt};
 use souk_adapters::on_both;
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline};
-use souk_domain::shared::{AttemptId, StorageError};
+use souk_adapters::persistence::{Database, tally};
+use souk_domain::billing::{Invoice, InvoiceStatus};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline, PlannedPayment};
+use souk_domain::shared::{Amount, AttemptId, InvoiceId, StorageError};
 
 fn decline() -> Decline {
     Decline { code: "declined".to_owned(), message: "No".to_owned() }
 }
 
+fn planned(invoice: &str, amount: u128) -> PlannedPayment {
+    PlannedPayment { invoice_id: id(invoice), amount: Amount::new(amount) }
+}
+
+/// Changes an invoice to these amounts.
+async fn amounts(db: &Database, of: &str, paid: u128, credited: u128) -> Invoice {
+    let mut unit = begin(db).await;
+    let before = unit.invoices().lock(&id(of)).await.expect("locks").expect("is there");
+    let after = before.with_amounts(Amount::new(paid), Amount::new(credited), at(1)).expect("within the total");
+    assert!(unit.invoices().update(&before, &after).await.expect("writes"));
+    unit.commit().await.expect("commits");
+    after
+}
+
 on_both! {
+    async fn what_an_attempt_is_to_pay_comes_back_oldest_first(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1"]).await;
+        issue(db, 3).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_3", 1_000), planned("in_1", 7)]).await.expect("inserts");
+        assert_eq!(unit.attempts().planned_by(&id("att_1")).await.expect("reads"), [planned("in_1", 7), planned("in_3", 1_000)]);
+        let all: Vec<InvoiceId> = (1..=3).map(|number| id(&format!("in_{number}"))).collect();
+        let mut covered = unit.attempts().in_flight(&all).await.expect("reads");
+        covered.sort();
+        assert_eq!(covered, [id("in_1"), id("in_3")]);
+        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().in_flight(&all).await.expect("reads").is_empty());
+        assert_eq!(unit.attempts().planned_by(&id("att_1")).await.expect("reads").len(), 2, "what was planned is kept");
+    }
+
+    async fn no_more_is_planned_than_remains_of_an_invoice(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1"]).await;
+        issue(db, 4).await;
+        let mut unit = begin(db).await;
+        unit.invoices().insert_draft(&invoice("in_5"), &[]).await.expect("inserts");
+        let dropped = Invoice { id: id("in_6"), ..invoice("in_6") };
+        unit.invoices().insert_draft(&dropped, &[]).await.expect("inserts");
+        assert!(unit.invoices().drop_draft(&id("in_6"), at(1)).await.expect("drops"));
+        unit.commit().await.expect("commits");
+        assert_eq!(amounts(db, "in_1", 300, 200).await.remaining(), Amount::new(500));
+        assert_eq!(amounts(db, "in_2", 1_000, 0).await.status, InvoiceStatus::Paid);
+        assert_eq!(amounts(db, "in_3", 0, 1_000).await.status, InvoiceStatus::Void);
+        let cases: [(&[PlannedPayment], bool); 9] = [
+            (&[planned("in_1", 501)], false),
+            (&[planned("in_1", 500)], true),
+            (&[planned("in_2", 0)], false),
+            (&[planned("in_3", 0)], false),
+            (&[planned("in_4", 1_000)], true),
+            (&[planned("in_4", 1_000), planned("in_1", 501)], false),
+            (&[planned("in_5", 1_000)], true),
+            (&[planned("in_5", 1_001)], false),
+            (&[planned("in_6", 1)], false),
+        ];
+        for (number, (planned, is_written)) in cases.into_iter().enumerate() {
+            let mut unit = begin(db).await;
+            let inserted = unit.attempts().insert(&card_attempt(&format!("att_{number}"), "pi_1"), planned).await;
+            match inserted {
+                Ok(()) => assert!(is_written, "{planned:?}"),
+                Err(StorageError::Duplicate(_)) => assert!(!is_written, "{planned:?}"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    async fn of_attempts_at_the_same_invoice_one_is_open_until_it_ends(db: &TestDatabase) {
+        let intents: Vec<String> = (0..8).map(|number| format!("pi_{number}")).collect();
+        insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        issue(db, 2).await;
+        let inserted = all_at_once(db, 8, |db, number| async move {
+            let both = [planned("in_1", 1_000), planned("in_2", 1_000)];
+            // Whatever the order in which they are named, they are locked in the order of their ids.
+            let both = if number % 2 == 0 { both.to_vec() } else { both.into_iter().rev().collect() };
+            let mut unit = begin(&db).await;
+            let attempt = wallet_attempt(&format!("att_{number}"), &format!("pi_{number}"), &format!("0x{number}"));
+            let inserted = unit.attempts().insert(&attempt, &both).await;
+            match inserted {
+                Ok(()) => unit.commit().await.map(|()| Some(attempt.id)).expect("commits"),
+                Err(StorageError::Duplicate(_)) => None,
+                Err(error) => panic!("{error}"),
+            }
+        });
+        let open: Vec<AttemptId> = inserted.await.into_iter().flatten().collect();
+        assert_eq!(open.len(), 1);
+        let mut unit = begin(db).await;
+        assert!(!unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        assert!(unit.attempts().finish(&open[0], AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        unit.attempts().insert(&card_attempt("att_9", "pi_1"), &[planned("in_2", 1_000)]).await.expect("inserts");
+    }
+
+    async fn an_attempt_that_plans_more_than_a_credit_note_leaves_is_not_written(db: &TestDatabase) {
+        let intents: Vec<String> = (0..6).map(|number| format!("pi_{number}")).collect();
+        insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        issue(db, 6).await;
+        let written = all_at_once(db, 12, |db, number| async move {
+            let name = format!("in_{}", number / 2 + 1);
+            if number % 2 == 0 {
+                amounts(&db, &name, 0, 400).await;
+                return None;
+            }
+            let mut unit = begin(&db).await;
+            let attempt = card_attempt(&format!("att_{number}"), &format!("pi_{}", number / 2));
+            let inserted = unit.attempts().insert(&attempt, &[planned(&name, 1_000)]).await;
+            match inserted {
+                Ok(()) => {
+                    let locked = unit.invoices().find(&id(&name)).await.expect("reads").expect("is there");
+                    unit.commit().await.expect("commits");
+                    Some(locked.remaining())
+                }
+                Err(StorageError::Duplicate(_)) => None,
+                Err(error) => panic!("{error}"),
+            }
+        });
+        let remained: Vec<Amount> = written.await.into_iter().flatten().collect();
+        assert!(remained.iter().all(|remaining| *remaining == Amount::new(1_000)), "{remained:?}");
+    }
+
+    async fn whoever_covers_an_invoice_does_not_wait_for_an_attempt_that_is_ending(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
+        issue(db, 1).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_1", 1_000)]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let mut settling = begin(db).await;
+        assert!(settling.attempts().finish(&id("att_1"), AttemptStatus::Settled, None, at(6)).await.expect("finishes"));
+        let other = Database::clone(db);
+        let covering = tokio::spawn(async move {
+            let mut unit = begin(&other).await;
+            let inserted = unit.attempts().insert(&card_attempt("att_2", "pi_2"), &[planned("in_1", 1_000)]).await;
+            // On PostgreSQL it holds the invoice meanwhile, which the other one waits for.
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            unit.roll_back().await.expect("rolls back");
+            inserted
+        });
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        let before = settling.invoices().lock(&id("in_1")).await.expect("locks").expect("is there");
+        let after = before.with_amounts(before.total, Amount::ZERO, at(6)).expect("within the total");
+        assert!(settling.invoices().update(&before, &after).await.expect("writes"));
+        settling.commit().await.expect("commits");
+        let refused = covering.await.expect("ends");
+        assert!(matches!(refused, Err(StorageError::Duplicate(_))), "{refused:?}");
+    }
+
+    async fn many_attempts_are_written_by_few_statements(db: &TestDatabase) {
+        let intents: Vec<String> = (1..=64).map(|number| format!("pi_{number}")).collect();
+        insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        issue(db, 64).await;
+        let attempts: Vec<_> = (1..=64)
+            .map(|number| (card_attempt(&format!("att_{number}"), &format!("pi_{number}")), vec![planned(&format!("in_{number}"), 1_000)]))
+            .collect();
+        let mut unit = begin(db).await;
+        let (before, _) = tally::made();
+        unit.attempts().insert_all(&attempts).await.expect("inserts");
+        assert_eq!(tally::made().0 - before, 4);
+        unit.commit().await.expect("commits");
+    }
+
+    async fn whoever_holds_an_uncovered_invoice_keeps_others_from_covering_it(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1"]).await;
+        issue(db, 1).await;
+        let mut unit = begin(db).await;
+        assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        let other = Database::clone(db);
+        let inserted = tokio::spawn(async move {
+            let mut unit = begin(&other).await;
+            let inserted = unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_1", 1_000)]).await;
+            (inserted.is_ok(), unit.commit().await.is_ok())
+        });
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        assert!(!inserted.is_finished());
+        let before = unit.invoices().find(&id("in_1")).await.expect("reads").expect("is there");
+        let void = before.with_amounts(Amount::ZERO, before.total, at(1)).expect("within the total");
+        assert!(unit.invoices().update(&before, &void).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        assert!(!inserted.await.expect("ends").0, "it is void");
+    }
+
     async fn attempts_of_both_kinds_come_back_as_they_went_in(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let wallet = Attempt { last_error: Some(decline()), checks: 3, ..wallet_attempt("att_1", "pi_1", "0xab") };
         let card = card_attempt("att_2", "pi_2");
         let mut unit = begin(db).await;
@@ -25,7 +203,7 @@ on_both! {
     }
 
     async fn of_many_attempts_at_once_one_is_open_and_the_others_are_duplicates(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let inserted = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let attempt = wallet_attempt(&format!("att_{number}"), "pi_1", &format!("0x{number}"));
@@ -40,7 +218,7 @@ on_both! {
     }
 
     async fn an_unknown_attempt_stands_in_the_way_and_a_refused_one_does_not(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("postpones");
@@ -55,7 +233,7 @@ on_both! {
     }
 
     async fn a_wallets_transaction_serves_one_attempt_only(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         unit.attempts().finish(&id("att_1"), AttemptStatus::Settled, None, at(7)).await.expect("finishes");
@@ -64,7 +242,7 @@ on_both! {
     }
 
     async fn an_attempt_finishes_for_exactly_one_caller(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
@@ -81,7 +259,7 @@ on_both! {
     }
 
     async fn a_card_is_named_once_and_its_client_secret_is_encrypted(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.attempts().set_provider_ids(&id("att_1"), "pi_provider", "pi_provider_secret_x", at(6)).await.expect("names");
@@ -98,7 +276,7 @@ on_both! {
     }
 
     async fn an_ended_attempt_is_not_postponed(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
@@ -106,7 +284,7 @@ on_both! {
     }
 
     async fn a_postponed_attempt_counts_its_checks(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         for now in [6, 7] {
@@ -126,7 +304,7 @@ on_both! {
     }
 
     async fn what_the_reconciler_took_in_hand_is_nobodys_first_sending(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         assert_eq!(unit.attempts().claim_due(at(5), at(65), 1).await.expect("claims"), [id("att_1")]);
@@ -139,7 +317,7 @@ on_both! {
     }
 
     async fn what_is_sent_first_is_left_alone_by_the_reconciler_for_its_time(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         assert_eq!(unit.attempts().claim_unsent(&[id("att_1")], at(5), at(300)).await.expect("claims"), [id("att_1")]);
@@ -148,7 +326,7 @@ on_both! {
     }
 
     async fn a_refusal_does_not_end_what_somebody_else_has_taken_in_hand(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         unit.attempts().claim_unsent(&[id("att_1")], at(5), at(6)).await.expect("claims");
@@ -165,7 +343,7 @@ on_both! {
 
     async fn a_due_attempt_is_claimed_by_one_reconciler(db: &TestDatabase) {
         let intents: Vec<String> = (0..12).map(|number| format!("pi_{number}")).collect();
-        open_till(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let mut unit = begin(db).await;
         for (number, intent) in intents.iter().enumerate() {
             unit.attempts().insert(&card_attempt(&format!("att_{number}"), intent), &[]).await.expect("inserts");

@@ -1,13 +1,13 @@
 //! The exported journal, judged by beancount's own checker.
 
-use crate::till::{at, begin, currency, id, open_till};
+use crate::checkout_fixtures::{at, begin, currency, id, insert_checkout};
 use souk_adapters::beancount::export;
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_adapters::testing::required;
-use souk_domain::ledger::{Entry, Movement, Reason};
+use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::Currency;
-use souk_domain::shared::{Amount, Mode};
+use souk_domain::shared::{Amount, MethodId, Mode};
 use std::process::{Command, Output};
 
 async fn exported(db: &Database) -> String {
@@ -24,29 +24,56 @@ fn checked(text: &str) -> Output {
     Command::new(&checker).arg(&file).output().unwrap_or_else(|error| panic!("BEAN_CHECK={checker}: {error}"))
 }
 
-/// An entry for every reason, in two currencies of the same symbol, in both modes.
-async fn books(db: &Database) {
-    open_till(db, &[]).await;
+struct Moved {
+    debit: Account,
+    credit: Account,
+}
+
+/// The accounts that an entry of a type moves an amount between: all accounts occur.
+fn moved_by(kind: EntryType, method: &MethodId) -> Moved {
+    use EntryType as E;
+    let (cash, held) = (Account::cash(method), Account::stakes_held(method));
+    let (debit, credit) = match kind {
+        E::InvoiceFinalized => (Account::Receivable, Account::Revenue),
+        E::Payment => (cash, Account::Receivable),
+        E::BalanceApplied => (Account::CustomerBalance, Account::Receivable),
+        E::BalanceUnapplied => (Account::Receivable, Account::CustomerBalance),
+        E::StakePlaced => (held, Account::StakesPayable),
+        E::StakeReturned | E::StakeForfeited => (Account::StakesPayable, held),
+        E::CreditNote => (Account::Revenue, Account::RefundsPayable),
+        E::RefundSent => (Account::RefundsPayable, cash),
+        E::RefundFailed => (cash, Account::RefundsPayable),
+        E::RefundMovedToBalance | E::BalancePayoutRestored => (Account::RefundsPayable, Account::CustomerBalance),
+        E::BalancePayout => (Account::CustomerBalance, Account::RefundsPayable),
+        E::DisputeWithdrawn => (Account::Disputes, cash),
+        E::DisputeReinstated => (cash, Account::Disputes),
+        E::DisputeLost => (Account::Receivable, Account::Disputes),
+        E::NetworkFee => (Account::Fees, cash),
+        E::PaymentReversed => (Account::Receivable, cash),
+        E::SuspenseReceived => (cash, Account::Suspense),
+        E::SuspenseResolved => (Account::Suspense, Account::CustomerBalance),
+        E::DashboardRefund => (Account::Suspense, cash),
+    };
+    Moved { debit, credit }
+}
+
+/// An entry of every type, in two currencies of the same symbol, in both modes.
+async fn post_all_types(db: &Database) {
+    insert_checkout(db, &[]).await;
     let mut unit = begin(db).await;
     let ether = Currency { id: id("pc_2"), symbol: "eur".to_owned(), name: "A \"token\"".to_owned(), decimals: 18, ..currency() };
     unit.methods().insert_currency(&ether).await.expect("inserts");
+    let method = id("pm_card");
     let mut number = 0;
     for mode in [Mode::Test, Mode::Live] {
-        for reason in Reason::ALL {
+        for kind in EntryType::ALL {
             for currency in ["pc_1", "pc_2"] {
                 number += 1;
-                let (currency, method) = (id(currency), id("pm_card"));
-                let movement = Movement { method_id: &method, currency_id: &currency, amount: Amount::new(1_234_567 + number) };
-                let subject = format!("att_{number}");
-                let entry = Entry::of_movement(
-                    id(&format!("je_{number:02}")),
-                    mode,
-                    reason,
-                    subject,
-                    at(i64::try_from(number).expect("small") * 86_400),
-                    &movement,
-                );
-                unit.journal().book(&entry.expect("balances")).await.expect("books");
+                let (Moved { debit, credit }, amount, currency) = (moved_by(kind, &method), Amount::new(1_234_567 + number), id(currency));
+                let postings = vec![Posting::debit(debit, amount, &currency), Posting::credit(credit, amount, &currency)];
+                let posted_at = at(i64::try_from(number).expect("small") * 86_400);
+                let entry = Entry::new(id(&format!("je_{number:02}")), mode, kind, format!("att_{number}"), posted_at, postings);
+                unit.journal().post(&entry.expect("balances")).await.expect("posts");
             }
         }
     }
@@ -56,17 +83,17 @@ async fn books(db: &Database) {
 on_both! {
     async fn the_journal_is_accepted_by_beancounts_checker(db: &TestDatabase) {
         assert!(checked(&exported(db).await).status.success(), "an empty journal is refused");
-        books(db).await;
+        post_all_types(db).await;
         let text = exported(db).await;
         let verdict = checked(&text);
         assert!(verdict.status.success(), "{}\n{text}", String::from_utf8_lossy(&verdict.stderr));
-        assert_eq!(text.matches(" * \"").count(), 4 * Reason::ALL.len(), "each reason in both modes and both currencies");
-        assert!(text.contains("\n  Assets:Test:Network:Pm-card  12345.68 EUR\n  Income:Test:Sales  -12345.68 EUR\n"), "{text}");
-        assert!(text.contains("\n  Liabilities:Live:Stakes  0.0000000000012345") && text.contains(" EUR-2\n"), "{text}");
+        assert_eq!(text.matches(" * \"").count(), 4 * EntryType::ALL.len(), "each type in both modes and both currencies");
+        assert!(text.contains("\n  Assets:Test:Receivable  12345.68 EUR\n  Income:Test:Revenue  -12345.68 EUR\n"), "{text}");
+        assert!(text.contains("\n  Liabilities:Live:StakesPayable  -0.0000000000012346") && text.contains(" EUR-2\n"), "{text}");
     }
 
     async fn the_checker_refuses_a_journal_that_does_not_balance(db: &TestDatabase) {
-        books(db).await;
+        post_all_types(db).await;
         let text = exported(db).await.replacen("12345.68 EUR\n", "12345.69 EUR\n", 1);
         assert!(!checked(&text).status.success(), "{text}");
     }

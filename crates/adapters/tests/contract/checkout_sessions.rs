@@ -1,8 +1,8 @@
 //! Checkout sessions: every change names the version it read, and starts at once give one session.
 
-use crate::till::{all_at_once, at, begin, card_method, currency, customer, did, id, invoice, open_till, read, session};
+use crate::checkout_fixtures::{all_at_once, at, begin, card_method, currency, customer, did, id, insert_checkout, invoice, read, session};
 use souk_adapters::on_both;
-use souk_domain::billing::{Credit, Invoice, InvoiceStatus};
+use souk_domain::billing::{BalanceTransaction, BalanceTransactionType, Invoice, InvoiceStatus};
 use souk_domain::checkout::{Asked, FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubscriptionTerms};
 use souk_domain::customer::Standing;
 use souk_domain::payment::{Currency, Method};
@@ -53,7 +53,7 @@ on_both! {
     }
 
     async fn what_a_submit_is_judged_by_comes_with_the_session(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         let other = Method { id: id("pm_9"), default_currency_id: None, ..card_method() };
         unit.methods().insert(&other).await.expect("inserts");
@@ -80,10 +80,20 @@ on_both! {
             asked.and_then(|asked| asked.standing)
         };
         let debt = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
-        unit.invoices().insert_final(&debt, &[]).await.expect("inserts");
+        unit.invoices().insert_final_all(&[(debt.clone(), Vec::new())]).await.expect("inserts");
         assert_eq!(standing(unit.as_mut()).await, Some(Standing { owes: true, ..fresh.clone() }));
-        let credit = Credit { customer_id: debt.customer_id.clone(), currency_id: debt.currency_id.clone(), amount: Amount::new(1) };
-        unit.credits().give(&credit).await.expect("gives");
+        let increase = BalanceTransaction {
+            id: id("cbtxn_1"),
+            mode: Mode::Test,
+            customer_id: debt.customer_id.clone(),
+            currency_id: debt.currency_id.clone(),
+            kind: BalanceTransactionType::CreditNote,
+            amount: Amount::new(1),
+            balance_after: Amount::ZERO,
+            source: "cn_1".to_owned(),
+            created_at: at(0),
+        };
+        assert!(unit.balances().record(&increase).await.expect("records").is_some());
         assert_eq!(standing(unit.as_mut()).await, Some(Standing { owes: true, may_pay_fast: true, ..fresh }));
     }
 

@@ -1,6 +1,6 @@
 //! Sessions between a browser and a wallet: one step, one winner.
 
-use crate::till::{all_at_once, at, begin, did, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, did, read};
 use souk_adapters::on_both;
 use souk_domain::access::{ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Wallet};
 

@@ -1,6 +1,6 @@
 //! Customers: one per user and mode.
 
-use crate::till::{all_at_once, at, begin, customer, did, id, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, did, id, read};
 use souk_adapters::on_both;
 use souk_domain::customer::Customer;
 use souk_domain::shared::{CustomerId, Mode, Page};

@@ -1,6 +1,6 @@
 //! Idempotency keys: the first call works, the others get its answer.
 
-use crate::till::{all_at_once, at, begin};
+use crate::checkout_fixtures::{all_at_once, at, begin};
 use souk_adapters::on_both;
 use souk_domain::storage::KeptAnswer;
 

@@ -1,6 +1,6 @@
 //! Payment intents: they succeed once.
 
-use crate::till::{all_at_once, at, begin, customer, id, intent, open_till};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, intent, read};
 use souk_adapters::on_both;
 use souk_domain::payment::{Decline, Intent, IntentStatus};
 use souk_domain::pricing::Metadata;
@@ -12,7 +12,7 @@ fn decline() -> Decline {
 
 on_both! {
     async fn an_intent_can_be_replaced_until_it_has_succeeded(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(intent("pi_1")));
         let changed = Intent {
@@ -43,7 +43,7 @@ on_both! {
     }
 
     async fn what_is_attached_to_an_intent_outlives_what_is_written_of_it(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         let label: Metadata = [("ticket".to_owned(), "SO-7".to_owned())].into();
         assert!(!unit.intents().label(Mode::Live, &id("pi_1"), &label, at(1)).await.expect("labels"), "it is of the other mode");
@@ -57,7 +57,7 @@ on_both! {
     }
 
     async fn an_intent_succeeds_for_exactly_one_caller(db: &TestDatabase) {
-        open_till(db, &["pi_1"]).await;
+        insert_checkout(db, &["pi_1"]).await;
         let succeeded = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let reference = format!("ref_{number}");
@@ -69,7 +69,7 @@ on_both! {
     }
 
     async fn an_ended_intent_is_not_marked_any_more(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         assert!(unit.intents().set_status(&id("pi_1"), IntentStatus::RequiresAction, Some(&decline()), at(1)).await.expect("marks"));
         let marked = unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there");
@@ -81,8 +81,66 @@ on_both! {
         assert!(!unit.intents().set_status(&id("pi_2"), IntentStatus::Processing, None, at(4)).await.expect("marks"));
     }
 
+    async fn of_callers_that_refund_the_same_payment_at_once_no_more_succeed_than_it_has_room_for(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1"]).await;
+        let mut unit = begin(db).await;
+        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(1_000), "ref", "", at(1)).await.expect("succeeds"));
+        unit.commit().await.expect("commits");
+        let reserved = all_at_once(db, 8, |db, _| async move {
+            let mut unit = begin(&db).await;
+            let reserved = unit.intents().reserve_refund(&id("pi_1"), Amount::new(300), at(2)).await.expect("reserves");
+            unit.commit().await.expect("commits");
+            reserved
+        });
+        assert_eq!(reserved.await.into_iter().filter(|won| *won).count(), 3);
+        let found = read(db).await.intents().find(&id("pi_1")).await.expect("reads").expect("is there");
+        assert_eq!((found.amount_refunded, found.updated_at), (Amount::new(900), at(2)));
+    }
+
+    async fn a_payment_reserves_what_it_received_and_takes_back_what_is_released(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
+        let mut unit = begin(db).await;
+        assert!(!unit.intents().reserve_refund(&id("pi_1"), Amount::new(1), at(1)).await.expect("reserves"), "it has not succeeded");
+        assert!(!unit.intents().reserve_refund(&id("pi_9"), Amount::new(1), at(1)).await.expect("reserves"), "there is none");
+        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(u128::MAX), "ref", "", at(1)).await.expect("succeeds"));
+        assert!(unit.intents().reserve_refund(&id("pi_1"), Amount::new(u128::MAX), at(2)).await.expect("reserves"));
+        assert!(!unit.intents().reserve_refund(&id("pi_1"), Amount::new(1), at(3)).await.expect("reserves"));
+        unit.intents().release_refund(&id("pi_1"), Amount::new(10), at(4)).await.expect("releases");
+        assert!(unit.intents().reserve_refund(&id("pi_1"), Amount::new(10), at(5)).await.expect("reserves"));
+        let found = unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there");
+        assert_eq!(found.amount_refunded, Amount::new(u128::MAX));
+        let refused = unit.intents().release_refund(&id("pi_2"), Amount::new(1), at(6)).await;
+        assert!(matches!(refused, Err(StorageError::Conflict)), "nothing of it is reserved: {refused:?}");
+    }
+
+    async fn payments_are_found_by_what_they_can_send_back_and_by_their_names_at_the_network(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2", "pi_3", "pi_4"]).await;
+        let mut unit = begin(db).await;
+        unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
+        unit.intents().put(&Intent { customer_id: id("cus_2"), ..intent("pi_5") }).await.expect("inserts");
+        unit.intents().put(&Intent { currency_id: id("pc_2"), ..intent("pi_6") }).await.expect("inserts");
+        for (name, amount) in [("pi_1", 10), ("pi_2", 10), ("pi_3", 10), ("pi_4", 0), ("pi_5", 10), ("pi_6", 10)] {
+            unit.intents().succeed(&id(name), Amount::new(amount), &format!("ref_{name}"), "z1buyer", at(1)).await.expect("succeeds");
+        }
+        unit.intents().put(&intent("pi_7")).await.expect("inserts");
+        assert!(unit.intents().reserve_refund(&id("pi_2"), Amount::new(10), at(2)).await.expect("reserves"));
+        assert!(unit.intents().reserve_refund(&id("pi_3"), Amount::new(9), at(2)).await.expect("reserves"));
+        let names = |intents: &[Intent]| intents.iter().map(|intent| intent.id.to_string()).collect::<Vec<_>>();
+        let with_room = unit.intents().with_room(&id("cus_1"), &id("pc_1"), 9).await.expect("reads");
+        assert_eq!(names(&with_room), ["pi_3", "pi_1"]);
+        assert_eq!(names(&unit.intents().with_room(&id("cus_1"), &id("pc_1"), 1).await.expect("reads")), ["pi_3"]);
+        let last = unit.intents().last_paid(&id("cus_1"), &id("pc_1")).await.expect("reads").expect("is there");
+        assert_eq!(last.id, id("pi_3"), "a payment of nothing has no account");
+        assert_eq!(unit.intents().last_paid(&id("cus_2"), &id("pc_2")).await.expect("reads"), None);
+        let found = unit.intents().find_by_reference(&id("pm_card"), "ref_pi_2").await.expect("reads").expect("is there");
+        assert_eq!(found.id, id("pi_2"));
+        for (method, reference) in [("pm_2", "ref_pi_2"), ("pm_card", "ref_pi_9"), ("pm_card", "")] {
+            assert_eq!(unit.intents().find_by_reference(&id(method), reference).await.expect("reads"), None, "{reference}");
+        }
+    }
+
     async fn intents_are_listed_by_mode_by_customer_and_by_id(db: &TestDatabase) {
-        open_till(db, &["pi_1", "pi_2"]).await;
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
         unit.intents().put(&Intent { customer_id: id("cus_2"), ..intent("pi_3") }).await.expect("inserts");

@@ -1,50 +1,85 @@
-//! The journal: one entry for each subject and reason.
+//! The journal: one entry for each subject and type.
 
-use crate::till::{all_at_once, at, begin, id, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, id, read};
 use souk_adapters::on_both;
-use souk_domain::ledger::{Account, Entry, Posting, Reason, Side};
+use souk_adapters::persistence::tally;
+use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::shared::{Amount, Mode, StorageError};
 
 fn entry(name: &str, subject: &str) -> Entry {
-    let posting = |account, side, amount| Posting { account, side, amount: Amount::new(amount), currency_id: id("pc_1") };
+    let currency = id("pc_1");
     let postings = vec![
-        posting(Account::Network("pm_card".to_owned()), Side::Debit, u128::MAX),
-        posting(Account::Sales, Side::Credit, u128::MAX - 1),
-        posting(Account::Sales, Side::Credit, 1),
+        Posting::debit(Account::cash(&id("pm_card")), Amount::new(u128::MAX), &currency),
+        Posting::credit(Account::Receivable, Amount::new(u128::MAX - 1), &currency),
+        Posting::credit(Account::CustomerBalance, Amount::new(1), &currency),
     ];
-    Entry::new(id(name), Mode::Live, Reason::Payment, subject, at(0), postings).expect("balances")
+    Entry::new(id(name), Mode::Live, EntryType::Payment, subject, at(0), postings).expect("balances")
 }
 
 on_both! {
-    async fn an_entry_comes_back_as_it_was_booked(db: &TestDatabase) {
+    async fn an_entry_comes_back_as_it_was_posted(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.journal().book(&entry("je_1", "att_1")).await.expect("books");
-        unit.journal().book(&entry("je_2", "att_2")).await.expect("books");
+        unit.journal().post(&entry("je_1", "att_1")).await.expect("posts");
+        unit.journal().post(&entry("je_2", "att_2")).await.expect("posts");
         assert_eq!(unit.journal().of_subject("att_1").await.expect("reads"), [entry("je_1", "att_1")]);
         assert!(unit.journal().of_subject("att_3").await.expect("reads").is_empty());
     }
 
-    async fn a_payment_is_booked_once_however_many_try(db: &TestDatabase) {
-        let booked = all_at_once(db, 8, |db, number| async move {
+    async fn a_payment_is_posted_once_however_many_try(db: &TestDatabase) {
+        let posted = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
-            let booked = unit.journal().book(&entry(&format!("je_{number}"), "att_1")).await;
-            let booked = match booked {
+            let posted = unit.journal().post(&entry(&format!("je_{number}"), "att_1")).await;
+            let posted = match posted {
                 Ok(()) => unit.commit().await,
                 refused => refused,
             };
-            match booked {
+            match posted {
                 Ok(()) => true,
                 Err(StorageError::Duplicate(_)) => false,
                 Err(error) => panic!("{error}"),
             }
         });
-        assert_eq!(booked.await.into_iter().filter(|won| *won).count(), 1);
+        assert_eq!(posted.await.into_iter().filter(|won| *won).count(), 1);
         assert_eq!(read(db).await.journal().of_subject("att_1").await.expect("reads").len(), 1);
+    }
+
+    async fn many_entries_are_posted_by_two_statements_and_none_without_the_others(db: &TestDatabase) {
+        // A posting fewer each: both statements have as many rows as they can.
+        let short = |number: u32| {
+            let currency = id("pc_1");
+            let postings = vec![
+                Posting::debit(Account::Revenue, Amount::new(5), &currency),
+                Posting::credit(Account::RefundsPayable, Amount::new(5), &currency),
+            ];
+            let (name, subject) = (format!("je_{number}"), format!("cn_{number}"));
+            Entry::new(id(&name), Mode::Live, EntryType::CreditNote, subject, at(0), postings).expect("balances")
+        };
+        let entries: Vec<_> = (0..32).map(short).collect();
+        let mut unit = begin(db).await;
+        let (before, _) = tally::made();
+        unit.journal().post_all(&entries).await.expect("posts");
+        unit.commit().await.expect("commits");
+        assert_eq!(tally::made().0 - before, 2);
+        assert_eq!(read(db).await.journal().of_subject("cn_31").await.expect("reads"), [short(31)]);
+        let mut unit = begin(db).await;
+        let mut again = short(3);
+        again.id = id("je_91");
+        let again = unit.journal().post_all(&[entry("je_90", "att_1"), again]).await;
+        assert!(matches!(again.and(unit.commit().await), Err(StorageError::Duplicate(_))));
+        assert!(read(db).await.journal().of_subject("att_1").await.expect("reads").is_empty());
+    }
+
+    async fn a_subject_has_an_entry_of_each_type(db: &TestDatabase) {
+        let mut other = entry("je_2", "att_1");
+        (other.kind, other.posted_at) = (EntryType::SuspenseReceived, at(1));
+        let mut unit = begin(db).await;
+        unit.journal().post_all(&[other.clone(), entry("je_1", "att_1")]).await.expect("posts");
+        assert_eq!(unit.journal().of_subject("att_1").await.expect("reads"), [entry("je_1", "att_1"), other]);
     }
 
     async fn an_entry_that_lost_a_posting_is_corrupt(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.journal().book(&entry("je_1", "att_1")).await.expect("books");
+        unit.journal().post(&entry("je_1", "att_1")).await.expect("posts");
         unit.commit().await.expect("commits");
         let mut session = db.begin().await.expect("begins");
         session.query("DELETE FROM journal_postings WHERE position = 2").execute().await.expect("deletes");

@@ -1,6 +1,6 @@
 //! Payment methods: settings come back, secrets are not to be read in the database.
 
-use crate::till::{at, begin, card_method, currency, id, open_till, read};
+use crate::checkout_fixtures::{at, begin, card_method, currency, id, insert_checkout, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Secret};
@@ -36,7 +36,7 @@ on_both! {
     }
 
     async fn a_changed_method_and_its_new_secret_come_back(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let mut changed = Method { active: false, name: "Cards".to_owned(), updated_at: at(5), ..card_method() };
         let MethodSettings::Stripe { secret_key, .. } = &mut changed.settings else { panic!("a card method") };
         *secret_key = Secret::new("sk_test_new");
@@ -46,7 +46,7 @@ on_both! {
     }
 
     async fn no_secret_stands_in_the_database_as_it_is(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let mut session = db.read().await.expect("reads");
         let row = session.query("SELECT settings, secret_key, webhook_signing_secret FROM payment_methods").one().await.expect("reads");
         assert!(!row.get::<serde_json::Value>("settings").expect("settings").to_string().contains("secret"));
@@ -57,7 +57,7 @@ on_both! {
     }
 
     async fn secrets_do_not_open_with_another_key_nor_in_each_others_place(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let other = SqlStore::new(Database::clone(db), Arc::new(SecretBox::new(&[8; 32])));
         let refused = other.read().await.expect("reads").methods().find(&id("pm_card")).await;
         assert!(matches!(refused, Err(StorageError::Corrupt { column: "secret_key", .. })), "{refused:?}");
@@ -70,7 +70,7 @@ on_both! {
     }
 
     async fn currencies_come_back_by_mode(db: &TestDatabase) {
-        open_till(db, &[]).await;
+        insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;
         let live = Currency { id: id("pc_2"), mode: Mode::Live, ..currency() };
         unit.methods().insert_currency(&live).await.expect("inserts");

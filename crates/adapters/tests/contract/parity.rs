@@ -2,6 +2,8 @@
 
 use souk_adapters::persistence::{Database, Sql};
 use souk_adapters::testing::TestDatabase;
+use souk_domain::billing::DocumentType;
+use souk_domain::shared::Mode;
 use std::collections::BTreeMap;
 
 /// Column by `table.column`: its type, and whether it may be NULL.
@@ -36,6 +38,25 @@ async fn indexes(db: &Database) -> Vec<String> {
     names
 }
 
+/// `table: one <= other` of every check that compares two columns, sorted.
+async fn comparisons(db: &Database) -> Vec<String> {
+    let select = Sql {
+        sqlite: "SELECT name AS place, sql AS text FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%CHECK (%'",
+        postgres: "SELECT conrelid::regclass::text AS place, pg_get_constraintdef(oid) AS text FROM pg_constraint
+                   WHERE contype = 'c' AND connamespace = 'public'::regnamespace",
+    };
+    let rows = db.read().await.expect("reads").query_each(select).all().await.expect("lists");
+    let mut found = Vec::new();
+    for row in rows {
+        let (place, text): (String, String) = (row.get("place").expect("a name"), row.get("text").expect("a text"));
+        let conditions = text.split("CHECK (").skip(1).map(|rest| rest.trim_start_matches('(').split(')').next().unwrap_or_default());
+        let compares = |condition: &&str| condition.split_whitespace().nth(1) == Some("<=") && condition.split_whitespace().count() == 3;
+        found.extend(conditions.filter(compares).map(|condition| format!("{place}: {condition}")));
+    }
+    found.sort();
+    found
+}
+
 /// Which types of PostgreSQL a type of SQLite stands for.
 fn stands_for(sqlite: &str, postgres: &str) -> bool {
     match sqlite {
@@ -58,6 +79,26 @@ async fn both_folders_of_migrations_make_the_same_tables_columns_and_indexes() {
         assert_eq!(optional, other_optional, "whether {name} may be NULL");
     }
     assert_eq!(indexes(&sqlite).await, indexes(&postgres).await);
+    let (one, other) = (comparisons(&sqlite).await, comparisons(&postgres).await);
+    assert!(one.contains(&"invoice_items: credited <= amount".to_owned()), "{one:?}");
+    assert_eq!(one, other);
+}
+
+#[tokio::test]
+async fn every_document_has_a_series_in_each_mode() {
+    for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
+        let select = "SELECT livemode, document, last_number FROM number_series";
+        let rows = db.read().await.expect("reads").query(select).all().await.expect("lists");
+        let mut series: Vec<(bool, DocumentType, u64)> = Vec::new();
+        for row in rows {
+            let mode: Mode = row.get("livemode").expect("a mode");
+            series.push((mode.is_live(), row.get("document").expect("a document"), row.get("last_number").expect("a number")));
+        }
+        for live in [false, true] {
+            assert!(DocumentType::ALL.iter().all(|document| series.contains(&(live, *document, 0))), "{series:?}");
+        }
+        assert_eq!(series.len(), 6);
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Payment links.
 
 use crate::catalogue::{price, stock};
-use crate::till::{at, begin, id, link};
+use crate::checkout_fixtures::{at, begin, id, link};
 use souk_adapters::on_both;
 use souk_domain::checkout::{FormOptions, PaymentLink, SubscriptionTerms};
 use souk_domain::pricing::CatalogueFilter;

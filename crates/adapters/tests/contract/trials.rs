@@ -1,6 +1,6 @@
 //! Free trials: one for each customer and product.
 
-use crate::till::{all_at_once, at, begin, customer, id, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, read};
 use souk_adapters::on_both;
 use souk_domain::shared::{ProductId, SubscriptionId};
 

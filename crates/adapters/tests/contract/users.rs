@@ -1,6 +1,6 @@
 //! Users, passports, logins and keys.
 
-use crate::till::{address, all_at_once, at, begin, did, id, read};
+use crate::checkout_fixtures::{address, all_at_once, at, begin, did, id, read};
 use souk_adapters::on_both;
 use souk_domain::access::{ApiKey, Passport, Role, Scope, User};
 use souk_domain::shared::{Language, Mode, StorageError};

@@ -97,6 +97,8 @@ pub mod resources {
         Customers = "customers";
         Subscriptions = "subscriptions";
         Refunds = "refunds";
+        CreditNotes = "credit_notes";
+        Disputes = "disputes";
         UsageRecords = "usage_records";
         TestClocks = "test_clocks";
     }
@@ -217,6 +219,11 @@ impl<R> Opener<R> {
 }
 
 impl<R: Resource> Opener<R> {
+    /// Whether they act for the store.
+    pub fn is_store(&self) -> bool {
+        self.reader.as_ref().is_some_and(Reader::is_store)
+    }
+
     /// 401 when nobody is signed in and there is neither a key nor a link.
     pub async fn of(request: &Request) -> Result<Self, Problem> {
         let app = app(request)?;

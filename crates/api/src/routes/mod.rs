@@ -1,9 +1,12 @@
 //! One folder for each resource: `api.rs` the endpoints, `model.rs` what goes over the wire.
 
 pub mod apps;
+pub mod balances;
 pub mod checkout_sessions;
 pub mod connect;
+pub mod credit_notes;
 pub mod customers;
+pub mod disputes;
 pub mod health;
 pub mod input;
 pub mod invoices;
@@ -12,6 +15,7 @@ pub mod payment_intents;
 pub mod payment_links;
 pub mod payment_methods;
 pub mod payments;
+pub mod pdf;
 pub mod prices;
 pub mod products;
 pub mod realtime;

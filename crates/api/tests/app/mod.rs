@@ -235,7 +235,7 @@ impl TestApp {
     pub async fn breaches(&self) -> Vec<String> {
         let mut breaches = Vec::new();
         let mut tell = |check: souk_adapters::verify::Check| {
-            if check.title != "no period between the first and the current one is missing" {
+            if check.title != "every period up to the current one has an invoice" {
                 breaches.extend(check.breaches);
             }
         };
@@ -260,7 +260,8 @@ impl TestApp {
         assert_eq!(self.count(left).await, 0, "rows are left in the outbox");
         let settled = "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose NOT IN ('mandate', 'recharge')";
         let settled = self.count(settled).await;
-        let booked = "SELECT count(*) AS n FROM journal_entries WHERE reason NOT IN ('credit_given', 'credit_released', 'credit_used', 'credit_returned')";
+        let booked = "SELECT count(*) AS n FROM journal_entries
+            WHERE type IN ('payment', 'refund_sent', 'stake_placed', 'stake_returned', 'stake_forfeited')";
         let booked = self.count(booked).await;
         assert_eq!(settled, booked, "attempts settled, entries booked");
         let paid = self.count("SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose IN ('payment', 'refund')").await;

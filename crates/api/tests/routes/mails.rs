@@ -126,7 +126,9 @@ async fn fall_behind(app: &TestApp) -> Invoice {
 
 async fn pay(app: &TestApp, invoice: &Invoice) {
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    unit.invoices().pay(&invoice.id, invoice.total, None, app.ctx.now()).await.expect("pays");
+    let before = unit.invoices().lock(&invoice.id).await.expect("reads").expect("an invoice");
+    let paid = before.with_amounts(before.total, Amount::ZERO, app.ctx.now()).expect("fits");
+    assert!(unit.invoices().update(&before, &paid).await.expect("writes"));
     unit.commit().await.expect("commits");
     change(app, |subscription| (subscription.status, subscription.past_due_since) = (SubscriptionStatus::Active, None)).await;
 }
@@ -169,7 +171,7 @@ on_one! {
         begin(&app, &running(&app)).await;
         let invoice = fall_behind(&app).await;
         app.drain().await;
-        request(&app, &Notification::PaymentFailed { invoice: invoice.id.clone(), refusals: 1, code: "no_mandate".to_owned() }).await;
+        request(&app, &Notification::PaymentFailed { invoice: invoice.id.clone(), failures: 1, code: "no_mandate".to_owned() }).await;
         app.drain().await;
         assert_eq!(subjects(&app), [FAILED]);
         let text = read(&app.mails()[0]);
@@ -405,16 +407,20 @@ async fn a_refund_sends_an_email_once_it_has_succeeded_and_unknown_objects_send_
         method_id: app.shop.wallet.clone(),
         customer_id: id("cus_1"),
         intent_id: None,
+        payment_id: None,
+        credit_note_id: None,
         invoice_id: None,
         subscription_id: Some(id("sub_1")),
         reason: String::new(),
         description: String::new(),
         reference: String::new(),
+        failure: None,
+        failure_count: 0,
         created_at: app.ctx.now(),
         updated_at: app.ctx.now(),
     };
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    assert!(unit.refunds().reserve(&refund).await.expect("writes"));
+    unit.refunds().insert(&refund).await.expect("writes");
     unit.commit().await.expect("commits");
     for notification in [Notification::Refunded(id("re_1")), Notification::Refunded(id("re_gone")), Notification::Started(id("sub_gone"))] {
         request(&app, &notification).await;
@@ -422,7 +428,8 @@ async fn a_refund_sends_an_email_once_it_has_succeeded_and_unknown_objects_send_
     app.drain().await;
     assert_eq!(subjects(&app), Vec::<String>::new());
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    assert!(unit.refunds().finish(&refund.id, RefundStatus::Succeeded, "0A1B", app.ctx.now()).await.expect("writes"));
+    let sent = Refund { status: RefundStatus::Succeeded, reference: "0A1B".to_owned(), ..refund.clone() };
+    assert!(unit.refunds().update(&refund, &sent).await.expect("writes"));
     unit.commit().await.expect("commits");
     request(&app, &Notification::Refunded(refund.id)).await;
     app.drain().await;

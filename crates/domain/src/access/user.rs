@@ -66,7 +66,7 @@ pub struct Scope(String);
 
 impl Scope {
     /// The resources that scopes can name.
-    pub const RESOURCES: [&'static str; 12] = [
+    pub const RESOURCES: [&'static str; 14] = [
         "products",
         "prices",
         "payment_links",
@@ -77,6 +77,8 @@ impl Scope {
         "customers",
         "subscriptions",
         "refunds",
+        "credit_notes",
+        "disputes",
         "usage_records",
         "test_clocks",
     ];

@@ -1,12 +1,12 @@
-//! Writing one invoice of a subscription outside of the engine's rounds, charged at once by its mandate.
+//! Issuing one invoice of a subscription outside of the engine's rounds, charged at once by its mandate.
 
 use super::book::{Book, Charge};
-use super::credit::{CreditFor, applied_line, give_credit, take_credit};
-use super::debt::refuse;
+use super::debt::{decline_invoice, recover_if_settled};
+use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
-use super::{BillingError, BillingReason, InvoiceItem, Period, Subscription};
+use super::usage_correction::UsageCorrections;
+use super::{BillingError, BillingReason, InvoiceItem, InvoiceStatus, Period, Subscription};
 use crate::context::Context;
-use crate::ledger::Reason;
 use crate::payment::Decline;
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -16,68 +16,67 @@ pub(super) struct Bill {
     pub id: InvoiceId,
     pub reason: BillingReason,
     pub period: Period,
-    /// Of this invoice.
+    /// The lines of this invoice: charges only.
     pub lines: Vec<InvoiceItem>,
-    pub total: Amount,
-    /// What the store owes instead, and keeps as credit: part of it may pay this bill already.
-    pub surplus: Amount,
-    /// What it will owe when these are paid.
-    pub promised: Vec<(InvoiceId, Amount)>,
+    /// Credit notes over earlier usage.
+    pub corrections: UsageCorrections,
+    /// What credit notes of this unit of work have added to the balance already, which was read before.
+    pub added: Amount,
 }
 
-/// Takes the customer's credit off a bill, numbers and writes the invoice, and the attempt that charges it. Where nothing permits a
-/// charge the invoice is overdue at once.
+impl Bill {
+    pub fn total(&self) -> Result<Amount, BillingError> {
+        Ok(Amount::sum(self.lines.iter().map(|line| line.amount))?)
+    }
+}
+
+/// Issues the corrections; then numbers and writes the invoice, pays what the customer's balance can pay of it, and writes the attempt
+/// that charges the rest. Where nothing permits a charge the invoice is overdue at once. Without lines there is no invoice.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when the invoice stands already, or the credit is gone.
+/// [`BillingError::Contended`] when the period has an invoice already, or the balance is gone.
 /// The subscription is left for the caller to write.
 pub(super) async fn issue(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     book: &mut Book,
     subscription: &mut Subscription,
-    mut bill: Bill,
+    bill: Bill,
     nonce: u64,
     now: Timestamp,
 ) -> Result<Option<AttemptId>, BillingError> {
-    let (subject, method) = (bill.id.to_string(), subscription.method_id.clone());
-    let what = CreditFor { subject: &subject, mode: subscription.mode, method: &method, at: now };
-    for (unpaid, amount) in &bill.promised {
-        unit.credits().promise(unpaid, *amount).await?;
+    let total = bill.total()?;
+    let added = bill.added.plus(bill.corrections.to_balance()?)?;
+    if !bill.corrections.notes.is_empty() {
+        bill.corrections.issue(ctx, unit, now).await?;
+        recover_if_settled(unit, subscription, now).await?;
     }
-    if !bill.surplus.is_zero() {
-        let surplus = book.add_credit(subscription, bill.surplus)?;
-        give_credit(ctx, unit, &surplus, what, Reason::CreditGiven).await?;
+    if bill.lines.is_empty() {
+        return Ok(None);
     }
-    let credit = book.use_credit(subscription, bill.total);
-    if !credit.amount.is_zero() {
-        if !take_credit(ctx, unit, &credit, what).await? {
-            return Err(BillingError::Contended);
-        }
-        bill.lines.push(applied_line(ctx, &bill.id, credit.amount, now));
-        bill.total = bill.total.minus(credit.amount)?;
-    }
-    let written = book.invoice(bill.id, subscription, bill.reason, bill.period, bill.total, now);
-    let mut invoice = written.map_err(|_| BillingError::Orphan)?;
-    let charge = if bill.total.is_zero() { None } else { book.charge(ctx, subscription, &invoice, nonce)? };
-    invoice.number = Some(unit.invoices().take_numbers(invoice.mode, 1).await?);
-    invoice.intent_id = charge.as_ref().map(|charge| charge.intent.id.clone());
-    match unit.invoices().insert_final(&invoice, &bill.lines).await {
-        Err(StorageError::Duplicate(_)) => return Err(BillingError::Contended),
+    let applied = book.use_balance(subscription, total, added)?;
+    let invoice = book.invoice(bill.id, subscription, bill.reason, bill.period, total, now).map_err(|_| BillingError::Orphan)?;
+    let mut finalization = Finalization::new(invoice, bill.lines, applied, now)?;
+    let is_due = !finalization.invoice.remaining().is_zero();
+    let charge = if is_due { book.charge(ctx, subscription, &finalization.invoice, nonce)? } else { None };
+    finalization.invoice.intent_id = charge.as_ref().map(|charge| charge.intent.id.clone());
+    let mut written = match finalize_all(ctx, unit, vec![finalization]).await {
+        Err(BillingError::Storage(StorageError::Duplicate(_))) => return Err(BillingError::Contended),
         written => written?,
-    }
+    };
+    let Some(invoice) = written.pop() else { return Ok(None) };
     subscription.latest_invoice_id = Some(invoice.id.clone());
-    if bill.total.is_zero() && !credit.amount.is_zero() {
+    if invoice.status == InvoiceStatus::Paid && !applied.is_zero() {
         notify_paid(ctx, unit, &invoice).await?;
     }
-    let Some(Charge { intent, attempt }) = charge else {
-        if !bill.total.is_zero() {
+    let Some(Charge { intent, attempt, planned }) = charge else {
+        if is_due {
             let decline = Decline { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };
-            refuse(ctx, unit, &invoice, subscription, &decline, now).await?;
+            decline_invoice(ctx, unit, &invoice, subscription, &decline, now).await?;
         }
         return Ok(None);
     };
     unit.intents().put(&intent).await?;
-    unit.attempts().insert(&attempt, &intent.invoices).await?;
+    unit.attempts().insert(&attempt, &planned).await?;
     Ok(Some(attempt.id))
 }

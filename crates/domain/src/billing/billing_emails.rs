@@ -1,17 +1,35 @@
-//! Emails about subscriptions and refunds: their content, read from the database when an email is written.
+//! Emails about subscriptions, refunds and credit notes: their content, read from the database when an email is written.
 
 use super::{
-    Invoice, InvoiceStatus, MailingError, Notification, OVERDUE_REMINDER, ResumedFrom, Subscription, SubscriptionStatus,
-    notifications::trial_reminder_at, time_of,
+    ExpandedCreditNote, Invoice, InvoiceStatus, MailingError, Notification, OVERDUE_REMINDER, ResumedFrom, Subscription,
+    SubscriptionStatus, expand_credit_note, notifications::trial_reminder_at, store_emails, time_of,
 };
 use crate::context::Context;
 use crate::customer::Customer;
-use crate::payment::{Currency, Method, Refund, RefundStatus};
-use crate::shared::{Amount, CurrencyId, CustomerId, InvoiceId, MethodId, RefundId, StorageError, SubscriptionId, Timestamp};
+use crate::payment::{Currency, Dispute, Intent, Method, Refund, RefundStatus};
+use crate::shared::{
+    Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, Language, MethodId, RefundId, StorageError, SubscriptionId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
-/// An email to a customer, in their language, with everything it says.
+/// Whom an email goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipient {
+    /// May be empty.
+    pub name: String,
+    pub email: String,
+    pub language: Language,
+}
+
+impl Recipient {
+    #[must_use]
+    pub fn of(customer: &Customer) -> Self {
+        Self { name: customer.name.clone(), email: customer.email.clone(), language: customer.language }
+    }
+}
+
+/// An email with everything it says, in the recipient's language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BillingEmail {
     /// The same for every attempt to send this email, and for no other email: letters, digits, `_` and `-`.
@@ -19,6 +37,8 @@ pub struct BillingEmail {
     pub content: BillingEmailContent,
     /// When the event happened, in the customer's time.
     pub at: Timestamp,
+    pub recipient: Recipient,
+    /// Whom the email is about: the recipient, unless it goes to the store.
     pub customer: Customer,
     pub currency: Currency,
     pub method: Method,
@@ -63,6 +83,24 @@ pub enum BillingEmailContent {
         refund: Box<Refund>,
         invoice: Option<Box<Invoice>>,
     },
+    Credited(Box<ExpandedCreditNote>),
+    /// To the store, here and below.
+    RefundFailed(Box<Refund>),
+    Disputed(Box<Dispute>),
+    /// `amount`: what the invoice lines of the payment could not give.
+    DashboardRefund {
+        intent: Box<Intent>,
+        reference: String,
+        amount: Amount,
+    },
+}
+
+impl BillingEmailContent {
+    /// Whether the email goes to the owner of the store.
+    #[must_use]
+    pub const fn is_for_store(&self) -> bool {
+        matches!(self, Self::RefundFailed(_) | Self::Disputed(_) | Self::DashboardRefund { .. })
+    }
 }
 
 /// A subscription with its items.
@@ -99,7 +137,7 @@ pub trait BillingMailer: Send + Sync {
     async fn send(&self, email: &BillingEmail) -> Result<(), MailingError>;
 }
 
-/// Writes the email of a notification. `None`: its subject is gone, it no longer holds, or the customer has no email address.
+/// Writes the email of a notification. `None`: its subject is gone, it no longer holds, or its recipient has no email address.
 pub async fn compose_billing_email(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -108,7 +146,7 @@ pub async fn compose_billing_email(
     let draft = match notification {
         Notification::Started(id) => started(unit, id).await?,
         Notification::TrialEnding { subscription, at } => trial_ending(ctx, unit, subscription, *at).await?,
-        Notification::PaymentFailed { invoice, refusals, code } => payment_failed(unit, invoice, *refusals, code).await?,
+        Notification::PaymentFailed { invoice, failures, code } => payment_failed(unit, invoice, *failures, code).await?,
         Notification::Overdue { subscription, at } => overdue(ctx, unit, subscription, *at).await?,
         Notification::CancellationScheduled { subscription, canceled_at } => {
             cancellation_scheduled(ctx, unit, subscription, *canceled_at).await?
@@ -116,26 +154,36 @@ pub async fn compose_billing_email(
         Notification::Resumed { subscription, from, at } => resumed(unit, subscription, *from, *at).await?,
         Notification::Ended(id) => ended(unit, id).await?,
         Notification::Refunded(id) => refunded(unit, id).await?,
+        Notification::Credited(id) => credited(unit, id).await?,
+        Notification::RefundFailed { refund, failures } => store_emails::refund_failed(unit, refund, *failures).await?,
+        Notification::Disputed(id) => store_emails::disputed(unit, id).await?,
+        Notification::DashboardRefund { intent, reference, amount } => {
+            store_emails::dashboard_refund(unit, intent, reference, *amount).await?
+        }
     };
     let Some(Draft { id, content, at, customer_id, currency_id, method_id }) = draft else { return Ok(None) };
     let customer = unit.customers().find(&customer_id).await?;
     let currency = unit.methods().find_currency(&currency_id).await?;
     let method = unit.methods().find(&method_id).await?;
     let (Some(customer), Some(currency), Some(method)) = (customer, currency, method) else { return Ok(None) };
-    if customer.email.is_empty() {
+    let recipient = if content.is_for_store() { store_emails::owner(unit).await? } else { Some(Recipient::of(&customer)) };
+    let Some(recipient) = recipient.filter(|recipient| !recipient.email.is_empty()) else {
+        if content.is_for_store() {
+            tracing::warn!(email = id, "no owner of the store has told an email address: only the console shows what this email says");
+        }
         return Ok(None);
-    }
-    Ok(Some(BillingEmail { id, content, at, customer, currency, method, links_from: ctx.now() }))
+    };
+    Ok(Some(BillingEmail { id, content, at, recipient, customer, currency, method, links_from: ctx.now() }))
 }
 
 /// An email whose customer, currency and method are not read yet.
-struct Draft {
-    id: String,
-    content: BillingEmailContent,
-    at: Timestamp,
-    customer_id: CustomerId,
-    currency_id: CurrencyId,
-    method_id: MethodId,
+pub(super) struct Draft {
+    pub id: String,
+    pub content: BillingEmailContent,
+    pub at: Timestamp,
+    pub customer_id: CustomerId,
+    pub currency_id: CurrencyId,
+    pub method_id: MethodId,
 }
 
 impl Draft {
@@ -203,16 +251,16 @@ async fn trial_ending(
     Ok(Some(Draft::of(&subscription, format!("trial_ending-{id}"), content, reminder_at)))
 }
 
-async fn payment_failed(unit: &mut dyn UnitOfWork, id: &InvoiceId, refusals: u32, code: &str) -> Result<Option<Draft>, StorageError> {
+async fn payment_failed(unit: &mut dyn UnitOfWork, id: &InvoiceId, failures: u32, code: &str) -> Result<Option<Draft>, StorageError> {
     let Some(invoice) = unit.invoices().find(id).await? else { return Ok(None) };
     // Paid or void since, or another payment failed, which has an email of its own.
-    if invoice.status != InvoiceStatus::Uncollectible || invoice.refusals > refusals {
+    if invoice.status != InvoiceStatus::Uncollectible || invoice.failure_count > failures {
         return Ok(None);
     }
     let Some(owner) = &invoice.subscription_id else { return Ok(None) };
     let Some(subscription) = unit.subscriptions().find(owner).await? else { return Ok(None) };
     Ok(Some(Draft {
-        id: format!("payment_failed-{id}-{refusals}"),
+        id: format!("payment_failed-{id}-{failures}"),
         at: invoice.updated_at,
         customer_id: invoice.customer_id.clone(),
         currency_id: invoice.currency_id.clone(),
@@ -313,5 +361,18 @@ async fn refunded(unit: &mut dyn UnitOfWork, id: &RefundId) -> Result<Option<Dra
         currency_id: refund.currency_id.clone(),
         method_id: refund.method_id.clone(),
         content: BillingEmailContent::Refunded { refund: Box::new(refund), invoice },
+    }))
+}
+
+async fn credited(unit: &mut dyn UnitOfWork, id: &CreditNoteId) -> Result<Option<Draft>, StorageError> {
+    let Some(expanded) = expand_credit_note(unit, id).await? else { return Ok(None) };
+    let note = &expanded.note;
+    Ok(Some(Draft {
+        id: format!("credited-{id}"),
+        at: note.created_at,
+        customer_id: note.customer_id.clone(),
+        currency_id: note.currency_id.clone(),
+        method_id: note.method_id.clone(),
+        content: BillingEmailContent::Credited(Box::new(expanded)),
     }))
 }

@@ -1,15 +1,17 @@
 //! What a round of the engine reads beforehand, in one statement for each kind.
 
-use super::{BillTo, BillingError, BillingReason, Credit, Invoice, InvoiceStatus, Period, Subscription, Unbillable};
+use super::balance::amount_in;
+use super::invoice::plan_payments;
+use super::{Balance, BillTo, BillingError, BillingReason, Invoice, InvoiceStatus, Period, Subscription, Unbillable};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, Purpose, StoreTransaction,
+    Attempt, AttemptKind, Currency, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, PlannedPayment, Purpose, StoreTransaction,
     StoreTransactionRequest,
 };
 use crate::pricing::{Metadata, Price, Product};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, Mode, PaymentIntentId, PriceId, ProductId,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, ProductId,
     Timestamp,
 };
 use crate::storage::UnitOfWork;
@@ -28,8 +30,8 @@ pub(super) struct Book {
     pub mandates: HashMap<MandateId, Mandate>,
     pub methods: HashMap<MethodId, Method>,
     pub currencies: HashMap<CurrencyId, Currency>,
-    /// What customers have left of their credit.
-    credits: HashMap<(CustomerId, CurrencyId), Amount>,
+    /// What is left of the customers' balances.
+    balances: Vec<Balance>,
 }
 
 /// A charge that a mandate permits, ready to be written down.
@@ -37,6 +39,8 @@ pub(super) struct Book {
 pub(super) struct Charge {
     pub intent: Intent,
     pub attempt: Attempt,
+    /// What the attempt is to pay.
+    pub planned: Vec<PlannedPayment>,
 }
 
 impl Book {
@@ -50,8 +54,7 @@ impl Book {
         let products = distinct(prices.iter().map(|price| price.product_id.clone()));
         let products = unit.products().find_all(&products).await?;
         let customers = distinct(subscriptions.iter().map(|one| one.customer_id.clone()));
-        let credits = unit.credits().of_all(&customers).await?;
-        book.credits = credits.into_iter().map(|credit| ((credit.customer_id, credit.currency_id), credit.amount)).collect();
+        book.balances = unit.balances().of_all(&customers).await?;
         let customers = unit.customers().find_all(&customers).await?;
         let mandates = distinct(subscriptions.iter().filter_map(|one| one.mandate_id.clone()));
         let mandates = unit.mandates().find_all(&mandates).await?;
@@ -68,7 +71,7 @@ impl Book {
         Ok(book)
     }
 
-    /// A finalized invoice of a subscription without its number. One of nothing is paid at once: no network is asked.
+    /// An invoice of a subscription that is about to be finalized, without its number.
     pub fn invoice(
         &self,
         id: InvoiceId,
@@ -79,12 +82,11 @@ impl Book {
         now: Timestamp,
     ) -> Result<Invoice, Unbillable> {
         let customer = self.customers.get(&subscription.customer_id).ok_or(Unbillable::NoCustomer)?;
-        let (status, paid_at) = if total.is_zero() { (InvoiceStatus::Paid, Some(now)) } else { (InvoiceStatus::Open, None) };
         Ok(Invoice {
             id,
             mode: subscription.mode,
             number: None,
-            status,
+            status: InvoiceStatus::Draft,
             reason,
             description: subscription.description.clone(),
             customer_id: customer.id.clone(),
@@ -95,53 +97,53 @@ impl Book {
             period: Some(period),
             intent_id: None,
             reference: None,
-            bill_to: BillTo {
-                name: customer.name.clone(),
-                email: customer.email.clone(),
-                phone: customer.phone.clone(),
-                address: customer.address.clone(),
-            },
+            bill_to: BillTo::of(customer),
             total,
             amount_paid: Amount::ZERO,
-            refusals: 0,
+            amount_credited: Amount::ZERO,
+            failure_count: 0,
             retry_at: None,
             clock_id: subscription.clock_id.clone(),
             created_at: now,
-            finalized_at: Some(now),
-            paid_at,
+            finalized_at: None,
+            paid_at: None,
             updated_at: now,
         })
     }
 
-    /// What a subscription's customer has left in its currency.
-    pub fn credit_of(&self, subscription: &Subscription) -> Amount {
-        let key = (subscription.customer_id.clone(), subscription.currency_id.clone());
-        self.credits.get(&key).copied().unwrap_or_default()
+    /// The balance of a subscription's customer in its currency.
+    pub fn balance_of(&self, subscription: &Subscription) -> Amount {
+        amount_in(&self.balances, &subscription.customer_id, &subscription.currency_id)
     }
 
-    /// Adds to the credit. What is added here has to be given in the store as well.
-    pub fn add_credit(&mut self, subscription: &Subscription, amount: Amount) -> Result<Credit, AmountError> {
-        let credit = Credit { customer_id: subscription.customer_id.clone(), currency_id: subscription.currency_id.clone(), amount };
-        let left = self.credits.entry((credit.customer_id.clone(), credit.currency_id.clone())).or_default();
-        *left = left.plus(amount)?;
-        Ok(credit)
+    /// How much of an amount a balance pays: see [`Currency::applied_balance`].
+    pub fn applied(&self, subscription: &Subscription, total: Amount, balance: Amount) -> Amount {
+        let method = self.methods.get(&subscription.method_id);
+        match (method, self.currencies.get(&subscription.currency_id)) {
+            (Some(method), Some(currency)) => currency.applied_balance(method.kind, total, balance),
+            _ => Amount::ZERO,
+        }
     }
 
-    /// Takes as much of the credit as an amount needs. What is taken here has to be taken from the store as well.
-    pub fn use_credit(&mut self, subscription: &Subscription, amount: Amount) -> Credit {
-        let (customer_id, currency_id) = (subscription.customer_id.clone(), subscription.currency_id.clone());
-        let taken = match self.credits.get_mut(&(customer_id.clone(), currency_id.clone())) {
-            Some(left) => {
-                let taken = amount.min(*left);
-                *left = left.minus(taken).unwrap_or_default();
-                taken
-            }
-            None => Amount::ZERO,
-        };
-        Credit { customer_id, currency_id, amount: taken }
+    /// Plans to pay as much of an amount from the balance as it reaches, after `added` was added to it. Several invoices of one round
+    /// share the balance.
+    pub fn use_balance(&mut self, subscription: &Subscription, total: Amount, added: Amount) -> Result<Amount, AmountError> {
+        let balance = self.balance_of(subscription).plus(added)?;
+        let applied = self.applied(subscription, total, balance);
+        let left = balance.minus(applied)?;
+        let is_own = |one: &&mut Balance| one.customer_id == subscription.customer_id && one.currency_id == subscription.currency_id;
+        match self.balances.iter_mut().find(is_own) {
+            Some(own) => own.amount = left,
+            None => self.balances.push(Balance {
+                customer_id: subscription.customer_id.clone(),
+                currency_id: subscription.currency_id.clone(),
+                amount: left,
+            }),
+        }
+        Ok(applied)
     }
 
-    /// A charge of an invoice by the subscription's mandate. `None`: nothing permits one.
+    /// A charge of what remains of an invoice, by the subscription's mandate. `None`: nothing permits one.
     pub fn charge(
         &self,
         ctx: &Context,
@@ -160,7 +162,7 @@ impl Book {
             Some(MandateDetails::Delegation { payer, .. }) => {
                 let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
                 let errand = StoreTransaction::Pull { payer: payer.clone() };
-                let ask = StoreTransactionRequest { errand, amount: invoice.total, reference: invoice.id.to_string(), nonce };
+                let ask = StoreTransactionRequest { errand, amount: invoice.remaining(), reference: invoice.id.to_string(), nonce };
                 let signed = rail.sign(method, currency, &ask)?;
                 AttemptKind::Wallet { payer: payer.clone(), bytes: signed.bytes, hash: signed.hash }
             }
@@ -172,7 +174,7 @@ impl Book {
             mode: invoice.mode,
             status: IntentStatus::Processing,
             description: invoice.description.clone(),
-            amount: invoice.total,
+            amount: invoice.remaining(),
             amount_received: Amount::ZERO,
             amount_refunded: Amount::ZERO,
             currency_id: invoice.currency_id.clone(),
@@ -196,13 +198,11 @@ impl Book {
                 Purpose::Payment(intent_id),
                 kind,
                 (invoice.method_id.clone(), invoice.currency_id.clone()),
-                invoice.total,
+                invoice.remaining(),
                 wall,
             )
         };
-        Ok(Some(Charge { intent, attempt }))
+        let planned = plan_payments(std::slice::from_ref(invoice));
+        Ok(Some(Charge { intent, attempt, planned }))
     }
 }
-
-/// Both halves of a mode's money never meet (invariant 9).
-pub(super) const MODES: [Mode; 2] = [Mode::Test, Mode::Live];

@@ -58,14 +58,6 @@ pub enum Calculation {
         whole: Box<Self>,
         billed: Amount,
     },
-    /// Of the credit that the customer has with the store, taken off.
-    Applied {
-        amount: Amount,
-    },
-    /// Paid by a stake already.
-    Taken {
-        amount: Amount,
-    },
 }
 
 impl From<&ProrationLine> for Calculation {
@@ -104,7 +96,7 @@ impl Calculation {
         match self {
             Self::PerUnit { unit, quantity } => unit.times(*quantity),
             Self::Tiered { mode, tiers, quantity } => tiered(*mode, tiers, *quantity),
-            Self::Custom { amount } | Self::Flat { amount } | Self::Applied { amount } | Self::Taken { amount } => Ok(*amount),
+            Self::Custom { amount } | Self::Flat { amount } => Ok(*amount),
             Self::Prorated { whole, seconds, of_seconds, rounded_up, .. } => {
                 share(*whole, *seconds, *of_seconds).plus(Amount::new(u128::from(*rounded_up)))
             }
@@ -113,7 +105,7 @@ impl Calculation {
         }
     }
 
-    /// The same without what was billed before: what the usage of the whole period costs.
+    /// What the usage of the whole period costs, without what was billed before.
     pub fn whole(&self) -> Result<Amount, AmountError> {
         match self {
             Self::Rest { whole, .. } => whole.amount(),
@@ -122,17 +114,17 @@ impl Calculation {
     }
 
     /// By how much earlier invoices of the period ask for more than its usage costs.
-    pub fn too_much(&self) -> Result<Amount, AmountError> {
+    pub fn overbilled(&self) -> Result<Amount, AmountError> {
         match self {
             Self::Rest { whole, billed } => Ok(billed.minus(whole.amount()?).unwrap_or_default()),
             _ => Ok(Amount::ZERO),
         }
     }
 
-    /// Whether the line lessens what is due.
+    /// Whether it credits unused time, on a credit note.
     #[must_use]
     pub const fn is_credit(&self) -> bool {
-        matches!(self, Self::Prorated { what: Prorated::Credit, .. } | Self::Applied { .. } | Self::Taken { .. })
+        matches!(self, Self::Prorated { what: Prorated::Credit, .. })
     }
 
     /// `3 × 1.5 TBA`, `12 of 30 days of 10 TBA`: for whoever pays. `decimals` and `symbol` are the currency's.
@@ -143,7 +135,7 @@ impl Calculation {
         match self {
             Self::PerUnit { unit, quantity } => format!("{quantity} × {}", money(*unit)),
             Self::Tiered { mode, tiers, quantity } => tiers_text(*mode, tiers, *quantity, &money),
-            Self::Custom { amount } if chinese => format!("您选择的金额：{}", money(*amount)),
+            Self::Custom { amount } if chinese => format!("你选择的金额：{}", money(*amount)),
             Self::Custom { amount } => format!("The amount you chose: {}", money(*amount)),
             Self::Prorated { whole, seconds, of_seconds, rounded_up, .. } => {
                 let share = share_text((*seconds).min(*of_seconds), *of_seconds, &money(*whole), language);
@@ -158,8 +150,8 @@ impl Calculation {
                 match (least.is_zero(), chinese) {
                     (true, false) => format!("One period: {}", money(*recurring)),
                     (true, true) => format!("一个周期的费用：{}", money(*recurring)),
-                    (false, false) => format!("The stake the store asks for: {}", money(least)),
-                    (false, true) => format!("商店要求的质押：{}", money(least)),
+                    (false, false) => format!("The refundable deposit the store asks for: {}", money(least)),
+                    (false, true) => format!("商店要求的押金：{}", money(least)),
                 }
             }
             Self::Rest { whole, billed } if chinese => {
@@ -167,10 +159,6 @@ impl Calculation {
             }
             Self::Rest { whole, billed } => format!("{}, less {} billed before", whole.text(language, decimals, symbol), money(*billed)),
             Self::Flat { amount } => money(*amount),
-            Self::Applied { amount } if chinese => format!("您在本店的余额：{}", money(*amount)),
-            Self::Applied { amount } => format!("Your credit with the store: {}", money(*amount)),
-            Self::Taken { amount } if chinese => format!("已从质押中扣除：{}", money(*amount)),
-            Self::Taken { amount } => format!("Taken from the stake: {}", money(*amount)),
         }
     }
 }
@@ -307,7 +295,7 @@ mod tests {
     #[test]
     fn stakes_say_where_they_come_from() {
         let asked = Calculation::Stake { threshold: Amount::new(20), minimum: Amount::new(50), recurring: Amount::new(7) };
-        assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "The stake the store asks for: 5 TBA"));
+        assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "The refundable deposit the store asks for: 5 TBA"));
         let own = Calculation::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
         assert_eq!((own.amount(), &both(&own)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
         let terms = StakeTerms { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };

@@ -1,11 +1,12 @@
 //! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
 
+use super::end_refund::refund_at_end;
 use super::follow_stakes::at_network;
 use super::manage::{load, lock, nonce, save};
 use super::renew::publish_charges;
 use super::{
     CancelReason, Cancellation, Change, Feedback, ManageError, Notification, Requester, ResumedFrom, Stake, StakeStatus, Subscription,
-    SubscriptionStatus, end, give_back, notify, stake_back, time_of,
+    SubscriptionStatus, end, notify, stake_back, time_of,
 };
 use crate::context::Context;
 use crate::shared::{Amount, SubscriptionId, Timestamp, check_text};
@@ -140,10 +141,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     if terms.stake == StakeChoice::Slash && !slash_reason.is_empty() {
         subscription.metadata.insert("slash_reason".to_owned(), slash_reason);
     }
-    let mut attempts = match terms.refund {
-        RefundChoice::None => Vec::new(),
-        choice => give_back::at_the_end(ctx, unit.as_mut(), &subscription, choice, now).await?,
-    };
+    let mut attempts = refund_at_end(ctx, unit.as_mut(), &subscription, terms.refund, now).await?;
     attempts.extend(end::now(ctx, unit.as_mut(), subscription, reason, now).await?);
     attempts.extend(stake_back::at_the_end(ctx, unit.as_mut(), id, terms.stake, nonce(ctx), now).await?);
     publish_charges(ctx, unit.as_mut(), &attempts).await?;

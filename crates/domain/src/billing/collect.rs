@@ -1,5 +1,6 @@
 //! What is overdue, and paying it by hand: one transfer, signed by a wallet, for one invoice or for all of a currency.
 
+use super::invoice::plan_payments;
 use super::pay_by_card::is_owed;
 use super::{Invoice, ManageError};
 use crate::access::Wallet;
@@ -46,7 +47,7 @@ pub async fn overdue_of(
     let mut amounts: BTreeMap<CurrencyId, Amount> = BTreeMap::new();
     for invoice in &invoices {
         let sum = amounts.entry(invoice.currency_id.clone()).or_default();
-        *sum = sum.plus(invoice.total)?;
+        *sum = sum.plus(invoice.remaining())?;
     }
     let mut sums = Vec::with_capacity(amounts.len());
     for (id, amount) in amounts {
@@ -116,7 +117,7 @@ async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<Bundle, Manage
     if invoices.is_empty() {
         return Err(ManageError::NothingOwed);
     }
-    let amount = Amount::sum(invoices.iter().map(|invoice| invoice.total))?;
+    let amount = Amount::sum(invoices.iter().map(Invoice::remaining))?;
     let currency = unit.methods().find_currency(&currency).await?.ok_or(ManageError::NotFound)?;
     let method = unit.methods().find(&currency.method_id).await?.ok_or(ManageError::NotFound)?;
     if method.kind == MethodKind::Stripe {
@@ -165,7 +166,7 @@ pub async fn take_collection(ctx: &Context, debt: &Debt, payer: &Wallet, nonce: 
         now,
     );
     unit.intents().put(&intent).await?;
-    match unit.attempts().insert(&attempt, &intent.invoices).await {
+    match unit.attempts().insert(&attempt, &plan_payments(&bundle.invoices)).await {
         Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
         written => written?,
     }

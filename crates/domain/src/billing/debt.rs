@@ -6,7 +6,7 @@ use super::renew::{nonces, publish_charges};
 use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceChange, Notification, Round, Scope, Subscription, notify};
 use crate::context::Context;
 use crate::payment::{Decline, RailError};
-use crate::shared::{AttemptId, ClockId, InvoiceId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{AttemptId, ClockId, CustomerId, InvoiceId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -17,9 +17,15 @@ pub async fn time_of(ctx: &Context, unit: &mut dyn UnitOfWork, clock: Option<&Cl
     Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
 }
 
-/// A refused charge of an invoice: the invoice is uncollectible, its subscription past due, and the next try is scheduled where
+/// As [`time_of`], for what belongs to a customer.
+pub(super) async fn time_of_customer(ctx: &Context, unit: &mut dyn UnitOfWork, customer: &CustomerId) -> Result<Timestamp, StorageError> {
+    let clock = unit.clocks().of_customer(customer).await?;
+    Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
+}
+
+/// A declined charge of an invoice: the invoice is uncollectible, its subscription past due, and the next try is scheduled where
 /// one could heal it. The subscription is left for the caller to write.
-pub(super) async fn refuse(
+pub(super) async fn decline_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     invoice: &Invoice,
@@ -30,7 +36,7 @@ pub(super) async fn refuse(
     let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
     let has_ended = subscription.ended_at.is_some();
     let retry_at = if decline.is_hard_decline() || has_ended { None } else { ctx.policy.next_retry(written_at, now) };
-    if !unit.invoices().refuse(&invoice.id, retry_at, now).await? {
+    if !unit.invoices().decline(&invoice.id, retry_at, now).await? {
         // It is paid or taken back by now.
         return Ok(());
     }
@@ -42,8 +48,8 @@ pub(super) async fn refuse(
             notify_overdue(ctx, unit, subscription).await?;
         }
     }
-    let (refusals, code) = (invoice.refusals.saturating_add(1), decline.code.clone());
-    let notification = Notification::PaymentFailed { invoice: invoice.id.clone(), refusals, code };
+    let (failures, code) = (invoice.failure_count.saturating_add(1), decline.code.clone());
+    let notification = Notification::PaymentFailed { invoice: invoice.id.clone(), failures, code };
     notify(ctx, unit, &notification, ctx.now()).await?;
     Ok(())
 }
@@ -52,10 +58,27 @@ pub(super) async fn refuse(
 /// at once wait here for one another: else each would see the other one overdue still.
 pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
     let Some(subscription) = unit.subscriptions().lock(id).await? else { return Ok(true) };
-    if subscription.past_due_since.is_none() || !unit.invoices().overdue_of(id).await?.is_empty() {
+    if !owes_nothing_more(unit, &subscription).await? {
         return Ok(true);
     }
     Ok(unit.subscriptions().update(&subscription.healed(now)).await?)
+}
+
+/// Whether a subscription that was past due owes nothing any more.
+async fn owes_nothing_more(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
+    Ok(subscription.past_due_since.is_some() && unit.invoices().overdue_of(&subscription.id).await?.is_empty())
+}
+
+/// As [`debt_paid`] after credit notes, for a caller that holds the subscription and writes it.
+pub(super) async fn recover_if_settled(
+    unit: &mut dyn UnitOfWork,
+    subscription: &mut Subscription,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    if owes_nothing_more(unit, subscription).await? {
+        *subscription = subscription.clone().healed(now);
+    }
+    Ok(())
 }
 
 /// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left for the next day of it.
@@ -104,7 +127,7 @@ async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) 
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {
         let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
         // What was asked in another currency than the one of today is collected by hand.
-        let is_tried_again = invoice.status.after(InvoiceChange::Schedule).is_ok();
+        let is_tried_again = invoice.status.check(InvoiceChange::Reschedule).is_ok() && !invoice.remaining().is_zero();
         let fits = |one: &&Subscription| is_tried_again && one.currency_id == invoice.currency_id;
         let Some(subscription) = subscription.filter(fits) else { continue };
         if covered.contains(&invoice.id) {
@@ -121,12 +144,12 @@ async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) 
             }
             charge => charge?,
         };
-        let Some(Charge { intent, attempt }) = charge else {
+        let Some(Charge { intent, attempt, planned }) = charge else {
             tried.left.push(invoice);
             continue;
         };
         unit.intents().put(&intent).await?;
-        unit.attempts().insert(&attempt, &intent.invoices).await?;
+        unit.attempts().insert(&attempt, &planned).await?;
         tried.charges.push((invoice.id, attempt.id));
     }
     Ok(tried)

@@ -2,17 +2,17 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
-use super::plan::flat;
-use super::promise::{Surplus, keep_promise, part};
 use super::renew::{Lines, lines, nonces};
+use super::invoice::plan_payments;
+use super::statement::{Statement, record_statement};
+use super::usage_correction::UsageCorrections;
 use super::{
-    BillTo, BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceItem,
-    InvoiceStatus, Notification, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, line, notify,
+    BillingError, BillingReason, Calculation, CancelReason, Cancellation, Change, ClockEvent, Happening, Invoice, InvoiceStatus,
+    Notification, Period, STAKE_WAITING, Stake, StakeStatus, Subscription, SubscriptionItem, line, notify,
 };
 use crate::context::Context;
-use crate::ledger::Reason;
-use crate::payment::{Attempt, AttemptKind, Purpose, StoreTransaction, StoreTransactionRequest};
-use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
+use crate::payment::{Attempt, AttemptKind, PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest};
+use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -83,50 +83,59 @@ pub(super) async fn write(
 
 /// What is owed for a subscription.
 pub(super) struct Owed {
-    /// In the currency of its stake, oldest first, with what is due of each: what it asks for, less what becomes credit when it is paid.
-    /// Nobody is paying these just now: a charge on its way may settle still, and must not be collected from the deposit as well.
-    pub invoices: Vec<(InvoiceId, Amount)>,
+    /// In the currency of its stake, oldest first, with what remains of each. Nobody is paying these just now: a charge on its way may
+    /// settle still, and must not be collected from the deposit as well.
+    pub invoices: Vec<PlannedPayment>,
     /// A payment of something is on its way: whether more is owed will be seen.
     pub is_moving: bool,
     /// The stake secures another subscription that has not ended.
     pub may_grow: bool,
 }
 
+/// What happens to a deposit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StakeTransaction {
+    Placed,
+    Returned,
+    Forfeited,
+}
+
 /// What is done with a deposit.
 pub(super) struct StakeMove {
-    reason: Reason,
+    transaction: StakeTransaction,
     amount: Amount,
-    /// What it settles: nobody else collects that meanwhile.
-    covers: Vec<InvoiceId>,
+    /// The invoices that it pays: nobody else collects them meanwhile.
+    planned: Vec<PlannedPayment>,
 }
 
 impl StakeMove {
     pub const fn back(amount: Amount) -> Self {
-        Self { reason: Reason::ReturnStake, amount, covers: Vec::new() }
+        Self { transaction: StakeTransaction::Returned, amount, planned: Vec::new() }
     }
 
     pub fn slash(amount: Amount, owed: &Owed) -> Self {
-        Self { reason: Reason::Slash, amount, covers: owed.settled_by(amount) }
+        Self { transaction: StakeTransaction::Forfeited, amount, planned: owed.paid_by(amount) }
     }
 }
 
 impl Owed {
     pub fn sum(&self) -> Result<Amount, AmountError> {
-        Amount::sum(self.invoices.iter().map(|(_, due)| *due))
+        Amount::sum(self.invoices.iter().map(|planned| planned.amount))
     }
 
-    /// Those that an amount settles, the last of them perhaps in part only.
-    fn settled_by(&self, amount: Amount) -> Vec<InvoiceId> {
+    /// What an amount pays, oldest first, the last invoice perhaps in part only.
+    fn paid_by(&self, amount: Amount) -> Vec<PlannedPayment> {
         let mut left = amount;
-        let mut settled = Vec::new();
-        for (invoice, due) in &self.invoices {
-            if left.is_zero() {
+        let mut paid = Vec::new();
+        for planned in &self.invoices {
+            let part = planned.amount.min(left);
+            if part.is_zero() {
                 break;
             }
-            left = left.minus(*due).unwrap_or_default();
-            settled.push(invoice.clone());
+            left = left.minus(part).unwrap_or_default();
+            paid.push(PlannedPayment { invoice_id: planned.invoice_id.clone(), amount: part });
         }
-        settled
+        paid
     }
 }
 
@@ -184,18 +193,7 @@ async fn owed_by(
     invoices.retain(|invoice| {
         invoice.status == InvoiceStatus::Uncollectible && invoice.currency_id == *currency && !covered.contains(&invoice.id)
     });
-    let due = due_of(unit, &invoices).await?;
-    let invoices = invoices.into_iter().zip(due).map(|(invoice, due)| (invoice.id, due)).filter(|(_, due)| !due.is_zero()).collect();
-    Ok(Owed { invoices, is_moving: !covered.is_empty(), may_grow })
-}
-
-/// What is due of each of these: what it asks for, less what its payment would give back as credit. A deposit is not taken to become
-/// credit.
-async fn due_of(unit: &mut dyn UnitOfWork, invoices: &[Invoice]) -> Result<Vec<Amount>, BillingError> {
-    let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
-    let promised: HashMap<_, _> = unit.credits().promised(&ids).await?.into_iter().collect();
-    let due = |one: &Invoice| one.total.minus(promised.get(&one.id).copied().unwrap_or_default()).unwrap_or_default();
-    Ok(invoices.iter().map(due).collect())
+    Ok(Owed { invoices: plan_payments(&invoices), is_moving: !covered.is_empty(), may_grow })
 }
 
 /// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.
@@ -215,14 +213,12 @@ async fn bill_usage(
     let metered = Subscription { items: subscription.items.iter().filter(counts).cloned().collect(), ..subscription.clone() };
     let period = Period { start: subscription.period.start, end: now.min(subscription.period.end) };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Ok(Lines { items, total, surpluses, .. }) = lines(ctx, book, used, &metered, &id, period, Some(period)) else {
+    let Ok(Lines { items, total, overbilled }) = lines(ctx, book, used, &metered, &id, period, Some(period)) else {
         return Ok(None);
     };
-    let Surplus { paid: surplus, promised } = part(unit, subscription, &surpluses).await?;
-    if total.is_zero() && surplus.is_zero() && promised.is_empty() {
-        return Ok(None);
-    }
-    let bill = Bill { id, reason: BillingReason::SubscriptionCancel, period, lines: items, total, surplus, promised };
+    let corrections = UsageCorrections::plan(unit, subscription, &overbilled).await?;
+    let lines = if total.is_zero() { Vec::new() } else { items };
+    let bill = Bill { id, reason: BillingReason::SubscriptionCancel, period, lines, corrections, added: Amount::ZERO };
     issue(ctx, unit, book, subscription, bill, nonce.wrapping_add(1_000_000), now).await
 }
 
@@ -240,16 +236,18 @@ pub(super) async fn return_stake(
     let owed = owed_for(unit, &subscription).await?;
     let sum = owed.sum()?;
     subscription.updated_at = now;
-    let told = |what| ClockEvent { at: now, what, subject: subscription.id.to_string() };
-    let mut ended = Ended { attempts: Vec::new(), event: told(Happening::StakeWaits) };
+    let event = |what| ClockEvent { at: now, what, subject: subscription.id.to_string() };
+    let mut ended = Ended { attempts: Vec::new(), event: event(Happening::StakeWaits) };
     let Some(mut stake) = subscription.stake.clone() else { return Ok(ended) };
     let what = if sum.is_zero() { StakeMove::back(stake.amount) } else { StakeMove::slash(sum.min(stake.amount), &owed) };
-    let (reason, stays) = (what.reason, owed.is_moving || (sum.is_zero() && owed.may_grow));
+    let (transaction, stays) = (what.transaction, owed.is_moving || (sum.is_zero() && owed.may_grow));
     let moved = if stays { None } else { move_stake(ctx, unit, book, &subscription, what, nonce).await? };
-    match (&moved, reason) {
+    match (&moved, transaction) {
         (None, _) => stake.return_at = Some(now.plus(PATIENCE)),
-        (Some(_), Reason::Slash) => (stake.status, ended.event) = (StakeStatus::Slashing, told(Happening::StakeSlashed)),
-        (Some(_), _) => (stake.status, ended.event) = (StakeStatus::Returning, told(Happening::StakeReturned)),
+        (Some(_), StakeTransaction::Forfeited) => {
+            (stake.status, ended.event) = (StakeStatus::Slashing, event(Happening::StakeSlashed));
+        }
+        (Some(_), _) => (stake.status, ended.event) = (StakeStatus::Returning, event(Happening::StakeReturned)),
     }
     ended.attempts.extend(moved);
     subscription.stake = Some(stake);
@@ -259,7 +257,7 @@ pub(super) async fn return_stake(
     Ok(ended)
 }
 
-/// Writes down an attempt that moves a deposit. One that takes it covers what it is to settle: nobody else collects that meanwhile.
+/// Writes down an attempt that moves a deposit. A forfeit plans the invoices that it pays: nobody else collects them meanwhile.
 /// `None`: there is nothing to move, or nothing here serves its network.
 ///
 /// # Errors
@@ -269,7 +267,7 @@ pub(super) async fn move_stake(
     unit: &mut dyn UnitOfWork,
     book: &Book,
     subscription: &Subscription,
-    StakeMove { reason, amount, covers }: StakeMove,
+    StakeMove { transaction, amount, planned }: StakeMove,
     nonce: u64,
 ) -> Result<Option<AttemptId>, BillingError> {
     let Some(stake) = subscription.stake.as_ref().filter(|_| !amount.is_zero()) else { return Ok(None) };
@@ -279,8 +277,8 @@ pub(super) async fn move_stake(
     let payer = stake.payer.clone();
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
     let subject = subscription.id.to_string();
-    let (errand, purpose) = match reason {
-        Reason::Slash => (StoreTransaction::Slash { payer: payer.clone(), subject }, Purpose::Slash(subscription.id.clone())),
+    let (errand, purpose) = match transaction {
+        StakeTransaction::Forfeited => (StoreTransaction::Slash { payer: payer.clone(), subject }, Purpose::Slash(subscription.id.clone())),
         _ => (StoreTransaction::ReturnStake { payer: payer.clone(), subject }, Purpose::ReturnStake(subscription.id.clone())),
     };
     let ask = StoreTransactionRequest { errand, amount, reference: subscription.id.to_string(), nonce };
@@ -294,146 +292,27 @@ pub(super) async fn move_stake(
         amount,
         wall,
     );
-    match unit.attempts().insert(&attempt, &covers).await {
+    match unit.attempts().insert(&attempt, &planned).await {
         Err(StorageError::Duplicate(_)) => Err(BillingError::Contended),
         inserted => Ok(inserted.map(|()| Some(attempt.id))?),
     }
 }
 
-/// A taken deposit settles what its attempt covers, oldest first: what is due of it, and the credit that is promised for it pays the
-/// rest. Of one that it does not reach, what is left is asked for anew. Where more was taken than is due by now, that becomes credit as
-/// far as it was promised.
-pub(super) async fn settle_by_stake(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    attempt: &Attempt,
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    let covers = unit.attempts().invoices_of(&attempt.id).await?;
-    let covered = unit.invoices().find_all(&covers).await?;
-    let dues = due_of(unit, &covered).await?;
-    let mut left = attempt.amount;
-    let mut over = left.minus(Amount::sum(dues.iter().copied())?).unwrap_or_default();
-    for (owed, due) in covered.iter().zip(dues) {
-        if (left.is_zero() && !due.is_zero()) || !unit.invoices().void(&owed.id, now).await? {
-            continue;
-        }
-        let taken = due.min(left);
-        left = left.minus(taken)?;
-        let redeemed = unit.credits().redeem(std::slice::from_ref(&owed.id)).await?;
-        let promised = Amount::sum(redeemed.into_iter().map(|(_, promised)| promised))?;
-        if taken < due {
-            let rest = ask_for_rest(ctx, unit, owed, taken, now).await?;
-            if !promised.is_zero() {
-                unit.credits().promise(&rest.id, promised).await?;
-            }
-            continue;
-        }
-        let used = owed.total.minus(due)?;
-        let again = over.min(used);
-        over = over.minus(again)?;
-        keep_promise(ctx, unit, owed, promised.minus(used)?.plus(again)?, now).await?;
-    }
-    Ok(())
-}
-
-/// An invoice in the place of one that was settled in part: the same lines, less what was taken.
-async fn ask_for_rest(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    settled: &Invoice,
-    taken: Amount,
-    now: Timestamp,
-) -> Result<Invoice, BillingError> {
-    // Both times: it is the newest of its subscription, whatever clock the others were written by.
-    let id = InvoiceId::new(now.max(ctx.now()), ctx.random.as_ref());
-    let rest = Invoice {
-        id: id.clone(),
-        number: Some(unit.invoices().take_numbers(settled.mode, 1).await?),
-        status: InvoiceStatus::Uncollectible,
-        intent_id: None,
-        total: settled.total.minus(taken)?,
-        created_at: now,
-        finalized_at: Some(now),
-        updated_at: now,
-        ..settled.clone()
-    };
-    let copied = |line: InvoiceItem| InvoiceItem { id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()), invoice_id: id.clone(), ..line };
-    let mut lines: Vec<_> = unit.invoices().items(&settled.id).await?.into_iter().map(copied).collect();
-    let described = format!("{}{}", line::TAKEN, settled.number_text().unwrap_or_default());
-    lines.push(flat(ctx, &id, &described, Calculation::Taken { amount: taken }, now));
-    unit.invoices().insert_final(&rest, &lines).await?;
-    Ok(rest)
-}
-
-/// A deposit that moved is told by an invoice of its own, with the transaction that moved it.
-pub(crate) async fn stake_invoice(
+/// Documents the transaction of a deposit.
+pub(crate) async fn record_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
-    (reason, reference): (Reason, &str),
-    how: Calculation,
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    let told = match reason {
-        Reason::Slash => (BillingReason::SlashStake, line::SLASHED_STAKE),
-        Reason::Stake => (BillingReason::Stake, line::STAKE),
-        _ => (BillingReason::ReturnStake, line::RETURNED_STAKE),
-    };
-    told_by_invoice(ctx, unit, subscription, (told.0, told.1, reference), how, now).await
-}
-
-/// Money that moved, and is no price of anything: an invoice that is paid from the beginning.
-pub(super) async fn told_by_invoice(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    subscription: &Subscription,
-    (billing_reason, description, reference): (BillingReason, &str, &str),
+    (transaction, reference): (StakeTransaction, &str),
     calculation: Calculation,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let amount = calculation.amount()?;
-    let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
-    let number = unit.invoices().take_numbers(subscription.mode, 1).await?;
-    let invoice = Invoice {
-        id: InvoiceId::new(ctx.now(), ctx.random.as_ref()),
-        mode: subscription.mode,
-        number: Some(number),
-        status: InvoiceStatus::Paid,
-        reason: billing_reason,
-        description: description.to_owned(),
-        customer_id: customer.id,
-        currency_id: subscription.currency_id.clone(),
-        method_id: subscription.method_id.clone(),
-        session_id: None,
-        subscription_id: Some(subscription.id.clone()),
-        period: None,
-        intent_id: None,
-        reference: Some(reference.to_owned()),
-        bill_to: BillTo { name: customer.name, email: customer.email, phone: customer.phone, address: customer.address },
-        total: amount,
-        amount_paid: amount,
-        refusals: 0,
-        retry_at: None,
-        clock_id: subscription.clock_id.clone(),
-        created_at: now,
-        finalized_at: Some(now),
-        paid_at: Some(now),
-        updated_at: now,
+    let (reason, description) = match transaction {
+        StakeTransaction::Forfeited => (BillingReason::SlashStake, line::SLASHED_STAKE),
+        StakeTransaction::Placed => (BillingReason::Stake, line::STAKE),
+        StakeTransaction::Returned => (BillingReason::ReturnStake, line::RETURNED_STAKE),
     };
-    let item = InvoiceItem {
-        id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
-        invoice_id: invoice.id.clone(),
-        price_id: None,
-        description: description.to_owned(),
-        quantity: 1,
-        unit_amount: amount,
-        amount,
-        period: None,
-        calculation,
-    };
-    unit.invoices().insert_final(&invoice, &[item]).await?;
-    Ok(())
+    record_statement(ctx, unit, subscription, Statement { reason, description, reference, calculation }, now).await
 }
 
 /// Ends a subscription at once, outside of a round.

@@ -1,6 +1,6 @@
 //! Why a step of the engine did not end.
 
-use super::{IllegalChange, PeriodError, ProrationError};
+use super::{CreditError, IllegalChange, PeriodError, ProrationError};
 use crate::ledger::LedgerError;
 use crate::payment::{RailError, SettlementError};
 use crate::shared::{AmountError, StorageError, SubscriptionId};
@@ -14,6 +14,9 @@ pub enum BillingError {
     /// Its next invoice stands already.
     #[error("the next invoice of {subscription} cannot be written: {}", parked.detail)]
     Unwritable { subscription: SubscriptionId, parked: Parked },
+    /// A credit note that the engine issues was refused.
+    #[error(transparent)]
+    Credit(Box<CreditError>),
     #[error(transparent)]
     Amount(#[from] AmountError),
     #[error(transparent)]
@@ -147,6 +150,7 @@ impl From<BillingError> for Parked {
             BillingError::Storage(StorageError::Corrupt { .. }) => ParkReason::Unreadable,
             BillingError::Orphan
             | BillingError::Contended
+            | BillingError::Credit(_)
             | BillingError::Ledger(_)
             | BillingError::Settlement(_)
             | BillingError::Storage(_) => ParkReason::Other,

@@ -1,9 +1,9 @@
 //! Invoices as documents and as receipts by email.
 
-use super::{Calculation, Invoice, InvoiceItem, Subscription};
+use super::{CreditNote, CreditNoteFilter, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Subscription};
 use crate::customer::Customer;
 use crate::payment::{Currency, Intent, Method};
-use crate::shared::{Amount, InvoiceId, Language, StorageError, Timestamp};
+use crate::shared::{Amount, InvoiceId, Language, MAX_PAGE_SIZE, Page, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
@@ -12,6 +12,10 @@ use async_trait::async_trait;
 pub struct ExpandedInvoice {
     pub invoice: Invoice,
     pub items: Vec<InvoiceItem>,
+    /// Oldest first.
+    pub payments: Vec<InvoicePayment>,
+    /// Newest first.
+    pub notes: Vec<CreditNote>,
     pub customer: Customer,
     pub currency: Currency,
     pub method: Method,
@@ -20,17 +24,11 @@ pub struct ExpandedInvoice {
 }
 
 impl ExpandedInvoice {
-    /// The customer's credit that was applied. `None`: the sum overflows.
+    /// What the customer's balance paid and still pays. `None`: the sum overflows.
     #[must_use]
     pub fn applied_credit(&self) -> Option<Amount> {
-        let applied = self.items.iter().filter(|line| matches!(line.calculation, Calculation::Applied { .. }));
-        Amount::sum(applied.map(|line| line.amount)).ok()
-    }
-
-    /// The sum of the lines before the customer's credit is applied.
-    #[must_use]
-    pub fn subtotal(&self) -> Option<Amount> {
-        self.invoice.total.plus(self.applied_credit()?).ok()
+        let by_balance = self.payments.iter().filter(|payment| matches!(payment.source, PaymentSource::Balance(_)));
+        Amount::sum(by_balance.map(InvoicePayment::standing)).ok()
     }
 }
 
@@ -38,6 +36,9 @@ impl ExpandedInvoice {
 pub async fn expand_invoice(unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<Option<ExpandedInvoice>, StorageError> {
     let Some(invoice) = unit.invoices().find(id).await? else { return Ok(None) };
     let items = unit.invoices().items(id).await?;
+    let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(id)).await?;
+    let filter = CreditNoteFilter { invoice_id: Some(id.clone()), ..CreditNoteFilter::default() };
+    let notes = unit.credit_notes().list(invoice.mode, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list;
     let customer = unit.customers().find(&invoice.customer_id).await?;
     let currency = unit.methods().find_currency(&invoice.currency_id).await?;
     let method = unit.methods().find(&invoice.method_id).await?;
@@ -50,7 +51,7 @@ pub async fn expand_invoice(unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result
         None => None,
     };
     let (Some(customer), Some(currency), Some(method)) = (customer, currency, method) else { return Ok(None) };
-    Ok(Some(ExpandedInvoice { invoice, items, customer, currency, method, intent, subscription }))
+    Ok(Some(ExpandedInvoice { invoice, items, payments, notes, customer, currency, method, intent, subscription }))
 }
 
 #[derive(Debug, thiserror::Error)]

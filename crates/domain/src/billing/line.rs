@@ -5,10 +5,6 @@ use crate::shared::Language;
 
 const UNUSED_TIME: &str = "Unused time on ";
 const REMAINING_TIME: &str = "Remaining time on ";
-/// Before the number of the invoice that the stake paid a part of.
-pub(super) const TAKEN: &str = "Taken from the stake for ";
-pub(super) const APPLIED_CREDIT: &str = "Applied credit";
-pub(super) const KEPT_CREDIT: &str = "Kept as credit for the next invoices";
 pub(super) const STAKE: &str = "Stake for subscription";
 pub(super) const STAKED_AGAIN: &str = "Re-stake to resume subscription";
 pub(super) const STAKED_ELSEWHERE: &str = "Stake for subscription payment change";
@@ -37,22 +33,17 @@ impl InvoiceItem {
         match &self.calculation {
             Calculation::Prorated { what: Prorated::Credit, .. } => told(said, UNUSED_TIME, "未使用的时间"),
             Calculation::Prorated { what: Prorated::Charge, .. } => told(said, REMAINING_TIME, "剩余的时间"),
-            Calculation::Applied { .. } => "抵扣余额".to_owned(),
             Calculation::Flat { .. } | Calculation::Stake { .. } => match said {
-                KEPT_CREDIT => "留作后续账单的抵扣余额",
-                STAKE => "订阅质押",
-                STAKED_ELSEWHERE => "更换付款方式的质押",
-                STAKED_MORE => "更换方案的质押",
-                STAKED_AGAIN => "恢复订阅的质押",
-                SLASHED_STAKE => "罚没质押",
-                RETURNED_STAKE => "质押退还",
+                STAKE => "订阅押金",
+                STAKED_ELSEWHERE => "更换支付方式的押金",
+                STAKED_MORE => "更换方案的押金",
+                STAKED_AGAIN => "恢复订阅的押金",
+                SLASHED_STAKE => "扣除押金",
+                RETURNED_STAKE => "退还押金",
                 ADDED_FUNDS => "为订阅充值",
                 other => other,
             }
             .to_owned(),
-            Calculation::Taken { .. } => {
-                said.strip_prefix(TAKEN).map_or_else(|| said.to_owned(), |number| format!("从质押中扣除，账单 {number}"))
-            }
             Calculation::PerUnit { .. } | Calculation::Tiered { .. } | Calculation::Custom { .. } | Calculation::Rest { .. } => {
                 said.to_owned()
             }
@@ -76,9 +67,12 @@ mod tests {
             price_id: None,
             description: description.to_owned(),
             quantity: 1,
+            subscription_item_id: None,
             unit_amount: Amount::ZERO,
             amount: Amount::ZERO,
+            credited: Amount::ZERO,
             period: None,
+            covers_until: None,
             calculation,
         }
     }
@@ -94,16 +88,13 @@ mod tests {
         for (line, chinese) in [
             (line(&prorated(Prorated::Credit, "Kiln"), share(Prorated::Credit)), "Kiln未使用的时间"),
             (line(&prorated(Prorated::Charge, "Kiln"), share(Prorated::Charge)), "Kiln剩余的时间"),
-            (line(APPLIED_CREDIT, Calculation::Applied { amount: Amount::ZERO }), "抵扣余额"),
-            (line("Taken from the stake for SOUK-1", Calculation::Taken { amount: Amount::ZERO }), "从质押中扣除，账单 SOUK-1"),
-            (line(KEPT_CREDIT, flat()), "留作后续账单的抵扣余额"),
-            (line(STAKE, flat()), "订阅质押"),
-            (line(STAKE, asked), "订阅质押"),
-            (line(STAKED_ELSEWHERE, flat()), "更换付款方式的质押"),
-            (line(STAKED_MORE, flat()), "更换方案的质押"),
-            (line(STAKED_AGAIN, flat()), "恢复订阅的质押"),
-            (line(SLASHED_STAKE, flat()), "罚没质押"),
-            (line(RETURNED_STAKE, flat()), "质押退还"),
+            (line(STAKE, flat()), "订阅押金"),
+            (line(STAKE, asked), "订阅押金"),
+            (line(STAKED_ELSEWHERE, flat()), "更换支付方式的押金"),
+            (line(STAKED_MORE, flat()), "更换方案的押金"),
+            (line(STAKED_AGAIN, flat()), "恢复订阅的押金"),
+            (line(SLASHED_STAKE, flat()), "扣除押金"),
+            (line(RETURNED_STAKE, flat()), "退还押金"),
             (line(ADDED_FUNDS, flat()), "为订阅充值"),
             (line("Stake for subscription", Calculation::PerUnit { unit: Amount::ZERO, quantity: 1 }), "Stake for subscription"),
         ] {

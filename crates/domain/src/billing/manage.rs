@@ -1,7 +1,7 @@
 //! What people do with a subscription, and why it may be refused.
 
 use super::renew::nonces;
-use super::{BillingError, IllegalChange, Subscription, Threshold, Unbillable};
+use super::{BillingError, CreditError, IllegalChange, Subscription, Threshold, Unbillable};
 use crate::context::Context;
 use crate::ledger::LedgerError;
 use crate::payment::{CheckError, RailError};
@@ -42,21 +42,18 @@ pub enum ManageError {
     Quantity(#[from] QuantityError),
     #[error("The price of this change is another one by now, please look again")]
     PreviewChanged,
-    /// What was paid cannot be set off against what is due.
-    #[error("This period was paid for in another currency. The plan can be changed in the next one.")]
-    PaidOtherwise,
     #[error("The customer's wallet has to permit this plan first")]
     NeedsPermission,
     #[error("This payment method is not supported")]
     MethodNotSupported,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
-    #[error("There is no payment that could be given back")]
-    NothingPaid,
-    #[error("The payment has not that much left to give back")]
-    OverRefund,
-    #[error("The customer has this as credit already, or has paid other bills with it")]
-    HeldAsCredit,
+    /// A credit note or a refund that goes with the change was refused.
+    #[error(transparent)]
+    Credit(CreditError),
+    /// A payment of a network or a stake stands: it is refunded instead.
+    #[error("A part of this invoice is paid. Please refund the payment instead.")]
+    PartlyPaid,
     #[error("This subscription holds no stake that could be moved")]
     NoStake,
     #[error("The stake does not hold that much")]
@@ -128,6 +125,7 @@ impl From<BillingError> for ManageError {
             BillingError::Orphan => Self::NotFound,
             // Only the engine's own rounds write what cannot be written.
             BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => Self::Contended,
+            BillingError::Credit(error) => Self::Credit(*error),
             BillingError::Amount(error) => Self::Amount(error),
             BillingError::Ledger(error) => Self::Ledger(error),
             BillingError::Rail(error) => Self::Rail(error),
@@ -200,6 +198,6 @@ pub(super) async fn save(unit: &mut dyn UnitOfWork, subscription: &Subscription)
 }
 
 /// A nonce that no other transaction of this store's own account has: those of rounds are counted up from the time.
-pub(super) fn nonce(ctx: &Context) -> u64 {
+pub(crate) fn nonce(ctx: &Context) -> u64 {
     nonces(ctx).saturating_add(u64::from(u32::from_le_bytes(ctx.random.bytes()) >> 8))
 }

@@ -3,7 +3,9 @@
 use super::{Invoice, Period, Subscription, SubscriptionStatus};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::shared::{CurrencyId, EventId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{
+    Amount, CreditNoteId, CurrencyId, DisputeId, EventId, InvoiceId, PaymentIntentId, RefundId, StorageError, SubscriptionId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,10 +27,10 @@ pub enum Notification {
         subscription: SubscriptionId,
         at: Option<Timestamp>,
     },
-    /// `refusals`: the number of failed payments of the invoice, including this one. `code`: the network's reason.
+    /// `failures`: the number of failed payments of the invoice, including this one. `code`: the network's reason.
     PaymentFailed {
         invoice: InvoiceId,
-        refusals: u32,
+        failures: u32,
         code: String,
     },
     Overdue {
@@ -48,6 +50,22 @@ pub enum Notification {
     },
     Ended(SubscriptionId),
     Refunded(RefundId),
+    /// A credit note was issued.
+    Credited(CreditNoteId),
+    /// To the store: a refund failed, and somebody has to decide. `failures`: how often by now.
+    RefundFailed {
+        refund: RefundId,
+        failures: u32,
+    },
+    /// To the store: a payment is disputed, or the dispute was decided.
+    Disputed(DisputeId),
+    /// To the store: the invoice lines of a payment could not give all that was refunded in the provider's dashboard. `amount`: what they
+    /// could not give. `reference`: the provider's name of the refund.
+    DashboardRefund {
+        intent: PaymentIntentId,
+        reference: String,
+        amount: Amount,
+    },
 }
 
 /// The state that a subscription left when it resumed.
@@ -81,6 +99,10 @@ impl Notification {
             Self::Resumed { .. } => "resumed",
             Self::Ended(_) => "ended",
             Self::Refunded(_) => "refunded",
+            Self::Credited(_) => "credited",
+            Self::RefundFailed { .. } => "refund_failed",
+            Self::Disputed(_) => "disputed",
+            Self::DashboardRefund { .. } => "dashboard_refund",
         }
     }
 
@@ -96,8 +118,8 @@ impl Notification {
                     None => message,
                 }
             }
-            Self::PaymentFailed { invoice, refusals, code } => {
-                message.with("invoice", invoice).with("refusals", refusals).with("code", code)
+            Self::PaymentFailed { invoice, failures, code } => {
+                message.with("invoice", invoice).with("failures", failures).with("code", code)
             }
             Self::CancellationScheduled { subscription, canceled_at } => {
                 message.with("subscription", subscription).with("at", canceled_at.micros())
@@ -106,6 +128,12 @@ impl Notification {
                 message.with("subscription", subscription).with("from", from.name()).with("at", at.micros())
             }
             Self::Refunded(id) => message.with("refund", id),
+            Self::Credited(id) => message.with("note", id),
+            Self::RefundFailed { refund, failures } => message.with("refund", refund).with("failures", failures),
+            Self::Disputed(id) => message.with("dispute", id),
+            Self::DashboardRefund { intent, reference, amount } => {
+                message.with("intent", intent).with("reference", reference).with("amount", amount)
+            }
         }
     }
 
@@ -123,7 +151,7 @@ impl Notification {
             "trial_ending" => Self::TrialEnding { subscription: subscription()?, at },
             "payment_failed" => Self::PaymentFailed {
                 invoice: InvoiceId::parse(value("invoice")?).ok()?,
-                refusals: value("refusals")?.parse().ok()?,
+                failures: value("failures")?.parse().ok()?,
                 code: value("code")?.to_owned(),
             },
             "overdue" => Self::Overdue { subscription: subscription()?, at },
@@ -135,6 +163,16 @@ impl Notification {
             }
             "ended" => Self::Ended(subscription()?),
             "refunded" => Self::Refunded(RefundId::parse(value("refund")?).ok()?),
+            "credited" => Self::Credited(CreditNoteId::parse(value("note")?).ok()?),
+            "refund_failed" => {
+                Self::RefundFailed { refund: RefundId::parse(value("refund")?).ok()?, failures: value("failures")?.parse().ok()? }
+            }
+            "disputed" => Self::Disputed(DisputeId::parse(value("dispute")?).ok()?),
+            "dashboard_refund" => Self::DashboardRefund {
+                intent: PaymentIntentId::parse(value("intent")?).ok()?,
+                reference: value("reference")?.to_owned(),
+                amount: Amount::parse_base_units(value("amount")?).ok()?,
+            },
             _ => return None,
         })
     }
@@ -227,13 +265,21 @@ mod tests {
             Notification::Started(subscription()),
             Notification::TrialEnding { subscription: subscription(), at: Some(Timestamp::from_micros(7)) },
             Notification::TrialEnding { subscription: subscription(), at: None },
-            Notification::PaymentFailed { invoice, refusals: 3, code: "INSUFFICIENT_FUND".to_owned() },
+            Notification::PaymentFailed { invoice, failures: 3, code: "INSUFFICIENT_FUND".to_owned() },
             Notification::Overdue { subscription: subscription(), at: Some(at(1)) },
             Notification::CancellationScheduled { subscription: subscription(), canceled_at: Timestamp::from_micros(7) },
             Notification::Resumed { subscription: subscription(), from: ResumedFrom::Cancellation, at: at(1) },
             Notification::Resumed { subscription: subscription(), from: ResumedFrom::Pause, at: at(2) },
             Notification::Ended(subscription()),
-            Notification::Refunded(refund),
+            Notification::Refunded(refund.clone()),
+            Notification::Credited(CreditNoteId::parse("cn_1").expect("an id")),
+            Notification::RefundFailed { refund, failures: 2 },
+            Notification::Disputed(DisputeId::parse("dp_1").expect("an id")),
+            Notification::DashboardRefund {
+                intent: PaymentIntentId::parse("pi_1").expect("an id"),
+                reference: "re_provider".to_owned(),
+                amount: Amount::new(500),
+            },
         ] {
             assert_eq!(Notification::of(&notification.message(at(0)).payload), Some(notification));
         }

@@ -3,14 +3,14 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{lock, nonce, save};
-use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage};
+use super::usage_correction::UsageCorrections;
 use super::{
     BillingReason, Change, ManageError, Notification, Period, ResumedFrom, Subscription, SubscriptionStatus, Unbillable, notify, period,
     time_of,
 };
 use crate::context::Context;
-use crate::shared::{InvoiceId, SubscriptionId, Timestamp};
+use crate::shared::{Amount, InvoiceId, SubscriptionId, Timestamp};
 use std::time::Duration;
 
 /// Pauses a subscription. What it owes is still owed.
@@ -75,11 +75,12 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let behind = subscription.index.map(|_| subscription.period);
         let next = period(&subscription.cycle, now, 0).map_err(Unbillable::from)?;
         let id = InvoiceId::new(now, ctx.random.as_ref());
-        let Lines { items, total, surpluses, .. } = lines(ctx, &book, &used, &subscription, &id, next, behind)?;
-        let Surplus { paid: surplus, promised } = part(unit.as_mut(), &subscription, &surpluses).await?;
+        let Lines { items, overbilled, .. } = lines(ctx, &book, &used, &subscription, &id, next, behind)?;
+        let corrections = UsageCorrections::plan(unit.as_mut(), &subscription, &overbilled).await?;
         subscription.anchor = now;
         has_new_items = subscription.enter(0, next);
-        let bill = Bill { id, reason: BillingReason::SubscriptionCycle, period: next, lines: items, total, surplus, promised };
+        let (reason, added) = (BillingReason::SubscriptionCycle, Amount::ZERO);
+        let bill = Bill { id, reason, period: next, lines: items, corrections, added };
         attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;

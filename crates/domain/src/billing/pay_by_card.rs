@@ -2,7 +2,8 @@
 
 use super::collect::intent_of;
 use super::renew::publish_charges;
-use super::{BillingError, Invoice, InvoiceChange, ManageError};
+use super::invoice::plan_payments;
+use super::{BillingError, Invoice, ManageError};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Mandate, MandateDetails, MandateStatus, Method, Purpose, SetupRequest};
@@ -91,10 +92,9 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
     Ok(CardPayment { client_secret, method, customer })
 }
 
-/// Whether it is out for collection, which could be refused, and not for a checkout to pay.
+/// Whether something remains to be collected of an invoice.
 pub(super) fn is_owed(invoice: &Invoice) -> bool {
-    let stands = invoice.status.after(InvoiceChange::Refuse).is_ok();
-    stands && invoice.session_id.is_none() && !invoice.total.is_zero()
+    invoice.status.is_payable() && !invoice.remaining().is_zero()
 }
 
 /// A card was saved to pay what was owed: it is charged for what of that is owed still, and nobody is paying otherwise just now.
@@ -114,7 +114,7 @@ pub(super) async fn pay_with_saved(
     let Some(first) = owed.first() else { return Ok(()) };
     let Some(MandateDetails::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.grant) else { return Ok(()) };
     let now = ctx.now();
-    let amount = Amount::sum(owed.iter().map(|invoice| invoice.total))?;
+    let amount = Amount::sum(owed.iter().map(Invoice::remaining))?;
     let intent = intent_of(ctx, first, &owed, amount, (&setup.method_id, &setup.currency_id));
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
@@ -125,6 +125,6 @@ pub(super) async fn pay_with_saved(
         now,
     );
     unit.intents().put(&intent).await?;
-    unit.attempts().insert(&attempt, &intent.invoices).await?;
+    unit.attempts().insert(&attempt, &plan_payments(&owed)).await?;
     publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await
 }

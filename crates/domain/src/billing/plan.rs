@@ -3,22 +3,23 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::carry::carried;
-use super::credit::applied_line;
-use super::line::{KEPT_CREDIT, prorated};
+use super::credit::{CreditNoteReason, Destination};
+use super::line::prorated;
 use super::manage::{load, lock, nonce, save};
-use super::paid::{PaidPeriod, asked_line, bills_ahead};
 use super::plan_permission::permits;
-use super::promise::{Surplus, part};
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::restake::{lock_holder, stake_for_plan};
+use super::unused_time::{UnusedTime, UnusedTimes};
+use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, Calculation, InvoiceItem, InvoiceStatus, ManageError, Net, PaidLine, Period, PlanChange, PlanLine, PlanOrder,
-    PlanSwitch, Prorated, ProrationLine, Requester, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, net,
-    period, time_of,
+    BillingReason, Calculation, InvoiceItem, ManageError, Period, PlanChange, PlanLine, PlanOrder, PlanSwitch, ProrationLine,
+    Requester, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Hold, Price, Product, QuantityError, Usage, check_quantity};
-use crate::shared::{Amount, EntitlementId, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
+use crate::shared::{
+    Amount, EntitlementId, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use std::collections::HashMap;
@@ -38,15 +39,19 @@ pub const PLAN_QUANTITY_MAX: u64 = 1_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanPreview {
     pub at: Timestamp,
+    /// What the new plan asks for until the end of the period, and usage until now.
     pub lines: Vec<InvoiceItem>,
-    /// What the old plan gives back, and what the new one asks for, until the end of the period.
+    /// The unused time of the old plan.
+    pub unused: Vec<UnusedTime>,
+    /// What credit notes give, in the subscription's currency.
     pub credit: Amount,
+    /// The sum of the lines.
     pub charge: Amount,
-    /// Credit of earlier changes that is used up.
+    /// What the customer's balance pays, with what the credit notes add to it.
     pub applied: Amount,
     /// Due now.
     pub total: Amount,
-    /// Kept for the next invoices.
+    /// By how much the balance grows.
     pub credited: Amount,
     pub period: Period,
     /// What the next invoice will be.
@@ -81,6 +86,8 @@ struct Draft {
     book: Book,
     invoice: InvoiceId,
     preview: PlanPreview,
+    unused: UnusedTimes,
+    corrections: UsageCorrections,
     /// What goes back into stock, and what is taken.
     moves: (Hold, Hold),
 }
@@ -190,11 +197,10 @@ async fn shown_for(
 ) -> Result<Timestamp, ManageError> {
     let at = order.at.max(subscription.period.start);
     let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
-    let reason = BillingReason::SubscriptionUpdate;
-    let changed_at = unit.invoices().last_start(&subscription.id, reason).await?;
+    let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
     let is_before = changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds());
     let a_period_ago = now.minus(Duration::from_secs(subscription.period.seconds()));
-    let given = unit.invoices().dated_back(&subscription.id, reason, a_period_ago).await?;
+    let given = unit.credit_notes().dated_back(&subscription.id, a_period_ago).await?;
     let is_late = at > now || now.since(at) > lifetime.saturating_sub(given) || now >= subscription.period.end;
     match is_late || is_before {
         true => Err(ManageError::PreviewChanged),
@@ -219,49 +225,52 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     let same = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
     let start = same.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)).max(at));
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
-    let Draft { mut subscription, mut book, invoice, preview, moves: (from, to) } = drafted;
+    let Draft { mut subscription, mut book, invoice, preview, unused, corrections, moves: (from, to) } = drafted;
     if !order.fits(&preview) {
         return Err(ManageError::PreviewChanged);
     }
     if requester == Requester::Customer && !preview.stake.is_zero() {
         return Ok(PlanSwitch::NeedsPermission);
     }
-    // Before credit and numbers, as a free order takes them.
+    // Invoices before stock, stock before balance and numbers: everybody locks in this order.
+    unused.lock(unit.as_mut()).await?;
     if let Some(session) = &subscription.session_id
         && !unit.prices().exchange(session, &from, &to, now).await?
     {
         return Err(QuantityError::ExceedInventory.into());
     }
     subscription.updated_at = now;
-    let mut attempt = None;
-    if !preview.lines.is_empty() {
-        let total = preview.total.plus(preview.applied)?;
-        let span = Period { start, end: preview.period.end };
-        let lines = preview.lines.into_iter().filter(|line| !matches!(line.calculation, Calculation::Applied { .. })).collect();
-        let reason = BillingReason::SubscriptionUpdate;
-        let bill = Bill { id: invoice, reason, period: span, lines, total, surplus: preview.credited, promised: Vec::new() };
-        attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
-    }
+    // No charge, no invoice.
+    let lines = if preview.charge.is_zero() { Vec::new() } else { preview.lines };
+    grant(ctx, unit.as_mut(), &subscription, &book, &lines, (&invoice, now)).await?;
+    let added = unused.to_balance(&subscription)?;
+    let reason = CreditNoteReason::PlanChange;
+    let mut attempts = unused.issue(ctx, unit.as_mut(), &subscription, reason, &Destination::Balance, now).await?;
+    let span = Period { start, end: preview.period.end };
+    let reason = BillingReason::SubscriptionUpdate;
+    let bill = Bill { id: invoice, reason, period: span, lines, corrections, added };
+    attempts.extend(issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?);
     save(unit.as_mut(), &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
-    grant(ctx, unit.as_mut(), &subscription, &book, now).await?;
-    publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
+    publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
     Ok(PlanSwitch::Switched)
 }
 
-/// The apps of the plan as it is now. Those of the plan before end by themselves.
+/// Grants the apps of the new plan. Those of the old plan end because no item of the subscription contains them any more.
 async fn grant(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     book: &Book,
-    now: Timestamp,
+    lines: &[InvoiceItem],
+    (invoice, now): (&InvoiceId, Timestamp),
 ) -> Result<(), ManageError> {
     let (Some(session), Some(customer)) = (&subscription.session_id, book.customers.get(&subscription.customer_id)) else { return Ok(()) };
     for item in &subscription.items {
         let product = book.prices.get(&item.price_id).and_then(|price| book.products.get(&price.product_id));
         let Some(app) = product.and_then(|product| product.app.clone()) else { continue };
+        let line = lines.iter().find(|line| line.subscription_item_id.as_ref() == Some(&item.id));
         let entitlement = Entitlement {
             id: EntitlementId::new(ctx.now(), ctx.random.as_ref()),
             mode: subscription.mode,
@@ -269,8 +278,11 @@ async fn grant(
             app,
             session_id: session.clone(),
             subscription_id: Some(subscription.id.clone()),
-            invoice_id: subscription.latest_invoice_id.clone(),
+            invoice_id: line.map(|_| invoice.clone()).or_else(|| subscription.latest_invoice_id.clone()),
+            invoice_item_id: line.map(|line| line.id.clone()),
             acquired_at: now,
+            revoked_at: None,
+            suspended_at: None,
         };
         unit.entitlements().grant(&entitlement).await?;
     }
@@ -297,38 +309,49 @@ async fn draft(
     check_quantity(&price, quantity, if from.price_id == to.price_id { from.quantity } else { 0 })?;
     let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.charge(quantity)? };
     let invoice = InvoiceId::new(at, ctx.random.as_ref());
-    let (paid, plan): (Vec<_>, &[PlanLine]) = match (before.index, price.is_metered()) {
-        // In a trial nothing has been paid, and nothing is due before it ends. What was used is not prorated: it is billed.
-        (None, _) | (_, true) => (Vec::new(), &[]),
-        (Some(_), false) => {
+    // In a trial nothing has been paid, and nothing is due before it ends. What was used is not prorated: it is billed.
+    let is_prorated = before.index.is_some() && !price.is_metered();
+    let (unused, plan): (_, &[PlanLine]) = match is_prorated {
+        false => (UnusedTimes::none(at), &[]),
+        true => {
             let book = Book::read(unit, std::slice::from_ref(&before)).await?;
-            (paid_lines(unit, &before, &book, Some(&item), at).await?, std::slice::from_ref(&plan))
+            (UnusedTimes::read(unit, &before, &book, Some(&item.id), at).await?, std::slice::from_ref(&plan))
         }
     };
     let change = match before.index {
         None => PlanChange { period: before.period, anchor: None, lines: Vec::new() },
         Some(_) => {
-            let changed = change_plan((&before.cycle, &paid), (&cycle, plan), &before.period, at);
+            let changed = change_plan((&before.cycle, &[]), (&cycle, plan), &before.period, at);
             changed.map_err(Unbillable::from)?
         }
     };
-    let usage = match before.index {
+    let UsageUntil { lines: usage, corrections } = match before.index {
         Some(_) if price.is_metered() => usage_until(ctx, unit, &before, &item, &invoice, at).await?,
-        _ => (Lines::default(), Amount::ZERO),
+        _ => UsageUntil::default(),
     };
     let mut after = changed(&before, (place, &price, quantity), cycle, &change);
-    if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.0.items.first(), usage_of(&price)) {
+    if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.items.first(), usage_of(&price)) {
         let before_it = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
-        let used = (line.quantity, before_it.plus(line.amount)?);
+        let given = corrections.given_of(&item.id)?;
+        let used = (line.quantity, before_it.plus(line.amount)?.minus(given)?);
         after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
     }
     let book = Book::read(unit, std::slice::from_ref(&after)).await?;
     let stake = stake_for_plan(unit, &before, &after).await?;
-    let preview = preview(ctx, unit, &book, &after, (&change, usage, stake), (&price, &product, &invoice), at).await?;
-    Ok(Draft { subscription: after, book, invoice, preview, moves: (from, to) })
+    let parts = Parts { change: &change, usage, unused: &unused, corrections: &corrections, stake };
+    let preview = preview(ctx, unit, &book, &after, parts, (&price, &product, &invoice), at).await?;
+    Ok(Draft { subscription: after, book, invoice, preview, unused, corrections, moves: (from, to) })
 }
 
-/// What a metered item was used until the change, at the price it had until then, and what becomes credit as earlier bills asked more.
+/// What a metered item was used until a change.
+#[derive(Default)]
+struct UsageUntil {
+    lines: Lines,
+    /// What earlier invoices asked too much.
+    corrections: UsageCorrections,
+}
+
+/// Bills what a metered item was used until the change, at the price it had until then.
 async fn usage_until(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -336,7 +359,7 @@ async fn usage_until(
     item: &SubscriptionItem,
     invoice: &InvoiceId,
     at: Timestamp,
-) -> Result<(Lines, Amount), ManageError> {
+) -> Result<UsageUntil, ManageError> {
     if item.billed.is_some_and(|billed| billed.until > at) {
         return Err(ManageError::PreviewChanged);
     }
@@ -345,14 +368,8 @@ async fn usage_until(
     let book = Book::read(unit, std::slice::from_ref(&one)).await?;
     let used = read_usage(unit, &book, std::slice::from_ref(&one)).await?;
     let lines = lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far))?;
-    let Surplus { paid: surplus, promised } = part(unit, &one, &lines.surpluses).await?;
-    if promised.is_empty() {
-        return Ok((lines, surplus));
-    }
-    // What would be given back is not paid yet, and perhaps nobody is about to.
-    let unpaid: Vec<_> = promised.into_iter().map(|(invoice, _)| invoice).collect();
-    let is_moving = !unit.attempts().in_flight(&unpaid).await?.is_empty();
-    Err(if is_moving { ManageError::PaymentInFlight } else { ManageError::OweFirst })
+    let corrections = UsageCorrections::plan(unit, &one, &lines.overbilled).await?;
+    Ok(UsageUntil { lines, corrections })
 }
 
 fn changed(before: &Subscription, (place, price, quantity): (usize, &Price, u64), cycle: Cycle, change: &PlanChange) -> Subscription {
@@ -366,60 +383,63 @@ fn changed(before: &Subscription, (place, price, quantity): (usize, &Price, u64)
     after
 }
 
+/// What a change consists of.
+struct Parts<'a> {
+    change: &'a PlanChange,
+    usage: Lines,
+    unused: &'a UnusedTimes,
+    corrections: &'a UsageCorrections,
+    stake: Amount,
+}
+
 async fn preview(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     book: &Book,
     after: &Subscription,
-    (change, (usage, surplus), stake): (&PlanChange, (Lines, Amount), Amount),
+    parts: Parts<'_>,
     (price, product, invoice): (&Price, &Product, &InvoiceId),
     at: Timestamp,
 ) -> Result<PlanPreview, ManageError> {
-    let sum = |what| Amount::sum(change.lines.iter().filter(|line| line.what == what).map(|line| line.amount));
-    let (credit, charge) = (sum(Prorated::Credit)?, sum(Prorated::Charge)?.plus(usage.total)?);
+    let Parts { change, usage, unused, corrections, stake } = parts;
     let mut items = usage.items;
     for line in &change.lines {
         let span = Period { start: at, end: change.period.end };
-        let mut item = prorated_item(ctx, unit, line, invoice, span, at).await?;
-        if line.what == Prorated::Charge && line.price_id == price.id {
+        let own = after.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
+        let mut item = prorated_item(ctx, unit, line, (invoice, own), span, at).await?;
+        if line.price_id == price.id {
             // The product is another one perhaps, and at hand.
             item.description = prorated(line.what, &product.name);
         }
         items.push(item);
     }
-    let held = book.credit_of(after);
-    let (due, credited) = match net(&change.lines)? {
-        Net::Due(due) => (due.plus(usage.total)?, surplus),
-        Net::Credit(kept) => (usage.total.minus(kept).unwrap_or_default(), kept.minus(usage.total).unwrap_or_default().plus(surplus)?),
-    };
-    items.extend(kept_line(ctx, invoice, credited.minus(surplus)?, at));
-    // What the bill itself leaves over pays it too.
-    let applied = held.plus(credited)?.min(due);
-    if !applied.is_zero() {
-        items.push(applied_line(ctx, invoice, applied, at));
-    }
-    let left = held.plus(credited)?.minus(applied)?;
+    let charge = Amount::sum(items.iter().map(|item| item.amount))?;
+    let added = unused.to_balance(after)?.plus(corrections.to_balance()?)?;
+    let balance = book.balance_of(after).plus(added)?;
+    let applied = book.applied(after, charge, balance);
+    let left = balance.minus(applied)?;
     let next = next_amount(ctx, book, after)?;
     Ok(PlanPreview {
         at,
         lines: items,
-        credit,
+        unused: unused.lines().cloned().collect(),
+        credit: unused.credit(after)?.plus(corrections.to_balance()?)?,
         charge,
         applied,
-        total: due.minus(applied)?,
-        credited,
+        total: charge.minus(applied)?,
+        credited: added.minus(applied).unwrap_or_default(),
         period: change.period,
-        next: next.minus(left.min(next))?,
+        next: next.minus(book.applied(after, next, left))?,
         stake,
     })
 }
 
-/// A line for what a proration gives back or asks for.
+/// A line for what a proration asks for.
 pub(super) async fn prorated_item(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     line: &ProrationLine,
-    invoice: &InvoiceId,
+    (invoice, item): (&InvoiceId, Option<SubscriptionItemId>),
     span: Period,
     at: Timestamp,
 ) -> Result<InvoiceItem, ManageError> {
@@ -427,36 +447,17 @@ pub(super) async fn prorated_item(
     Ok(InvoiceItem {
         id: InvoiceItemId::new(at, ctx.random.as_ref()),
         invoice_id: invoice.clone(),
+        subscription_item_id: item,
         price_id: Some(line.price_id.clone()),
         description: prorated(line.what, &name),
         quantity: line.quantity,
         unit_amount: line.whole,
         amount: line.amount,
+        credited: Amount::ZERO,
         period: Some(span),
+        covers_until: Some(span.end),
         calculation: Calculation::from(line),
     })
-}
-
-/// What a bill gives back and nobody is asked for, so that its lines sum to nothing. `None`: there is nothing of it.
-pub(super) fn kept_line(ctx: &Context, invoice: &InvoiceId, kept: Amount, at: Timestamp) -> Option<InvoiceItem> {
-    let line = || flat(ctx, invoice, KEPT_CREDIT, Calculation::Flat { amount: kept }, at);
-    (!kept.is_zero()).then(line)
-}
-
-/// A line that stands for no price.
-pub(super) fn flat(ctx: &Context, invoice: &InvoiceId, description: &str, calculation: Calculation, at: Timestamp) -> InvoiceItem {
-    let amount = calculation.amount().unwrap_or_default();
-    InvoiceItem {
-        id: InvoiceItemId::new(at, ctx.random.as_ref()),
-        invoice_id: invoice.clone(),
-        price_id: None,
-        description: description.to_owned(),
-        quantity: 1,
-        unit_amount: amount,
-        amount,
-        period: None,
-        calculation,
-    }
 }
 
 async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, ManageError> {
@@ -472,54 +473,4 @@ fn next_amount(ctx: &Context, book: &Book, after: &Subscription) -> Result<Amoun
     let unwritten = InvoiceId::new(next.start, ctx.random.as_ref());
     let lines = lines(ctx, book, &HashMap::new(), after, &unwritten, next, None)?;
     Ok(lines.total)
-}
-
-/// What licensed items have been paid for the time around `at`, one of them or all: by the last change within the period, else by
-/// its invoice. Together no more than is left of what was paid for the period.
-///
-/// # Errors
-/// [`ManageError::PaidOtherwise`] when that was in another currency than the subscription is charged in since.
-pub(super) async fn paid_lines(
-    unit: &mut dyn UnitOfWork,
-    subscription: &Subscription,
-    book: &Book,
-    item: Option<&SubscriptionItem>,
-    at: Timestamp,
-) -> Result<Vec<PaidLine>, ManageError> {
-    let is_licensed = |price: &PriceId| book.prices.get(price).and_then(usage_of) == Some(Usage::Licensed);
-    let is_asked = |price: &PriceId| item.is_none_or(|item| item.price_id == *price);
-    let mut wanted: Vec<_> = subscription.items.iter().map(|one| one.price_id.clone()).filter(is_licensed).collect();
-    let mut found = Vec::new();
-    if !wanted.iter().any(is_asked) {
-        return Ok(found);
-    }
-    let period = PaidPeriod::read(unit, &subscription.id, subscription.period.start, &subscription.currency_id).await?;
-    for (invoice, lines) in period.bills.iter().rev().filter(|(invoice, _)| bills_ahead(invoice)) {
-        if !wanted.iter().any(is_asked) {
-            break;
-        }
-        // Lines of a change of plan begin with the second of the change, their invoice a moment later.
-        let is_for_now = invoice.period.into_iter().chain(lines.iter().filter_map(|line| line.period)).any(|span| span.contains(at));
-        if invoice.currency_id != subscription.currency_id && is_for_now {
-            return Err(ManageError::PaidOtherwise);
-        }
-        let asked: Vec<_> = lines.iter().filter_map(|line| asked_line(&wanted, invoice, line, at)).collect();
-        let is_open = matches!(invoice.status, InvoiceStatus::Open | InvoiceStatus::Draft);
-        if is_open && asked.iter().any(|line| is_asked(&line.price_id)) {
-            return Err(ManageError::PaymentInFlight);
-        }
-        wanted.retain(|price| asked.iter().all(|line| line.price_id != *price));
-        found.extend(asked);
-    }
-    let mut over = Amount::sum(found.iter().map(|line| line.paid))?.minus(period.left()?).unwrap_or_default();
-    if (!over.is_zero() || period.is_cut) && unit.refunds().is_pending_of(&subscription.customer_id, &subscription.currency_id).await? {
-        // What goes back is reckoned once it has: its network may refuse it still.
-        return Err(ManageError::PaymentInFlight);
-    }
-    for line in &mut found {
-        let part = line.paid.min(over);
-        (line.paid, over) = (line.paid.minus(part)?, over.minus(part)?);
-    }
-    found.retain(|line| is_asked(&line.price_id));
-    Ok(found)
 }

@@ -29,15 +29,17 @@ impl Prorated {
     }
 }
 
-/// What one price of the plan before has been paid, and for which time.
+/// An invoice line that covers the time of a change, by its price.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaidLine {
+pub struct CoveringLine {
     pub price_id: PriceId,
     pub quantity: u64,
-    /// Zero in a trial, and while the invoice stands unpaid.
-    pub paid: Amount,
+    /// What it asked for.
+    pub total: Amount,
+    /// What credit notes can still give of it.
+    pub creditable: Amount,
     /// The whole period, or the rest of it where the plan changed before.
-    pub paid_for: Period,
+    pub period: Period,
 }
 
 /// What one price of the plan afterwards costs for a whole period.
@@ -48,7 +50,7 @@ pub struct PlanLine {
     pub whole: Amount,
 }
 
-/// `amount` is `whole * seconds / of_seconds`, one base unit more where `rounded_up`.
+/// `amount` is `whole * seconds / of_seconds`, one base unit more where `rounded_up`. A credit is less where its line cannot give as much.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProrationLine {
     pub what: Prorated,
@@ -118,20 +120,21 @@ pub fn split_shares(wholes: &[Amount], seconds: u64, of_seconds: u64) -> Result<
     Ok(shares)
 }
 
-/// What the plan before gives back from `at` on: never more than was paid.
-pub fn credits(lines: &[PaidLine], at: Timestamp) -> Result<Vec<ProrationLine>, AmountError> {
+/// What the lines of the plan before give for the time from `at` on: a share of what each asked for, and never more than it can still
+/// give. What is clipped moves to no other line.
+pub fn credits(lines: &[CoveringLine], at: Timestamp) -> Result<Vec<ProrationLine>, AmountError> {
     let mut credits: Vec<Option<ProrationLine>> = vec![None; lines.len()];
     for (first, line) in lines.iter().enumerate() {
         if credits[first].is_some() {
             continue;
         }
-        let same: Vec<usize> = (first..lines.len()).filter(|index| lines[*index].paid_for == line.paid_for).collect();
-        let wholes: Vec<_> = same.iter().map(|index| lines[*index].paid).collect();
-        let (seconds, of_seconds) = (line.paid_for.seconds_left(at), line.paid_for.seconds());
+        let same: Vec<usize> = (first..lines.len()).filter(|index| lines[*index].period == line.period).collect();
+        let wholes: Vec<_> = same.iter().map(|index| lines[*index].total).collect();
+        let (seconds, of_seconds) = (line.period.seconds_left(at), line.period.seconds());
         // Where less than a second was left of the period, all of it is left still.
         for (index, (amount, rounded_up)) in same.into_iter().zip(split_shares(&wholes, seconds, of_seconds)?) {
-            let PaidLine { price_id, quantity, paid, .. } = lines[index].clone();
-            let (what, whole) = (Prorated::Credit, paid);
+            let CoveringLine { price_id, quantity, total: whole, creditable, .. } = lines[index].clone();
+            let (what, amount) = (Prorated::Credit, amount.min(creditable));
             credits[index] = Some(ProrationLine { what, price_id, quantity, whole, seconds, of_seconds, rounded_up, amount });
         }
     }
@@ -159,7 +162,7 @@ pub fn charges(lines: &[PlanLine], period: &Period, at: Timestamp) -> Result<Vec
 /// Changes the plan at `at`, in the middle of `current`. While the cycle stays, so does the period; another cycle begins at once.
 /// Metered prices, which are due afterwards, have no place among the lines.
 pub fn change_plan(
-    before: (&Cycle, &[PaidLine]),
+    before: (&Cycle, &[CoveringLine]),
     after: (&Cycle, &[PlanLine]),
     current: &Period,
     at: Timestamp,
@@ -201,8 +204,9 @@ mod tests {
         Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
     }
 
-    fn paid(name: &str, amount: u128, paid_for: Period) -> PaidLine {
-        PaidLine { price_id: price(name), quantity: 1, paid: Amount::new(amount), paid_for }
+    fn paid(name: &str, amount: u128, period: Period) -> CoveringLine {
+        let total = Amount::new(amount);
+        CoveringLine { price_id: price(name), quantity: 1, total, creditable: total, period }
     }
 
     fn plan(name: &str, whole: u128) -> PlanLine {
@@ -242,6 +246,14 @@ mod tests {
     }
 
     #[test]
+    fn a_line_never_gives_more_than_it_can_and_what_is_clipped_moves_to_no_other_line() {
+        let month = span(0, MONTH);
+        let clipped = CoveringLine { creditable: Amount::new(100), ..paid("old", 1_000, month) };
+        let given = credits(&[clipped, paid("other", 1_000, month)], seconds(MONTH / 2)).expect("credits");
+        assert_eq!(given.iter().map(|line| line.amount.base_units()).collect::<Vec<_>>(), [100, 500]);
+    }
+
+    #[test]
     fn the_greatest_amount_is_divided_without_overflow() {
         let whole = Amount::new(u128::MAX);
         assert_eq!(share(whole, 1, 2), Amount::new(u128::MAX / 2));
@@ -253,8 +265,8 @@ mod tests {
         proptest::collection::vec(0u128..1_000_000_000_000_000_000_000_000, 1..6)
     }
 
-    fn lines(wholes: &[u128], paid_for: Period) -> Vec<PaidLine> {
-        wholes.iter().enumerate().map(|(n, whole)| paid(&n.to_string(), *whole, paid_for)).collect()
+    fn lines(wholes: &[u128], period: Period) -> Vec<CoveringLine> {
+        wholes.iter().enumerate().map(|(n, whole)| paid(&n.to_string(), *whole, period)).collect()
     }
 
     fn plans(wholes: &[u128]) -> Vec<PlanLine> {
@@ -285,8 +297,8 @@ mod tests {
             let month = span(0, MONTH);
             let bought = charges(&plans(&wholes), &month, seconds(first)).expect("charges");
             let rest = span(first, MONTH);
-            let held: Vec<_> = bought.iter().map(|line| PaidLine {
-                price_id: line.price_id.clone(), quantity: 1, paid: line.amount, paid_for: rest,
+            let held: Vec<_> = bought.iter().map(|line| CoveringLine {
+                price_id: line.price_id.clone(), quantity: 1, total: line.amount, creditable: line.amount, period: rest,
             }).collect();
             for (credit, paid) in credits(&held, seconds(second)).expect("credits").iter().zip(&bought) {
                 prop_assert!(credit.amount <= paid.amount);
@@ -302,8 +314,8 @@ mod tests {
             let (cycle, now) = (monthly(), seconds(at).max(month.start));
             let there = change_plan((&cycle, &lines(&old, month)), (&cycle, &plans(&new)), &month, now).expect("changes");
             let rest = Period { start: now, end: month.end };
-            let held: Vec<_> = there.lines.iter().filter(|line| line.what == Prorated::Charge).map(|line| PaidLine {
-                price_id: line.price_id.clone(), quantity: 1, paid: line.amount, paid_for: rest,
+            let held: Vec<_> = there.lines.iter().filter(|line| line.what == Prorated::Charge).map(|line| CoveringLine {
+                price_id: line.price_id.clone(), quantity: 1, total: line.amount, creditable: line.amount, period: rest,
             }).collect();
             let back = change_plan((&cycle, &held), (&cycle, &plans(&old)), &month, now).expect("changes");
             let both: Vec<_> = there.lines.into_iter().chain(back.lines).collect();
@@ -321,8 +333,8 @@ mod tests {
             prop_assert_eq!(given.len(), held.len());
             for (credit, line) in given.iter().zip(&held) {
                 prop_assert_eq!(&credit.price_id, &line.price_id);
-                prop_assert_eq!(credit.of_seconds, line.paid_for.seconds());
-                prop_assert!(credit.amount <= line.paid);
+                prop_assert_eq!(credit.of_seconds, line.period.seconds());
+                prop_assert!(credit.amount <= line.total);
             }
         }
 

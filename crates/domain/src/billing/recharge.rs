@@ -5,7 +5,7 @@
 //! intent, and nothing that the store could give back.
 
 use super::debt::{collect_now, time_of};
-use super::end::told_by_invoice;
+use super::statement::{Statement, record_statement};
 use super::manage::load;
 use super::renew::publish_charges;
 use super::{BillingError, BillingReason, Calculation, ManageError, Subscription, SubscriptionStatus, ceiling, line};
@@ -187,8 +187,9 @@ pub(super) async fn recharged(
         let collected = collect_now(ctx, unit, &subscription).await?;
         publish_charges(ctx, unit, &collected).await?;
     }
-    let told = (BillingReason::Recharge, line::ADDED_FUNDS, reference);
-    told_by_invoice(ctx, unit, &then, told, Calculation::Flat { amount: attempt.amount }, now).await?;
+    let calculation = Calculation::Flat { amount: attempt.amount };
+    let statement = Statement { reason: BillingReason::Recharge, description: line::ADDED_FUNDS, reference, calculation };
+    record_statement(ctx, unit, &then, statement, now).await?;
     let wall = ctx.now();
     // Nobody is thanked for a payment: the store got none.
     let message = Message::new(Topic::Realtime, wall).with("event", "subscription.recharged").with("id", id);

@@ -1,18 +1,17 @@
 //! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
 
-use super::book::{Book, Charge, MODES};
-use super::credit::{CreditFor, applied_line, give_credit, take_credit};
+use super::book::{Book, Charge};
 use super::end::PATIENCE;
+use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
 use super::pause::reported;
-use super::promise::{Surplus, Surpluses, part};
+use super::usage_correction::{Overbilled, UsageCorrections};
 use super::{
-    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Credit, Due, Happening, Invoice, InvoiceItem,
-    InvoiceStatus, Parked, Period, Scope, Subscription, Unbillable, end, period,
+    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Due, Happening, Invoice, InvoiceItem, InvoiceStatus,
+    Parked, Period, Scope, Subscription, Unbillable, end, period,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::ledger::Reason;
 use crate::payment::{Decline, RailError};
 use crate::pricing::{Price, Usage};
 use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
@@ -40,17 +39,12 @@ pub struct Round {
 
 struct Renewal {
     subscription: Subscription,
-    invoice: Invoice,
-    items: Vec<InvoiceItem>,
-    /// Why nothing charges it, where it asks for something.
+    finalization: Finalization,
+    /// Why nothing charges it, where something remains to be paid.
     decline: Option<Decline>,
     charge: Option<Charge>,
-    /// What earlier invoices of the period that ends asked for too much, and becomes credit.
-    surplus: Option<Credit>,
-    /// The same of those that stand unpaid.
-    promised: Vec<(InvoiceId, Amount)>,
-    /// What it takes of the customer's credit.
-    credit: Credit,
+    /// What earlier invoices of the period that ends asked too much.
+    corrections: UsageCorrections,
     has_new_items: bool,
 }
 
@@ -90,7 +84,11 @@ impl Round {
 /// Whether an error comes from what one subscription is, and not from the database or from somebody who was faster.
 fn is_somebodys_own(error: &BillingError) -> bool {
     match error {
-        BillingError::Orphan | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
+        BillingError::Orphan
+        | BillingError::Credit(_)
+        | BillingError::Amount(_)
+        | BillingError::Ledger(_)
+        | BillingError::Rail(_) => true,
         BillingError::Storage(error) => matches!(error, StorageError::Corrupt { .. } | StorageError::Duplicate(_)),
         BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => false,
     }
@@ -147,12 +145,12 @@ async fn write_due(
         match due {
             Due::Renew => {
                 let next = next_period(ctx, &book, &used, &subscription);
-                let surplus = match &next {
-                    Ok(next) => part(unit, &subscription, &next.lines.surpluses).await?,
-                    Err(_) => Surplus::default(),
+                let corrections = match &next {
+                    Ok(next) => UsageCorrections::plan(unit, &subscription, &next.lines.overbilled).await?,
+                    Err(_) => UsageCorrections::default(),
                 };
-                match next.and_then(|next| renewal(ctx, &mut book, subscription.clone(), (next, surplus), nonce, now)) {
-                    Ok((renewal, trouble)) => {
+                match next.and_then(|next| renewal(ctx, &mut book, subscription.clone(), next, corrections, nonce, now)) {
+                    Ok(Begun { renewal, trouble }) => {
                         renewals.push(renewal);
                         round.trouble = round.trouble.take().or(trouble);
                     }
@@ -162,13 +160,13 @@ async fn write_due(
             due => others.push((nonce, due, subscription)),
         }
     }
-    // Credit comes before numbers, and ends take both.
-    if others.iter().any(|(_, due, _)| matches!(due, Due::End(_))) {
-        let subscriptions = renewals.iter().map(|renewal| &renewal.subscription).chain(others.iter().map(|(_, _, other)| other));
-        let customers: Vec<_> = subscriptions.map(|one| one.customer_id.clone()).collect();
-        unit.credits().hold(&customers).await?;
+    let ending: Vec<_> = others.iter().filter(|(_, due, _)| matches!(due, Due::End(_))).map(|(_, _, other)| other).collect();
+    lock_for_notes(unit, &renewals, &ending).await?;
+    for renewal in renewals.iter_mut().filter(|renewal| !renewal.corrections.notes.is_empty()) {
+        let begun = renewal.finalization.invoice.created_at;
+        renewal.corrections.issue(ctx, unit, begun).await?;
+        super::debt::recover_if_settled(unit, &mut renewal.subscription, begun).await?;
     }
-    move_credits(ctx, unit, &renewals).await?;
     for (nonce, due, subscription) in others {
         match due {
             Due::End(reason) => {
@@ -224,7 +222,7 @@ pub(super) fn nonces(ctx: &Context) -> u64 {
 }
 
 /// Asks for attempts to be sent, in chunks.
-pub(super) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), BillingError> {
+pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), BillingError> {
     let now = ctx.now();
     let message = |chunk: &[AttemptId]| {
         let ids: Vec<_> = chunk.iter().map(AttemptId::as_str).collect();
@@ -279,44 +277,48 @@ fn next_period(ctx: &Context, book: &Book, used: &HashMap<SubscriptionItemId, u6
     Ok(NextPeriod { index, period, id, lines })
 }
 
-/// The next period, begun and billed. Told beside it is why its charge could not be signed.
+/// A renewal, and why its charge could not be signed, if it could not.
+struct Begun {
+    renewal: Renewal,
+    trouble: Option<RailError>,
+}
+
+/// Begins the next period and bills it.
 fn renewal(
     ctx: &Context,
     book: &mut Book,
     before: Subscription,
-    (next, surplus): (NextPeriod, Surplus),
+    next: NextPeriod,
+    corrections: UsageCorrections,
     nonce: u64,
     now: Timestamp,
-) -> Result<(Renewal, Option<RailError>), Parked> {
-    let NextPeriod { index, period: next, id, lines: Lines { mut items, total, .. } } = next;
-    // Bills are written as of the moment the period begins, however late the round is.
+) -> Result<Begun, Parked> {
+    let NextPeriod { index, period: next, id, lines: Lines { items, total, .. } } = next;
+    // Invoices are dated at the moment the period begins, however late the round is.
     let begun = next.start;
-    let Surplus { paid: surplus, promised } = surplus;
-    let surplus = (!surplus.is_zero()).then(|| book.add_credit(&before, surplus)).transpose().map_err(Unbillable::from)?;
+    let added = corrections.to_balance().map_err(Unbillable::from)?;
     let status = before.status.after(Change::PeriodBegins).map_err(Unbillable::from)?;
-    let credit = book.use_credit(&before, total);
-    if !credit.amount.is_zero() {
-        items.push(applied_line(ctx, &id, credit.amount, begun));
-    }
-    let total = total.minus(credit.amount).map_err(Unbillable::from)?;
+    let applied = book.use_balance(&before, total, added).map_err(Unbillable::from)?;
     let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
-    // What it asks for is asked for now: its collection is tried for as many days as that of one that was written in time.
-    let invoice = Invoice { finalized_at: Some(now), ..invoice };
-    let mut subscription = Subscription { status, latest_invoice_id: Some(invoice.id.clone()), updated_at: begun, ..before };
+    // Its collection is tried for as many days as that of an invoice that was written in time.
+    let mut finalization = Finalization::new(invoice, items, applied, now).map_err(Unbillable::from)?;
+    let latest_invoice_id = Some(finalization.invoice.id.clone());
+    let mut subscription = Subscription { status, latest_invoice_id, updated_at: begun, ..before };
     let has_new_items = subscription.enter(index, next);
     let decline = |code: &str, message: &str| Some(Decline { code: code.to_owned(), message: message.to_owned() });
-    let (charge, decline, trouble) = match total.is_zero() {
+    let (charge, decline, trouble) = match finalization.invoice.remaining().is_zero() {
         true => (None, None, None),
-        false => match book.charge(ctx, &subscription, &invoice, nonce) {
+        false => match book.charge(ctx, &subscription, &finalization.invoice, nonce) {
             // Nothing permits a charge: the customer has to pay by hand.
             Ok(None) => (None, decline("no_mandate", "No payment method is on file"), None),
             Ok(charge) => (charge, None, None),
-            // No fault of the subscription's: it is charged in the days to come, as after any decline.
+            // The store's own settings are wrong: the invoice is charged in the days to come, as after any decline.
             Err(BillingError::Rail(error)) => (None, decline("not_sent", "Sorry, something went wrong."), Some(error)),
             Err(error) => return Err(error.into()),
         },
     };
-    Ok((Renewal { subscription, invoice, items, decline, charge, surplus, promised, credit, has_new_items }, trouble))
+    finalization.invoice.intent_id = charge.as_ref().map(|charge: &Charge| charge.intent.id.clone());
+    Ok(Begun { renewal: Renewal { subscription, finalization, decline, charge, corrections, has_new_items }, trouble })
 }
 
 /// What is billed.
@@ -324,8 +326,8 @@ fn renewal(
 pub(super) struct Lines {
     pub items: Vec<InvoiceItem>,
     pub total: Amount,
-    /// What earlier invoices asked for the same usage, and it does not cost after all, where there is any.
-    pub surpluses: Surpluses,
+    /// By how much earlier invoices asked more for the same usage than it costs.
+    pub overbilled: Vec<Overbilled>,
 }
 
 /// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`, less what of it was billed before.
@@ -354,68 +356,60 @@ pub(super) fn lines(
         };
         let whole = Calculation::of(&rate, quantity);
         let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
-        let surplus = if is_carried { Amount::ZERO } else { billed.minus(whole.amount()?).unwrap_or_default() };
+        let overbilled = if is_carried { Amount::ZERO } else { billed.minus(whole.amount()?).unwrap_or_default() };
         let calculation = if billed.is_zero() { whole } else { Calculation::Rest { whole: Box::new(whole), billed } };
         let amount = calculation.amount()?;
         lines.total = lines.total.plus(amount)?;
-        lines.surpluses.extend((!surplus.is_zero()).then(|| (price.id.clone(), surplus)));
+        lines.overbilled.extend((!overbilled.is_zero()).then(|| Overbilled { item: item.id.clone(), amount: overbilled }));
         lines.items.push(InvoiceItem {
             id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
             invoice_id: invoice.clone(),
+            subscription_item_id: Some(item.id.clone()),
             price_id: Some(price.id.clone()),
             description: product.name.clone(),
             quantity,
             unit_amount: price.unit_amount_in(&subscription.currency_id).unwrap_or_default(),
             amount,
+            credited: Amount::ZERO,
             period: Some(span),
+            covers_until: Some(span.end),
             calculation,
         });
     }
     Ok(lines)
 }
 
-/// Everything of a round that was renewed. Numbers come late: whoever else writes invoices of the mode waits from there on.
+/// Writes everything of a round that was renewed. Numbers come late: from there on everybody who finalizes invoices of the mode waits.
 async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    mut renewals: Vec<Renewal>,
+    renewals: Vec<Renewal>,
     round: &mut Round,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    for mode in MODES {
-        let count = renewals.iter().filter(|renewal| renewal.invoice.mode == mode).count();
-        if count == 0 {
-            continue;
-        }
-        let first = unit.invoices().take_numbers(mode, u32::try_from(count).unwrap_or(u32::MAX)).await?;
-        let of_mode = renewals.iter_mut().filter(|renewal| renewal.invoice.mode == mode);
-        for (number, renewal) in (first..).zip(of_mode) {
-            renewal.invoice.number = Some(number);
-        }
-    }
-    let (mut bills, mut debts, mut renewed) = (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
+    let (mut finalizations, mut declines, mut renewed) = (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
     let (mut intents, mut attempts, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
-    let mut by_credit = Vec::new();
-    for Renewal { subscription, mut invoice, items, decline, charge, has_new_items, credit, .. } in renewals {
+    let mut paid_by_balance = Vec::new();
+    for Renewal { subscription, finalization, decline, charge, has_new_items, .. } in renewals {
         let what = if subscription.index == Some(0) { Happening::TrialEnded } else { Happening::Renewed };
+        let invoice = &finalization.invoice;
         round.story.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
-        if let Some(Charge { intent, attempt }) = charge {
-            invoice.intent_id = Some(intent.id.clone());
+        if let Some(Charge { intent, attempt, planned }) = charge {
             round.attempts.push(attempt.id.clone());
-            attempts.push((attempt, intent.invoices.clone()));
+            attempts.push((attempt, planned));
             intents.push(intent);
         }
-        debts.extend(decline.map(|decline| (renewed.len(), invoice.clone(), decline)));
-        if invoice.status == InvoiceStatus::Paid && !credit.amount.is_zero() {
-            by_credit.push(invoice.clone());
+        declines.extend(decline.map(|decline| (renewed.len(), invoice.clone(), decline)));
+        if invoice.status == InvoiceStatus::Paid && !finalization.applied.is_zero() {
+            paid_by_balance.push(invoice.clone());
         }
         renewed.push(subscription);
         has_new.push(has_new_items);
-        bills.push((invoice, items));
+        finalizations.push(finalization);
     }
-    unit.invoices().insert_final_all(&bills).await?;
-    for (whose, invoice, decline) in debts {
-        super::debt::refuse(ctx, unit, &invoice, &mut renewed[whose], &decline, now).await?;
+    finalize_all(ctx, unit, finalizations).await?;
+    for (whose, invoice, decline) in declines {
+        super::debt::decline_invoice(ctx, unit, &invoice, &mut renewed[whose], &decline, now).await?;
     }
     unit.subscriptions().update_all(&renewed).await?;
     for (subscription, _) in renewed.iter().zip(has_new).filter(|(_, is_new)| *is_new) {
@@ -423,29 +417,23 @@ async fn write(
     }
     unit.intents().put_all(&intents).await?;
     unit.attempts().insert_all(&attempts).await?;
-    for invoice in &by_credit {
+    for invoice in &paid_by_balance {
         notify_paid(ctx, unit, invoice).await?;
     }
     Ok(())
 }
 
-/// Credit before numbers, as whoever writes one bill takes them, and in the order of its owners: two who take them in different order
-/// would wait for each other.
-async fn move_credits(ctx: &Context, unit: &mut dyn UnitOfWork, renewals: &[Renewal]) -> Result<(), BillingError> {
-    let moves = |renewal: &&Renewal| renewal.surplus.is_some() || !renewal.credit.amount.is_zero();
-    let mut moving: Vec<_> = renewals.iter().filter(moves).collect();
-    moving.sort_by(|a, b| (&a.credit.customer_id, &a.credit.currency_id).cmp(&(&b.credit.customer_id, &b.credit.currency_id)));
-    for (promised_for, amount) in renewals.iter().flat_map(|renewal| &renewal.promised) {
-        unit.credits().promise(promised_for, *amount).await?;
+/// Locks the invoices that are corrected, then the balances of everybody whose balance may change, each in order and before the series of
+/// numbers: two rounds would wait for each other otherwise.
+async fn lock_for_notes(unit: &mut dyn UnitOfWork, renewals: &[Renewal], ending: &[&Subscription]) -> Result<(), BillingError> {
+    let corrected: Vec<_> = renewals.iter().flat_map(|one| &one.corrections.notes).map(|note| note.invoice.id.clone()).collect();
+    if !corrected.is_empty() {
+        unit.invoices().lock_all(&corrected).await?;
     }
-    for Renewal { invoice, surplus, credit, .. } in moving {
-        let what = CreditFor { subject: invoice.id.as_str(), mode: invoice.mode, method: &invoice.method_id, at: invoice.created_at };
-        if let Some(surplus) = surplus {
-            give_credit(ctx, unit, surplus, what, Reason::CreditGiven).await?;
-        }
-        if !credit.amount.is_zero() && !take_credit(ctx, unit, credit, what).await? {
-            return Err(BillingError::Contended);
-        }
+    let changing = renewals.iter().filter(|one| !one.corrections.notes.is_empty() || !one.finalization.applied.is_zero());
+    let customers: Vec<_> = changing.map(|one| &one.subscription).chain(ending.iter().copied()).map(|one| one.customer_id.clone()).collect();
+    if !customers.is_empty() {
+        unit.balances().lock(&customers).await?;
     }
     Ok(())
 }

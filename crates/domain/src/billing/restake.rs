@@ -2,11 +2,11 @@
 
 use super::cancel::take_back;
 use super::change_payment::{Target, send, target};
-use super::end::told_by_invoice;
 use super::follow_stakes::at_network;
 use super::line;
 use super::manage::{load, lock, save};
 use super::plan::{planned, switch_plan};
+use super::statement::{Statement, record_statement};
 use super::{
     BillingError, BillingReason, Calculation, ManageError, Notification, PlanOrder, Requester, ResumedFrom, STAKE_WAITING, Stake,
     StakeStatus, StakeTerms, Subscription, SubscriptionStatus, notify, time_of,
@@ -290,7 +290,7 @@ pub(super) async fn restaked(
     let return_at = subscription.ended_at.map(|_| now);
     let own = |before: &Stake| before.payer == *payer && before.currency_id == attempt.currency_id;
     let grows = subscription.stake.as_ref().is_some_and(|before| own(before) && before.status == StakeStatus::Held);
-    let (reason, told) = match (resumes, grows) {
+    let (reason, description) = match (resumes, grows) {
         (true, _) => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
         (false, true) => (BillingReason::Stake, line::STAKED_MORE),
         (false, false) => (BillingReason::Stake, line::STAKED_ELSEWHERE),
@@ -333,5 +333,7 @@ pub(super) async fn restaked(
         Ok(Some(secured)) => secured.asked(unit, &currency).await.ok(),
         _ => None,
     };
-    told_by_invoice(ctx, unit, &subscription, (reason, told, reference), Calculation::of_stake(terms, attempt.amount), now).await
+    let calculation = Calculation::of_stake(terms, attempt.amount);
+    let statement = Statement { reason, description, reference, calculation };
+    record_statement(ctx, unit, &subscription, statement, now).await
 }

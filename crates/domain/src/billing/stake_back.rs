@@ -2,13 +2,12 @@
 
 use super::book::Book;
 use super::cancel::split_stake;
-use super::end::{StakeMove, move_stake, owed_for};
+use super::end::{StakeMove, StakeTransaction, move_stake, owed_for};
 use super::follow_stakes::at_network;
 use super::manage::{load, nonce, save};
 use super::renew::publish_charges;
 use super::{BillingError, COMMENT_MAX, ManageError, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionStatus, time_of};
 use crate::context::Context;
-use crate::ledger::Reason;
 use crate::payment::StakeState;
 use crate::shared::{Amount, AttemptId, SubscriptionId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
@@ -36,8 +35,9 @@ pub(super) async fn at_the_end(
         // Whether something is owed will be seen: the engine's rounds look from now on.
         return wait(unit, subscription, now).await;
     }
-    let (reason, amount) = if taken.is_zero() { (Reason::ReturnStake, stake.amount) } else { (Reason::Slash, taken) };
-    order(ctx, unit, subscription, reason, amount, nonce, now).await
+    let back = (StakeTransaction::Returned, stake.amount);
+    let (transaction, amount) = if taken.is_zero() { back } else { (StakeTransaction::Forfeited, taken) };
+    order(ctx, unit, subscription, transaction, amount, nonce, now).await
 }
 
 async fn wait(unit: &mut dyn UnitOfWork, mut subscription: Subscription, now: Timestamp) -> Result<Option<AttemptId>, ManageError> {
@@ -54,19 +54,19 @@ async fn order(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     mut subscription: Subscription,
-    reason: Reason,
+    transaction: StakeTransaction,
     amount: Amount,
     nonce: u64,
     now: Timestamp,
 ) -> Result<Option<AttemptId>, ManageError> {
     let book = Book::read(unit, std::slice::from_ref(&subscription)).await?;
-    let what = match reason {
-        Reason::Slash => StakeMove::slash(amount, &owed_for(unit, &subscription).await?),
+    let what = match transaction {
+        StakeTransaction::Forfeited => StakeMove::slash(amount, &owed_for(unit, &subscription).await?),
         _ => StakeMove::back(amount),
     };
     let moved = move_stake(ctx, unit, &book, &subscription, what, nonce).await;
     if let Some(stake) = &mut subscription.stake {
-        stake.status = if reason == Reason::Slash { StakeStatus::Slashing } else { StakeStatus::Returning };
+        stake.status = if transaction == StakeTransaction::Forfeited { StakeStatus::Slashing } else { StakeStatus::Returning };
         stake.return_at = subscription.ended_at.map(|_| now);
     }
     subscription.updated_at = now;
@@ -109,7 +109,7 @@ pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), Mana
     let stake = movable(&mut subscription, &[StakeStatus::Waiting], held_yet).filter(|_| has_ended);
     let amount = stake.ok_or(ManageError::NoStake)?.amount;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let attempt = order(ctx, unit.as_mut(), subscription, Reason::ReturnStake, amount, nonce(ctx), now).await?;
+    let attempt = order(ctx, unit.as_mut(), subscription, StakeTransaction::Returned, amount, nonce(ctx), now).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
     Ok(())
@@ -130,7 +130,7 @@ pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amou
     }
     subscription.metadata.insert("slash_reason".to_owned(), reason);
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let attempt = order(ctx, unit.as_mut(), subscription, Reason::Slash, amount, nonce(ctx), now).await?;
+    let attempt = order(ctx, unit.as_mut(), subscription, StakeTransaction::Forfeited, amount, nonce(ctx), now).await?;
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     unit.commit().await?;
     Ok(())

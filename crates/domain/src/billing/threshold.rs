@@ -3,16 +3,18 @@
 use super::bill::{Bill, issue};
 use super::book::Book;
 use super::manage::{nonce, save};
-use super::plan::{kept_line, paid_lines, prorated_item};
-use super::promise::{Surplus, part};
-use super::renew::{Lines, lines, read_usage, usage_of};
+use super::credit::{CreditNoteReason, Destination};
+use super::plan::prorated_item;
+use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
+use super::unused_time::UnusedTimes;
+use super::usage_correction::UsageCorrections;
 use super::{
-    BilledUsage, BillingReason, ManageError, Net, Period, PlanLine, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable,
-    charges, credits, net, period,
+    BilledUsage, BillingReason, ManageError, Period, PlanLine, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, charges,
+    period,
 };
 use crate::context::Context;
 use crate::pricing::Usage;
-use crate::shared::{AmountError, AttemptId, InvoiceId, Timestamp};
+use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::time::Duration;
 
@@ -41,62 +43,48 @@ pub(super) async fn bill_when_reached(
     let at = now.max(begun).plus(Duration::from_micros(1));
     let behind = Period { start: subscription.period.start, end: at };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Lines { items: mut billed, total: usage, surpluses, .. } = lines(ctx, &book, &used, &metered, &id, behind, Some(behind))?;
+    let Lines { items: mut billed, total: usage, overbilled, .. } = lines(ctx, &book, &used, &metered, &id, behind, Some(behind))?;
     if usage < threshold.amount || at >= subscription.period.end {
         return Ok(None);
     }
-    let Surplus { paid: surplus, promised } = part(unit, &subscription, &surpluses).await?;
-    if !promised.is_empty() {
-        // What would be given back is not paid yet: a later report bills.
-        return Ok(None);
-    }
+    let corrections = UsageCorrections::plan(unit, &subscription, &overbilled).await?;
     let wholes = metered.items.iter().zip(&billed).map(|(item, line)| Ok((item.id.clone(), line.calculation.whole()?)));
     let wholes = wholes.collect::<Result<Vec<_>, AmountError>>()?;
-    let mut bill = Bill {
-        id: id.clone(),
-        reason: BillingReason::SubscriptionThreshold,
-        period: Period { start: begun, end: at },
-        lines: Vec::new(),
-        total: usage,
-        surplus,
-        promised: Vec::new(),
-    };
+    let mut span = Period { start: begun, end: at };
+    let mut unused = UnusedTimes::none(at);
     let next = period(&subscription.cycle, at, 0).map_err(Unbillable::from)?;
     // An end that was asked for stands: no period begins that would go beyond it.
     if threshold.resets_anchor && !subscription.cancel_at_period_end && subscription.cancel_at.is_none_or(|end| end >= next.end) {
-        let paid = match paid_lines(unit, &subscription, &book, None, at).await {
-            // What is still being collected, or was paid in another currency, is not given back: a later report bills.
-            Err(ManageError::PaymentInFlight | ManageError::PaidOtherwise) => return Ok(None),
-            paid => paid?,
+        unused = match UnusedTimes::read(unit, &subscription, &book, None, at).await {
+            // An invoice of this period is being paid: a later report bills.
+            Err(ManageError::PaymentInFlight) => return Ok(None),
+            unused => unused?,
         };
-        let mut exchanged = credits(&paid, at)?;
-        exchanged.extend(charges(&whole_periods(&subscription, &book)?, &next, at)?);
-        for line in &exchanged {
-            billed.push(prorated_item(ctx, unit, line, &id, Period { start: at, end: next.end }, at).await?);
+        for line in &charges(&whole_periods(&subscription, &book)?, &next, at)? {
+            let own = subscription.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
+            billed.push(prorated_item(ctx, unit, line, (&id, own), Period { start: at, end: next.end }, at).await?);
         }
-        match net(&exchanged)? {
-            Net::Due(due) => bill.total = usage.plus(due)?,
-            Net::Credit(credit) => {
-                let (kept, due) = (credit.minus(usage).unwrap_or_default(), usage.minus(credit).unwrap_or_default());
-                billed.extend(kept_line(ctx, &id, kept, at));
-                (bill.total, bill.surplus) = (due, bill.surplus.plus(kept)?);
-            }
-        }
-        bill.period = next;
+        span = next;
         subscription.anchor = at;
         subscription.enter(0, next);
     } else {
-        for (id, amount) in wholes {
+        for (id, whole) in wholes {
+            let given = corrections.given_of(&id)?;
             let Some(item) = subscription.items.iter_mut().find(|item| item.id == id) else { continue };
-            // Where it costs less than was billed, the bill gives the difference back: it is not billed any more.
-            let carried = item.billed.filter(|billed| billed.is_carried);
-            let amount = carried.map_or(amount, |carried| carried.amount.max(amount));
-            let is_carried = carried.is_some();
+            let before = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
+            // What was billed and could not be given stays billed: it is not asked for again.
+            let amount = whole.max(before.minus(given)?);
+            let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
             item.billed = Some(BilledUsage { from: item.counts_from(&behind), until: at, amount, is_carried });
         }
     }
-    bill.lines = billed;
     subscription.updated_at = now;
+    unused.lock(unit).await?;
+    let added = unused.to_balance(&subscription)?;
+    let refunds = unused.issue(ctx, unit, &subscription, CreditNoteReason::PlanChange, &Destination::Balance, at).await?;
+    publish_charges(ctx, unit, &refunds).await?;
+    let reason = BillingReason::SubscriptionThreshold;
+    let bill = Bill { id, reason, period: span, lines: billed, corrections, added };
     let attempt = issue(ctx, unit, &mut book, &mut subscription, bill, nonce(ctx), at).await?;
     save(unit, &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;

@@ -1,8 +1,8 @@
 //! A subscription with everything that it refers to.
 
 use super::book::Book;
-use super::promise::part;
 use super::renew::{Lines, lines, read_usage};
+use super::usage_correction::UsageCorrections;
 use super::{BillingError, ManageError, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
 use crate::context::Context;
 use crate::customer::Customer;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// What comes next, as the engine would write it now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextInvoice {
-    /// Credit is taken off already.
+    /// Less what the balance will pay.
     pub amount: Amount,
     pub at: Timestamp,
 }
@@ -99,10 +99,10 @@ async fn next_invoice(
     let Ok(next) = period(&subscription.cycle, subscription.anchor, index) else { return Ok(None) };
     let behind = subscription.index.map(|_| subscription.period);
     let unwritten = InvoiceId::new(at, ctx.random.as_ref());
-    let Ok(Lines { total, surpluses, .. }) = lines(ctx, book, used, subscription, &unwritten, next, behind) else { return Ok(None) };
-    let surplus = part(unit, subscription, &surpluses).await?.paid;
-    let credit = book.credit_of(subscription).plus(surplus)?.min(total);
-    Ok(Some(NextInvoice { amount: total.minus(credit)?, at }))
+    let Ok(Lines { total, overbilled, .. }) = lines(ctx, book, used, subscription, &unwritten, next, behind) else { return Ok(None) };
+    let added = UsageCorrections::plan(unit, subscription, &overbilled).await?.to_balance()?;
+    let applied = book.applied(subscription, total, book.balance_of(subscription).plus(added)?);
+    Ok(Some(NextInvoice { amount: total.minus(applied)?, at }))
 }
 
 /// A subscription as it stands.

@@ -119,6 +119,7 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
 }
 
 /// The visitor closed the card form: the provider's intent is ended, unless it has settled meanwhile.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn abandon_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<(), SubmitError> {
     let mut unit = ctx.store.read().await?;
     let session = unit.sessions().find(id).await?.ok_or(SubmitError::NotFound)?;

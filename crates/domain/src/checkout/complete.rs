@@ -1,12 +1,13 @@
 //! The one way a session completes (invariant 3).
 
-use super::{PaymentStatus, Session, SessionMode, SessionStatus, subscribe};
-use crate::billing::{self, Subscription};
+use super::subscribe::{self, Begun};
+use super::{PaymentStatus, Session, SessionMode, SessionStatus};
+use crate::access::Did;
+use crate::billing::{self, Invoice, InvoiceItem, InvoiceStatus, Receipt, Subscription, apply_balance, balance_of, finalize, settle};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::ledger::{Entry, Movement, Reason};
-use crate::payment::{Attempt, SettlementError};
-use crate::shared::{Amount, CustomerId, EntitlementId, EntryId, EventId, StorageError, Timestamp};
+use crate::payment::{Attempt, Intent, Settlement, SettlementError};
+use crate::shared::{Amount, CustomerId, EntitlementId, EventId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 
@@ -20,104 +21,154 @@ impl From<SettlementError> for super::SubmitError {
     }
 }
 
-/// What a session is complete by.
+/// What pays for a session.
 #[derive(Clone, Copy)]
 pub(super) enum PaidBy<'a> {
-    Attempt(&'a Attempt),
-    /// What the customer had with the store; its invoices are lessened by it, and its intent has succeeded.
-    Credit,
+    /// A payment that its network has settled.
+    Network { attempt: &'a Attempt, settlement: &'a Settlement },
+    /// The customer's balance, for all that is due.
+    Balance { payer: &'a Did },
     /// Nothing was due.
     Nothing,
 }
 
-/// The one way a session completes. False: the session changed since it was read, and the unit of work must be dropped.
+/// An invoice of the session with its lines, as they are finalized.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    pub invoice: Invoice,
+    pub items: Vec<InvoiceItem>,
+}
+
+/// The one way a session completes. Rows are locked in the order of the billing model, section 3: session, intent, invoices, stock,
+/// balance, series of numbers. False: the session changed since it was read, or the balance does not pay everything any more, and the unit
+/// of work must be dropped.
 pub(super) async fn complete(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    mut session: Session,
+    session: Session,
     paid_by: PaidBy<'_>,
     now: Timestamp,
 ) -> Result<bool, SettlementError> {
-    let random = ctx.random.as_ref();
-    if let PaidBy::Attempt(attempt) = paid_by {
-        book(ctx, unit, &session, attempt, Reason::Payment, now).await?;
-    } else if let Some(intent) = session.intent_id.as_ref().filter(|_| session.amount_total.is_zero()) {
-        // Nothing was to be paid: the intent ends with that, and does not look unpaid for ever.
-        unit.intents().succeed(intent, Amount::ZERO, "", "", now).await?;
-    }
-    match session.kind {
-        SessionMode::Payment => {
-            if let Some(invoice) = &session.invoice_id {
-                let amount = if matches!(paid_by, PaidBy::Credit) { Amount::ZERO } else { session.amount_total };
-                unit.invoices().pay(invoice, amount, session.intent_id.as_ref(), now).await?;
-            }
-        }
-        SessionMode::Subscription | SessionMode::Setup => subscribe::begin(ctx, unit, &session).await?,
-    }
-    unit.prices().sell(&session.id).await?;
-    grant(ctx, unit, &session, now).await?;
-
-    let invoices = match &session.intent_id {
-        Some(intent) => unit.intents().find(intent).await?.map(|intent| intent.invoices).unwrap_or_default(),
-        None => Vec::new(),
-    };
-    session.status = SessionStatus::Complete;
-    session.payment_status = if matches!(paid_by, PaidBy::Nothing) { PaymentStatus::NoPaymentRequired } else { PaymentStatus::Paid };
-    session.updated_at = now;
+    let payment_status = if matches!(paid_by, PaidBy::Nothing) { PaymentStatus::NoPaymentRequired } else { PaymentStatus::Paid };
+    let session = Session { status: SessionStatus::Complete, payment_status, updated_at: now, ..session };
     if !unit.sessions().update(&session).await? {
         return Ok(false);
     }
-    let mut messages = vec![Message::new(Topic::Realtime, now).with("event", "checkout.session.completed").with("id", &session.id)];
-    let customer = session.customer_id.as_ref().map(CustomerId::as_str).unwrap_or_default();
-    // Each subscription has an invoice of its own; what is paid once has one without.
-    let mut subscriptions = session.subscription_ids.iter().filter(|_| session.kind != SessionMode::Payment);
-    for invoice in &invoices {
-        messages.extend(billing::paid_messages(invoice, (customer, &session.currency_id, subscriptions.next()), now));
+    let intent_id = session.intent_id.as_ref().ok_or(SettlementError::Orphan)?;
+    let (amount, reference, payer) = match paid_by {
+        PaidBy::Network { attempt, settlement } => (attempt.amount, settlement.reference.as_str(), settlement.payer.as_str()),
+        PaidBy::Balance { payer } => (Amount::ZERO, "", payer.as_str()),
+        PaidBy::Nothing => (Amount::ZERO, "", ""),
+    };
+    unit.intents().succeed(intent_id, amount, reference, payer, now).await?;
+    let intent = unit.intents().find(intent_id).await?.ok_or(SettlementError::Orphan)?;
+    let begun = match session.kind {
+        SessionMode::Payment => Begun::of_purchase(read_drafts(unit, &intent).await?, now),
+        SessionMode::Subscription | SessionMode::Setup => subscribe::begin(ctx, unit, &session, &intent).await?,
+    };
+    unit.prices().sell(&session.id).await?;
+    grant(ctx, unit, &session, &begun, now).await?;
+    if !pay(ctx, unit, &intent, &begun, paid_by).await? {
+        return Ok(false);
     }
-    let messages: Vec<_> = messages.into_iter().map(|message| (EventId::new(now, random), message)).collect();
-    unit.outbox().publish_all(&messages, now).await?;
+    subscribe::announce(ctx, unit, &begun).await?;
+    notify_complete(ctx, unit, &session, &intent, now).await?;
     Ok(true)
 }
 
-/// One entitlement for each app that was bought. What a subscription gives is its own.
-async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, now: Timestamp) -> Result<(), StorageError> {
+/// The drafts of an intent, in its order, which nobody else changes until this unit of work ends.
+pub(super) async fn read_drafts(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Vec<Draft>, SettlementError> {
+    let mut ids = intent.invoices.clone();
+    ids.sort();
+    let mut invoices = unit.invoices().lock_all(&ids).await?;
+    invoices.sort_by_key(|invoice| intent.invoices.iter().position(|id| *id == invoice.id));
+    let mut items = unit.invoices().items_of(&ids).await?;
+    let mut drafts = Vec::with_capacity(invoices.len());
+    for invoice in invoices {
+        let (own, others) = items.into_iter().partition(|item| item.invoice_id == invoice.id);
+        items = others;
+        drafts.push(Draft { invoice, items: own });
+    }
+    Ok(drafts)
+}
+
+/// Finalizes the drafts and pays them. False: the balance does not pay everything.
+async fn pay(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    intent: &Intent,
+    begun: &Begun,
+    paid_by: PaidBy<'_>,
+) -> Result<bool, SettlementError> {
+    if let PaidBy::Balance { .. } = paid_by {
+        // Before the series of numbers.
+        unit.balances().lock(std::slice::from_ref(&intent.customer_id)).await?;
+        if balance_of(unit, &intent.customer_id, &intent.currency_id).await? < intent.amount {
+            return Ok(false);
+        }
+    }
+    let mut open = Vec::with_capacity(begun.drafts.len());
+    for Draft { invoice, .. } in &begun.drafts {
+        open.push(finalize(ctx, unit, invoice, invoice.clone(), begun.at).await?);
+    }
+    match paid_by {
+        PaidBy::Network { attempt, .. } => {
+            let receipt = Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at: begun.at };
+            settle(ctx, unit, &receipt).await?;
+            Ok(true)
+        }
+        PaidBy::Balance { .. } => {
+            let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(SettlementError::Orphan)?;
+            let due: Vec<_> = open.into_iter().filter(|invoice| !invoice.remaining().is_zero()).collect();
+            let count = due.len();
+            let paid = apply_balance(ctx, unit, &currency, due, begun.at).await?;
+            Ok(paid.len() == count && paid.iter().all(|one| one.after.status == InvoiceStatus::Paid))
+        }
+        PaidBy::Nothing => Ok(true),
+    }
+}
+
+async fn notify_complete(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    intent: &Intent,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    let mut messages = vec![Message::new(Topic::Realtime, now).with("event", "checkout.session.completed").with("id", &session.id)];
+    let customer = session.customer_id.as_ref().map(CustomerId::as_str).unwrap_or_default();
+    // Each subscription has an invoice of its own, in the order of the intent; a purchase without a subscription has one invoice.
+    let mut subscriptions = session.subscription_ids.iter().filter(|_| session.kind != SessionMode::Payment);
+    for invoice in &intent.invoices {
+        messages.extend(billing::paid_messages(invoice, (customer, &session.currency_id, subscriptions.next()), now));
+    }
+    let messages: Vec<_> = messages.into_iter().map(|message| (EventId::new(now, ctx.random.as_ref()), message)).collect();
+    unit.outbox().publish_all(&messages, now).await
+}
+
+/// One entitlement for each app that was bought, with the invoice line that paid for it. What a subscription gives is its own.
+async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, begun: &Begun, now: Timestamp) -> Result<(), StorageError> {
     let Some(holder) = &session.payer else { return Ok(()) };
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let sold = unit.prices().find_with_products(&ids).await?;
-    let subscriptions = match session.kind {
-        SessionMode::Payment => Vec::new(),
-        SessionMode::Subscription | SessionMode::Setup => unit.subscriptions().find_all(&session.subscription_ids).await?,
-    };
     for (price, product) in sold {
         let Some(app) = product.app else { continue };
         let of_price = |one: &&Subscription| one.items.iter().any(|item| item.price_id == price.id);
+        let line = begun.drafts.iter().flat_map(|draft| &draft.items).find(|item| item.price_id.as_ref() == Some(&price.id));
         let entitlement = Entitlement {
             id: EntitlementId::new(now, ctx.random.as_ref()),
             mode: session.mode,
             holder: holder.clone(),
             app,
             session_id: session.id.clone(),
-            subscription_id: subscriptions.iter().find(of_price).map(|one| one.id.clone()),
-            invoice_id: session.invoice_id.clone(),
+            subscription_id: begun.subscriptions.iter().find(of_price).map(|one| one.id.clone()),
+            invoice_id: line.map(|line| line.invoice_id.clone()).or_else(|| session.invoice_id.clone()),
+            invoice_item_id: line.map(|line| line.id.clone()),
             acquired_at: now,
+            revoked_at: None,
+            suspended_at: None,
         };
         unit.entitlements().grant(&entitlement).await?;
     }
-    Ok(())
-}
-
-/// The journal entry of money that an attempt of a session moved.
-pub(super) async fn book(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    attempt: &Attempt,
-    reason: Reason,
-    now: Timestamp,
-) -> Result<(), SettlementError> {
-    let movement = Movement { method_id: &attempt.method_id, currency_id: &attempt.currency_id, amount: attempt.amount };
-    let id = EntryId::new(now, ctx.random.as_ref());
-    let entry = Entry::of_movement(id, session.mode, reason, attempt.id.as_str(), now, &movement)?;
-    unit.journal().book(&entry).await?;
     Ok(())
 }

@@ -146,6 +146,7 @@ pub async fn ask_for_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonc
 }
 
 /// Checks the signed permission against what was asked, stores it, sends it, and writes down what the network says. Answers the hash.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -187,6 +188,7 @@ pub async fn ask_for_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
 }
 
 /// As [`take_mandate`], for the stake.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn take_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -225,15 +227,19 @@ fn signed_attempt(
     }
 }
 
-/// The attempt before the session, as settlement takes them.
+/// The session before the attempt: its version guards the attempt, since whoever expires or changes the session must see it.
 async fn keep(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &Session) -> Result<(), TransferError> {
-    match unit.attempts().insert(attempt, &[]).await {
-        Ok(()) => {}
-        Err(StorageError::Duplicate(_)) => return Err(TransferError::PaymentInFlight),
-        Err(error) => return Err(error.into()),
+    if unit.attempts().open_of(&attempt.purpose).await?.is_some() {
+        return Err(TransferError::PaymentInFlight);
     }
-    // The session's version guards the attempt: whoever expires or changes the session must see it.
-    if unit.sessions().update(session).await? { Ok(()) } else { Err(TransferError::Changed) }
+    if !unit.sessions().update(session).await? {
+        return Err(TransferError::Changed);
+    }
+    match unit.attempts().insert(attempt, &[]).await {
+        Ok(()) => Ok(()),
+        Err(StorageError::Duplicate(_)) => Err(TransferError::PaymentInFlight),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Sends it. What is not decided by this first look is looked at again by the reconciler; what is refused is told to the wallet.

@@ -1,6 +1,6 @@
 //! Sessions whose time is over.
 
-use super::proceed::give_back;
+use super::proceed::return_stake;
 use super::submit::open_attempt;
 use super::{Session, SessionStatus};
 use crate::context::Context;
@@ -26,6 +26,7 @@ pub enum ExpireError {
 const PAGES: u32 = 50;
 
 /// The worker's round. Answers how many sessions expired. A session with a payment on its way is left for the next round.
+#[tracing::instrument(skip_all)]
 pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -55,7 +56,8 @@ pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError>
     }
 }
 
-/// Ends a session: its card attempt at the provider first, then stock, invoice and intent.
+/// Ends a session: its card attempt at the provider first, then session, intent, drafts and stock.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireError> {
     let mut unit = ctx.store.read().await?;
     let session = unit.sessions().find(id).await?.ok_or(ExpireError::NotFound)?;
@@ -79,21 +81,21 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     if open_attempt(unit.as_mut(), &session).await?.is_some() {
         return Err(ExpireError::PaymentInFlight);
     }
-    if let Some(id) = &session.intent_id {
-        unit.intents().set_status(id, IntentStatus::Canceled, None, now).await?;
-        let intent = unit.intents().find(id).await?;
-        for invoice in intent.iter().flat_map(|intent| &intent.invoices) {
-            unit.invoices().void_draft(invoice, now).await?;
-        }
-    }
-    if let Some(deposit) = session.deposit.as_ref().filter(|deposit| deposit.reference.is_some()) {
-        give_back(ctx, unit.as_mut(), &session, deposit, now).await?;
-    }
-    // Stock after intent and invoice, as submit and settlement take it: whoever takes locks in one order never waits in a circle.
-    unit.prices().release(id).await?;
     let expired = Session { status: SessionStatus::Expired, updated_at: now, ..session };
     if !unit.sessions().update(&expired).await? {
         return Err(ExpireError::PaymentInFlight);
+    }
+    if let Some(id) = &expired.intent_id {
+        unit.intents().set_status(id, IntentStatus::Canceled, None, now).await?;
+        let mut drafts = unit.intents().find(id).await?.map(|intent| intent.invoices).unwrap_or_default();
+        drafts.sort();
+        for invoice in &drafts {
+            unit.invoices().drop_draft(invoice, now).await?;
+        }
+    }
+    unit.prices().release(id).await?;
+    if let Some(deposit) = expired.deposit.as_ref().filter(|deposit| deposit.reference.is_some()) {
+        return_stake(ctx, unit.as_mut(), &expired, deposit, now).await?;
     }
     unit.commit().await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Paying without the wallet: by credit with the store, or by a permission that the wallet gave earlier.
+//! Paying without the wallet: from the customer's balance, or by a mandate that the wallet gave earlier.
 
 use super::complete::{PaidBy, complete};
 use super::consent::sufficient;
@@ -6,7 +6,7 @@ use super::proceed::{Step, charge, step};
 use super::transfer::{Payable, TransferError, payable, payable_of};
 use super::{Expanded, Session, SessionMode};
 use crate::access::Did;
-use crate::billing::{BillingError, Credit, CreditFor, Invoice, applied_line, take_credit};
+use crate::billing::balance_of;
 use crate::context::Context;
 use crate::payment::{AttemptStatus, MandateDetails, SettlementError, settle_first};
 use crate::shared::{Amount, MandateId, SessionId, StorageError};
@@ -18,17 +18,17 @@ const TRIES: u32 = 4;
 /// Whether a submitted session could be paid without the wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FastPay {
-    /// What is due now is there: at the store as credit, or on the payer's account.
+    /// The customer's balance with the store, or the payer's account, holds what is due now.
     pub balance: bool,
-    /// A permission of the payer allows it.
+    /// A mandate of the payer permits the charge.
     pub delegation: bool,
-    /// The customer's credit is enough.
+    /// The customer's balance with the store pays everything.
     pub credit: bool,
-    /// Nothing else is to be signed.
+    /// `None`: something is still to be signed.
     pub offer: Option<FastOffer>,
 }
 
-/// What would be paid, by whom, and from where.
+/// What would be paid, by whom, and by what means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FastOffer {
     pub by: FastMeans,
@@ -38,6 +38,7 @@ pub struct FastOffer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FastMeans {
+    /// The customer's balance with the store.
     Credit,
     Delegation,
 }
@@ -66,7 +67,7 @@ pub struct FastConsent {
     pub amount: Amount,
 }
 
-/// Asks the network. Nothing is asked where no permission was ever given.
+/// Asks the network, unless the customer has never given a mandate.
 ///
 /// # Errors
 /// Those of a session that cannot be paid now.
@@ -94,20 +95,20 @@ async fn holds(ctx: &Context, payable: &Payable, payer: &Did) -> Result<bool, Tr
     Ok(rail.balance(&payable.method, &payable.currency, payer).await? >= payable.intent.amount)
 }
 
-/// Whether the customer's credit in the order's currency pays all of it.
+/// Whether the customer's balance in the order's currency pays all of it.
 async fn has_credit(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<bool, StorageError> {
     if payable.method.kind.is_card() || payable.intent.amount.is_zero() {
         return Ok(false);
     }
-    let held = unit.credits().of_all(std::slice::from_ref(&payable.intent.customer_id)).await?;
-    Ok(held.iter().any(|credit| credit.currency_id == payable.currency.id && credit.amount >= payable.intent.amount))
+    Ok(balance_of(unit, &payable.intent.customer_id, &payable.currency.id).await? >= payable.intent.amount)
 }
 
-/// Pays by credit where it is enough, else by the permission; by nothing else, and no other amount, than what was agreed to, where that is
-/// told. False: neither was possible, and the wallet is to be asked.
+/// Pays from the balance if it pays everything, else by the mandate. With `agreed`, by no other means and no other amount.
+/// False: neither was possible, and the wallet is to be asked.
 ///
 /// # Errors
-/// [`TransferError::OtherPayer`] when permissions were given by other wallets only.
+/// [`TransferError::OtherPayer`] when mandates were given by other wallets only.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option<FastConsent>) -> Result<bool, TransferError> {
     for _ in 0..TRIES {
         let mut unit = ctx.store.read().await?;
@@ -132,12 +133,12 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
         let is_agreed = |by: FastMeans| agreed.is_none_or(|agreed| agreed == FastConsent { by, amount });
         let done = match (credit, mandate) {
             (true, mandate) if (!needs_mandate || mandate.is_some()) && is_agreed(FastMeans::Credit) => {
-                write_credit(ctx, payable, mandate, payer).await
+                pay_from_balance(ctx, payable, mandate, payer).await
             }
             (false, Some(mandate)) if is_agreed(FastMeans::Delegation) && holds(ctx, &payable, payer).await? => {
                 write_down(ctx, payable, mandate, payer).await
             }
-            // Another confirmation may have taken the credit for this very order between the looks.
+            // Another confirmation may have paid this very order from the balance between the reads.
             _ => return is_complete(ctx, id).await,
         };
         match done {
@@ -150,7 +151,7 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
             }
             // A payment is on its way already: the page polls for it.
             Ok(Step::Nothing) => return Ok(true),
-            // Somebody was faster: what is there now is looked at.
+            // Somebody was faster: read again.
             Ok(Step::Raced) | Err(TransferError::Changed) => {}
             Err(error) => return Err(error),
         }
@@ -163,35 +164,17 @@ async fn is_complete(ctx: &Context, id: &SessionId) -> Result<bool, TransferErro
     Ok(session.is_some_and(|session| session.is_complete()))
 }
 
-/// Takes the credit, and completes the session with it. Rows are taken in the order of settlement: intent, invoices, session.
-async fn write_credit(ctx: &Context, payable: Payable, mandate: Option<MandateId>, payer: &Did) -> Result<Step, TransferError> {
+/// Completes the session and pays its invoices from the balance, in one unit of work.
+async fn pay_from_balance(ctx: &Context, payable: Payable, mandate: Option<MandateId>, payer: &Did) -> Result<Step, TransferError> {
     let now = ctx.now();
-    let Payable { session, method, currency, intent } = payable;
+    let Payable { session, intent, .. } = payable;
     let mut unit = ctx.store.begin().await?;
-    if !unit.intents().succeed(&intent.id, Amount::ZERO, "", payer.as_str(), now).await? {
-        return Ok(Step::Raced);
-    }
-    // One that is open was written down before; one that begins from here on finds the session changed.
+    // An attempt that begins from here on changes the session's version, which this unit of work compares.
     if unit.attempts().open_of_intent(&intent.id).await?.is_some() {
         return Ok(Step::Nothing);
     }
-    let drafts = unit.invoices().find_all(&intent.invoices).await?;
-    for draft in drafts.into_iter().filter(|draft| !draft.total.is_zero()) {
-        let mut lines = unit.invoices().items(&draft.id).await?;
-        lines.push(applied_line(ctx, &draft.id, draft.total, now));
-        unit.invoices().put_draft(&Invoice { total: Amount::ZERO, updated_at: now, ..draft }, &lines).await?;
-    }
-    let credit = Credit { customer_id: intent.customer_id.clone(), currency_id: currency.id, amount: intent.amount };
-    let what = CreditFor { subject: intent.id.as_str(), mode: session.mode, method: &method.id, at: now };
-    match take_credit(ctx, unit.as_mut(), &credit, what).await {
-        Ok(true) => {}
-        // Somebody was faster, and it is not enough any more.
-        Ok(false) => return Ok(Step::Raced),
-        Err(BillingError::Storage(error)) => return Err(error.into()),
-        Err(_) => return Err(TransferError::Changed),
-    }
     let session = Session { mandate_id: mandate.or(session.mandate_id.clone()), ..session };
-    match complete(ctx, unit.as_mut(), session, PaidBy::Credit, now).await {
+    match complete(ctx, unit.as_mut(), session, PaidBy::Balance { payer }, now).await {
         Ok(true) => {
             unit.commit().await?;
             Ok(Step::Completed)

@@ -1,13 +1,13 @@
 //! What the outcomes of a session's attempts mean. The session's next step is taken in the unit of work that records the outcome, so that a
 //! crash in between leaves nothing waiting.
 
-use super::complete::{PaidBy, book, complete};
+use super::complete::{PaidBy, complete};
 use super::proceed::{Step, step};
 use super::{Deposit, Session};
 use crate::billing;
 use crate::context::Context;
-use crate::ledger::Reason;
-use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Settlement, SettlementError};
+use crate::ledger::EntryType;
+use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Reversal, Settlement, SettlementError};
 use crate::shared::{AttemptId, SessionId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
@@ -30,7 +30,7 @@ pub struct SessionStakeReturn;
 
 #[async_trait]
 impl PurposeHandler for SessionPayment {
-    /// Attempt, intent, journal, invoice, stock, session and rights change in one unit of work, for exactly one caller.
+    /// Attempt, session, intent, invoices, stock, rights and journal change in one unit of work, for exactly one caller.
     async fn settled(
         &self,
         ctx: &Context,
@@ -38,15 +38,11 @@ impl PurposeHandler for SessionPayment {
         attempt: &Attempt,
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
-        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        let now = ctx.now();
-        unit.intents().succeed(intent, attempt.amount, &settlement.reference, &settlement.payer, now).await?;
-        let intent = unit.intents().find(intent).await?.ok_or(SettlementError::Orphan)?;
-        let session = find(unit, intent.session_id.as_ref()).await?;
+        let session = find(unit, attempt.session_id.as_ref()).await?;
         if let Some(mandate) = session.mandate_id.as_ref().filter(|_| settlement.card.is_some()) {
             billing::mandate_given(ctx, unit, mandate, settlement).await?;
         }
-        match complete(ctx, unit, session, PaidBy::Attempt(attempt), now).await? {
+        match complete(ctx, unit, session, PaidBy::Network { attempt, settlement }, ctx.now()).await? {
             true => Ok(Vec::new()),
             false => Err(SettlementError::Contended),
         }
@@ -61,14 +57,25 @@ impl PurposeHandler for SessionPayment {
     ) -> Result<(), SettlementError> {
         let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         let now = ctx.now();
-        unit.intents().set_status(intent, IntentStatus::RequiresAction, Some(decline), now).await?;
         if decline.is_for_mandate() {
             // The mandate does not suffice any more: the wallet is asked for another one. Where the session has changed meanwhile, the
             // next try finds out again.
             let session = find(unit, attempt.session_id.as_ref()).await?;
             unit.sessions().update(&Session { mandate_id: None, updated_at: now, ..session }).await?;
         }
+        unit.intents().set_status(intent, IntentStatus::RequiresAction, Some(decline), now).await?;
         Ok(())
+    }
+
+    async fn reversed(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        reversal: &Reversal,
+    ) -> Result<(), SettlementError> {
+        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        Ok(billing::reverse_payment(ctx, unit, attempt, intent, reversal).await?)
     }
 }
 
@@ -115,7 +122,6 @@ impl PurposeHandler for SessionStake {
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let now = ctx.now();
         let mut session = find(unit, attempt.session_id.as_ref()).await?;
-        book(ctx, unit, &session, attempt, Reason::Stake, now).await?;
         if let Some(deposit) = session.deposit.take() {
             let held = deposit.held.plus(attempt.amount)?;
             session.deposit = Some(Deposit { held, reference: Some(settlement.reference.clone()), ..deposit });
@@ -125,6 +131,7 @@ impl PurposeHandler for SessionStake {
             }
             session.version += 1;
         }
+        billing::post_stake(ctx, unit, attempt, session.mode, EntryType::StakePlaced, now).await?;
         next_step(ctx, unit, session, now).await
     }
 
@@ -150,7 +157,7 @@ impl PurposeHandler for SessionStakeReturn {
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let now = ctx.now();
         let session = find(unit, attempt.session_id.as_ref()).await?;
-        book(ctx, unit, &session, attempt, Reason::ReturnStake, now).await?;
+        billing::post_stake(ctx, unit, attempt, session.mode, EntryType::StakeReturned, now).await?;
         next_step(ctx, unit, session, now).await
     }
 

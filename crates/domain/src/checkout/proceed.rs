@@ -3,10 +3,11 @@
 use super::complete::{PaidBy, complete};
 use super::{Deposit, Session, SessionMode, SessionStatus};
 use crate::access::Did;
+use crate::billing::plan_payments;
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Intent, MandateDetails, MandateStatus, Method, Purpose, SettlementError, StoreTransaction,
-    StoreTransactionRequest, settle_first,
+    Attempt, AttemptKind, Currency, Intent, MandateDetails, MandateStatus, Method, PlannedPayment, Purpose, SettlementError,
+    StoreTransaction, StoreTransactionRequest, settle_first,
 };
 use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -24,6 +25,7 @@ pub(super) enum Step {
 }
 
 /// Does what a session is ready for. Safe to call at any time, by anybody: what has been done is not done again.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn proceed(ctx: &Context, id: &SessionId) -> Result<(), SettlementError> {
     for _ in 0..TRIES {
         match try_proceed(ctx, id).await {
@@ -76,7 +78,8 @@ pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Sess
     }
 }
 
-/// Writes down a charge of what is due now by the payer's mandate, unless one is on its way.
+/// Writes down a charge of what is due now by the payer's mandate, unless one is on its way. The session's version guards the attempt:
+/// whoever expires or changes the session must see it.
 pub(super) async fn charge(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -90,30 +93,37 @@ pub(super) async fn charge(
     }
     let method = unit.methods().find(&intent.method_id).await?.ok_or(SettlementError::Orphan)?;
     let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(SettlementError::Orphan)?;
-    let errand = StoreTransaction::Pull { payer: payer.clone() };
+    let transaction = StoreTransaction::Pull { payer: payer.clone() };
     let purpose = Purpose::Payment(intent.id.clone());
-    let Some(attempt) = errand_attempt(ctx, &session, (&method, &currency), errand, purpose, intent.amount, now)? else {
+    let Some(attempt) = store_attempt(ctx, &session, (&method, &currency), transaction, purpose, intent.amount, now)? else {
         return Ok(Step::Nothing);
     };
-    match unit.attempts().insert(&attempt, &intent.invoices).await {
-        Ok(()) => {}
-        Err(StorageError::Duplicate(_)) => return Ok(Step::Raced),
-        Err(error) => return Err(error.into()),
-    }
-    // The session's version guards the attempt: whoever expires or changes the session must see it.
     let touched = Session { updated_at: now, ..session };
     if !unit.sessions().update(&touched).await? {
         return Ok(Step::Raced);
     }
-    Ok(Step::Charge(attempt.id))
+    let planned = planned_for(unit, intent).await?;
+    match unit.attempts().insert(&attempt, &planned).await {
+        Ok(()) => Ok(Step::Charge(attempt.id)),
+        Err(StorageError::Duplicate(_)) => Ok(Step::Raced),
+        Err(error) => Err(error.into()),
+    }
 }
 
-/// An errand of this store's own key for a session, signed. `None`: no rail serves the method.
-pub(super) fn errand_attempt(
+/// What a payment of a session's intent pays: all of each draft. A draft of total zero needs no payment.
+pub(super) async fn planned_for(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Vec<PlannedPayment>, StorageError> {
+    if intent.amount.is_zero() {
+        return Ok(Vec::new());
+    }
+    Ok(plan_payments(&unit.invoices().find_all(&intent.invoices).await?))
+}
+
+/// A transaction of this store's own key for a session, signed. `None`: no rail serves the method.
+fn store_attempt(
     ctx: &Context,
     session: &Session,
     (method, currency): (&Method, &Currency),
-    errand: StoreTransaction,
+    transaction: StoreTransaction,
     purpose: Purpose,
     amount: Amount,
     now: Timestamp,
@@ -122,12 +132,12 @@ pub(super) fn errand_attempt(
     let (StoreTransaction::Pull { payer }
     | StoreTransaction::Payout { to: payer }
     | StoreTransaction::ReturnStake { payer, .. }
-    | StoreTransaction::Slash { payer, .. }) = &errand;
+    | StoreTransaction::Slash { payer, .. }) = &transaction;
     let payer = payer.clone();
-    // Unlike that of any other errand of the same moment: an account's next transaction has another nonce than its last.
+    // Unlike that of any other transaction of the same moment: an account's next transaction has another nonce than its last.
     let nonce = u64::try_from(now.micros()).unwrap_or_default() + u64::from(u16::from_be_bytes(ctx.random.bytes()));
-    let ask = StoreTransactionRequest { errand, amount, reference: session.id.to_string(), nonce };
-    let signed = rail.sign(method, currency, &ask)?;
+    let request = StoreTransactionRequest { errand: transaction, amount, reference: session.id.to_string(), nonce };
+    let signed = rail.sign(method, currency, &request)?;
     Ok(Some(Attempt {
         session_id: Some(session.id.clone()),
         ..Attempt::begin(
@@ -141,8 +151,8 @@ pub(super) fn errand_attempt(
     }))
 }
 
-/// A stake that no subscription will be secured by goes back to who made it.
-pub(super) async fn give_back(
+/// Writes the attempt that returns a stake which will secure no subscription to whoever placed it.
+pub(super) async fn return_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     session: &Session,
@@ -152,9 +162,9 @@ pub(super) async fn give_back(
     let Some(first) = session.subscription_ids.first() else { return Ok(()) };
     let method = unit.methods().find(&deposit.method_id).await?.ok_or(SettlementError::Orphan)?;
     let currency = unit.methods().find_currency(&deposit.currency_id).await?.ok_or(SettlementError::Orphan)?;
-    let errand = StoreTransaction::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
+    let transaction = StoreTransaction::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
     let purpose = Purpose::ReturnStake(first.clone());
-    if let Some(attempt) = errand_attempt(ctx, session, (&method, &currency), errand, purpose, deposit.held, now)? {
+    if let Some(attempt) = store_attempt(ctx, session, (&method, &currency), transaction, purpose, deposit.held, now)? {
         unit.attempts().insert(&attempt, &[]).await?;
     }
     Ok(())

@@ -5,11 +5,11 @@ use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
 use super::complete::{PaidBy, complete};
 use super::consent::deposit_of;
 use super::cross_sell::offered_beside;
-use super::proceed::give_back;
+use super::proceed::return_stake;
 use super::subscribe::{first_lines, reason_of};
-use super::{Asked, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
+use super::{Asked, Deposit, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
 use crate::access::User;
-use crate::billing::{BillTo, Invoice, InvoiceStatus, time_of};
+use crate::billing::{BillTo, Invoice, InvoiceStatus, plan_payments, time_of};
 use crate::context::Context;
 use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, Standing, check_contact};
 use crate::payment::{Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, Purpose, RailError};
@@ -109,6 +109,7 @@ enum Step {
 }
 
 /// Submitting again, from another tab or after a lost answer, leads to the same intent and the same attempt.
+#[tracing::instrument(skip_all, fields(session = %submission.session_id))]
 pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted, SubmitError> {
     for _ in 0..TRIES {
         let step = match try_submit(ctx, submission).await {
@@ -290,8 +291,8 @@ fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Curren
     Ok(())
 }
 
-/// Rows are taken in the order of settlement: intent, invoice, stock, attempt, session. Prices come late, because buyers of one price wait
-/// for each other from there to the commit.
+/// Rows are locked in the order of the billing model: session, intent, invoices, stock, and the attempts as inserts. Stock comes late,
+/// because buyers of one price wait for each other from there to the commit.
 async fn write_down(
     ctx: &Context,
     submission: &Submission,
@@ -331,15 +332,35 @@ async fn write_down(
         created_at: known.as_ref().map_or(now, |known| known.created_at),
         updated_at: now,
     };
-    unit.intents().put(&intent).await?;
-    let bill_to = BillTo {
-        name: contact.name.clone(),
-        email: contact.email.clone(),
-        phone: contact.phone.clone(),
-        address: Some(contact.address.clone()),
-    };
+    let stake = deposit_of(session.deposit.clone(), order.stake, &method, &currency, &submission.payer.did);
+    let is_kept = |old: &Deposit| stake.as_ref().is_some_and(|kept| kept.reference == old.reference);
+    let returned = session.deposit.take().filter(|old| old.reference.is_some() && !is_kept(old));
+    let staked_for = session.clone();
+    if let (Some(_), Some(first)) = (&returned, session.subscription_ids.first_mut()) {
+        // The next stake is for a subject of its own.
+        *first = SubscriptionId::new(now, ctx.random.as_ref());
+    }
+    session.deposit = stake;
+    session.payer = Some(submission.payer.did.clone());
+    session.customer_id = Some(customer.id.clone());
+    session.contact = Some(contact.clone());
+    session.currency_id = currency.id.clone();
+    session.method_id = Some(method.id.clone());
+    session.intent_id = Some(intent_id.clone());
     let drafted: Vec<_> = session.invoice_id.iter().chain(known.iter().flat_map(|known| &known.invoices)).cloned().collect();
-    let mut first = None;
+    session.invoice_id = invoice_ids.first().cloned();
+    session.trial_end = order.trial_end;
+    session.amount_total = amount;
+    session.updated_at = now;
+    if session.kind != SessionMode::Payment {
+        session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
+    }
+    unit.sessions().put_back(&session).await?;
+    session.version += 1;
+
+    unit.intents().put(&intent).await?;
+    let bill_to = BillTo { name: contact.name, email: contact.email, phone: contact.phone, address: Some(contact.address) };
+    let mut drafts = Vec::with_capacity(order.parts.len());
     for (part, id) in order.parts.iter().zip(&invoice_ids) {
         let invoice = Invoice {
             id: id.clone(),
@@ -360,7 +381,8 @@ async fn write_down(
             bill_to: bill_to.clone(),
             total: part.now,
             amount_paid: Amount::ZERO,
-            refusals: 0,
+            amount_credited: Amount::ZERO,
+            failure_count: 0,
             retry_at: None,
             clock_id: None,
             created_at: intent.created_at,
@@ -373,49 +395,25 @@ async fn write_down(
             true => unit.invoices().put_draft(&invoice, &lines).await?,
             false => unit.invoices().insert_draft(&invoice, &lines).await?,
         }
-        first = first.or(Some(invoice));
+        drafts.push(invoice);
     }
-    for left in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
-        unit.invoices().void_draft(left, now).await?;
+    for dropped in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
+        unit.invoices().drop_draft(dropped, now).await?;
     }
     hold_stock(unit.as_mut(), &session, &held, now).await?;
     for (item, (price, _)) in session.items.iter().zip(&mut items) {
         price.quantity_sold = price.quantity_sold.saturating_sub(held_of(&held, &price.id)) + item.quantity;
     }
 
-    let stake = deposit_of(session.deposit.clone(), order.stake, &method, &currency, &submission.payer.did);
-    if let Some(left) =
-        session.deposit.take().filter(|left| left.reference.is_some() && stake.as_ref().is_none_or(|kept| kept.reference != left.reference))
-    {
-        give_back(ctx, unit.as_mut(), &session, &left, now).await?;
-        // The next stake is for a subject of its own.
-        if let Some(first) = session.subscription_ids.first_mut() {
-            *first = SubscriptionId::new(now, ctx.random.as_ref());
-        }
-    }
-    session.deposit = stake;
-    session.payer = Some(submission.payer.did.clone());
-    session.customer_id = Some(customer.id.clone());
-    session.contact = Some(contact);
-    session.currency_id = currency.id.clone();
-    session.method_id = Some(method.id.clone());
-    session.intent_id = Some(intent_id.clone());
-    session.invoice_id = invoice_ids.first().cloned();
-    session.trial_end = order.trial_end;
-    session.amount_total = amount;
-    session.updated_at = now;
-    if session.kind != SessionMode::Payment {
-        session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
+    if let Some(returned) = &returned {
+        return_stake(ctx, unit.as_mut(), &staked_for, returned, now).await?;
     }
     let is_free = amount.is_zero() && session.kind == SessionMode::Payment;
-    // The attempt before the session, as whoever takes a wallet's transfer does.
     let attempt = match open {
         Some(attempt) => Some(attempt),
         None if method.kind.is_card() && !is_free => {
             let attempt = card_attempt(ctx, &session, &intent, &customer, &method, now);
-            let covers: &[InvoiceId] = if amount.is_zero() { &[] } else { &intent.invoices };
-            let inserted = unit.attempts().insert(&attempt, covers).await;
-            match inserted {
+            match unit.attempts().insert(&attempt, &plan_payments(&drafts)).await {
                 Ok(()) => Some(attempt),
                 Err(StorageError::Duplicate(_)) => return Ok(Step::Raced),
                 Err(error) => return Err(error.into()),
@@ -423,8 +421,6 @@ async fn write_down(
         }
         None => None,
     };
-    unit.sessions().put_back(&session).await?;
-    session.version += 1;
 
     if is_free {
         if !complete(ctx, unit.as_mut(), session, PaidBy::Nothing, now).await? {
@@ -442,7 +438,7 @@ async fn write_down(
         currencies: vec![currency],
         intent: Some(intent),
         attempt,
-        invoice: first,
+        invoice: drafts.into_iter().next(),
         customer: Some(customer),
         entitlements: Vec::new(),
         subscriptions: Vec::new(),

@@ -1,16 +1,16 @@
 //! The subscriptions that a completed session begins, and their first invoices.
 
 use super::buyer::recurring_products;
+use super::complete::{Draft, read_drafts};
 use super::order::{Rhythm, reckon, rhythms};
 use super::submit::load_sold;
 use super::{LineItem, Part, Session, SessionMode};
 use crate::billing::{
-    self, BillingReason, Calculation, Invoice, InvoiceItem, Notification, Period, Stake, StakeStatus, StakeTerms, Subscription,
-    SubscriptionItem, SubscriptionStatus, Threshold, period, time_of,
+    self, BillingReason, Calculation, Invoice, InvoiceItem, Notification, Period, Stake, StakeStatus, StakeTerms, StakeTransaction,
+    Subscription, SubscriptionItem, SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
-use crate::ledger::Reason;
-use crate::payment::{IntentStatus, SettlementError};
+use crate::payment::{Intent, SettlementError};
 use crate::pricing::{Cycle, Price, Product};
 use crate::shared::{
     Amount, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, ProductId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
@@ -21,31 +21,46 @@ use std::time::Duration;
 /// A trial that has no time left is this long, so that the engine takes it from there.
 const SHORTEST_TRIAL: Duration = Duration::from_secs(1);
 
-/// Writes the rows of a session's subscriptions, and pays their first invoices, which are for the periods that begin now.
-pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session) -> Result<(), SettlementError> {
-    let (Some(customer), Some(method), Some(intent)) = (&session.customer_id, &session.method_id, &session.intent_id) else {
-        return Err(SettlementError::Orphan);
-    };
+/// What a session begins: its invoices as they are finalized, and its subscriptions.
+pub(super) struct Begun {
+    /// In the order of the intent's invoices.
+    pub drafts: Vec<Draft>,
+    pub subscriptions: Vec<Subscription>,
+    /// When it begins, in the customer's time.
+    pub at: Timestamp,
+    /// From what the stake was computed.
+    stake_terms: Option<StakeTerms>,
+}
+
+impl Begun {
+    /// A purchase without a subscription.
+    pub const fn of_purchase(drafts: Vec<Draft>, at: Timestamp) -> Self {
+        Self { drafts, subscriptions: Vec::new(), at, stake_terms: None }
+    }
+}
+
+/// Writes the rows of a session's subscriptions, and the drafts of their first invoices, which are for the periods that begin now.
+pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, intent: &Intent) -> Result<Begun, SettlementError> {
+    let (Some(customer), Some(method)) = (&session.customer_id, &session.method_id) else { return Err(SettlementError::Orphan) };
     let clock_id = unit.clocks().of_customer(customer).await?.map(|clock| clock.id);
     let now = time_of(ctx, unit, clock_id.as_ref()).await?;
-    let intent = unit.intents().find(intent).await?.ok_or(SettlementError::Orphan)?;
-    let drafts = unit.invoices().find_all(&intent.invoices).await?;
     let method = unit.methods().find(method).await?.ok_or(SettlementError::Orphan)?;
     let currency = unit.methods().find_currency(&session.currency_id).await?.ok_or(SettlementError::Orphan)?;
-    // What was bought was reckoned at submit, and is paid: neither a price in this currency nor an active product is needed any more.
+    // What was bought was computed at submit, and is paid: neither a price in this currency nor an active product is needed any more.
     let sold = load_sold(unit, session).await.map_err(|_| SettlementError::Orphan)?;
     let (minimum, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettlementError::Orphan)?;
     let order = reckon((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
-    let asked = order.map(|order| StakeTerms { threshold, minimum, recurring: order.due.renew });
-    // A trial was promised at submit: it is not taken back because the day that it ends has come meanwhile.
+    let stake_terms = order.map(|order| StakeTerms { threshold, minimum, recurring: order.due.renew });
+    // The trial was promised at submit: it is given even where its last day has come meanwhile.
     let anew = session.terms.trial.end_at(now, &currency.id);
     let trial_end = session.trial_end.map(|promised| anew.unwrap_or_else(|| promised.max(now.plus(SHORTEST_TRIAL))));
     let trial_end = match (trial_end, session.subscription_ids.first()) {
         (Some(end), Some(first)) => Some(start_trials(unit, (customer, first), &recurring_products(&sold), end, now).await?),
         _ => None,
     };
+    let mut begun = Begun { drafts: read_drafts(unit, intent).await?, subscriptions: Vec::new(), at: now, stake_terms };
     for (place, (id, part)) in session.subscription_ids.iter().zip(&rhythms(&sold)).enumerate() {
-        let draft = drafts.iter().find(|draft| intent.invoices.get(place) == Some(&draft.id)).ok_or(SettlementError::Orphan)?;
+        let draft = begun.drafts.get_mut(place).ok_or(SettlementError::Orphan)?;
         let cycle = part.cycle.ok_or(SettlementError::Orphan)?;
         let (span, index, anchor) = first_period(&cycle, trial_end, now)?;
         let deposit = session.deposit.as_ref().filter(|deposit| place == 0 && deposit.method_id == method.id);
@@ -67,7 +82,7 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             id: id.clone(),
             mode: session.mode,
             status: if trial_end.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active },
-            description: draft.description.clone(),
+            description: draft.invoice.description.clone(),
             customer_id: customer.clone(),
             method_id: method.id.clone(),
             currency_id: currency.id.clone(),
@@ -90,7 +105,7 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             billing_threshold: (!threshold.is_zero())
                 .then_some(Threshold { amount: threshold, resets_anchor: session.terms.resets_anchor }),
             stake,
-            latest_invoice_id: Some(draft.id.clone()),
+            latest_invoice_id: Some(draft.invoice.id.clone()),
             clock_id: clock_id.clone(),
             due_at: None,
             parked: None,
@@ -100,24 +115,39 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             version: 0,
         };
         unit.subscriptions().insert(&subscription).await?;
-        let items = unit.invoices().items(&draft.id).await?;
-        let recurs = |item: &InvoiceItem| sold.iter().any(|(price, _)| item.price_id.as_ref() == Some(&price.id) && price.is_recurring());
-        let items: Vec<_> = items.into_iter().map(|item| InvoiceItem { period: recurs(&item).then_some(span), ..item }).collect();
-        let subscription_id = Some(id.clone());
-        let dated =
-            Invoice { subscription_id, period: Some(span), clock_id: clock_id.clone(), created_at: now, updated_at: now, ..draft.clone() };
-        unit.invoices().put_draft(&dated, &items).await?;
-        unit.invoices().pay(&draft.id, draft.total, Some(&intent.id), now).await?;
-        if let Some(stake) = &subscription.stake {
-            let how = Calculation::of_stake(asked, stake.amount);
-            billing::stake_invoice(ctx, unit, &subscription, (Reason::Stake, &stake.reference), how, now).await?;
-        }
-        billing::notify(ctx, unit, &Notification::Started(id.clone()), ctx.now()).await?;
-        billing::notify_trial_end(ctx, unit, &subscription).await?;
+        let invoice = draft.invoice.clone();
+        draft.invoice = Invoice {
+            subscription_id: Some(id.clone()),
+            period: Some(span),
+            clock_id: clock_id.clone(),
+            created_at: now,
+            updated_at: now,
+            ..invoice
+        };
+        draft.items = draft.items.drain(..).map(|item| billed_for(item, &subscription, span)).collect();
+        unit.invoices().put_draft(&draft.invoice, &draft.items).await?;
+        begun.subscriptions.push(subscription);
     }
-    if intent.amount.is_zero() {
-        // Nobody will ever pay it.
-        unit.intents().set_status(&intent.id, IntentStatus::Canceled, None, ctx.now()).await?;
+    Ok(begun)
+}
+
+/// A line of a subscription's first invoice: where its price recurs, it bills the subscription's item for the first period.
+fn billed_for(item: InvoiceItem, subscription: &Subscription, span: Period) -> InvoiceItem {
+    let billed = subscription.items.iter().find(|one| item.price_id.as_ref() == Some(&one.price_id));
+    let Some(billed) = billed else { return item };
+    InvoiceItem { subscription_item_id: Some(billed.id.clone()), period: Some(span), covers_until: Some(span.end), ..item }
+}
+
+/// Writes the statement of the stake, and asks for the emails about the start.
+pub(super) async fn announce(ctx: &Context, unit: &mut dyn UnitOfWork, begun: &Begun) -> Result<(), SettlementError> {
+    for subscription in &begun.subscriptions {
+        if let Some(stake) = &subscription.stake {
+            let calculation = Calculation::of_stake(begun.stake_terms, stake.amount);
+            let placed = (StakeTransaction::Placed, stake.reference.as_str());
+            billing::record_stake(ctx, unit, subscription, placed, calculation, begun.at).await?;
+        }
+        billing::notify(ctx, unit, &Notification::Started(subscription.id.clone()), ctx.now()).await?;
+        billing::notify_trial_end(ctx, unit, subscription).await?;
     }
     Ok(())
 }
@@ -181,12 +211,15 @@ pub(super) fn first_lines(
         InvoiceItem {
             id: InvoiceItemId::new(now, ctx.random.as_ref()),
             invoice_id: invoice.clone(),
+            subscription_item_id: None,
             price_id: Some(price.id.clone()),
             description: product.name.clone(),
             quantity: item.quantity,
             unit_amount: price.unit_amount_in(currency).unwrap_or_default(),
             amount,
+            credited: Amount::ZERO,
             period: None,
+            covers_until: None,
             calculation: if is_later { Calculation::Flat { amount } } else { calculation },
         }
     };

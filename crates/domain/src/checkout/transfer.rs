@@ -1,5 +1,6 @@
 //! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
 
+use super::proceed::planned_for;
 use super::submit::{item_names, load_sold};
 use super::{Expanded, Session};
 use crate::access::{Did, Wallet};
@@ -165,6 +166,7 @@ pub async fn ask_for_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, non
 
 /// Checks the signed transfer against what was asked, stores its bytes, sends them, and writes down what the network says.
 /// Answers the hash. The same signed transfer again gives the same answer and moves nothing.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -177,22 +179,24 @@ pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
             AttemptId::new(now, ctx.random.as_ref()),
             Purpose::Payment(payable.intent.id.clone()),
             AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-            (payable.method.id, payable.currency.id),
+            (payable.method.id.clone(), payable.currency.id.clone()),
             payable.intent.amount,
             now,
         )
     };
-    // The attempt before the session, as settlement does: two who take them in different order would wait for each other.
-    let inserted = unit.attempts().insert(&attempt, &payable.intent.invoices).await;
-    match inserted {
-        Ok(()) => {}
-        Err(StorageError::Duplicate(_)) => return Err(TransferError::PaymentInFlight),
-        Err(error) => return Err(error.into()),
-    }
     // The session's version guards the attempt: whoever expires or changes the session must see it.
+    if unit.attempts().open_of_intent(&payable.intent.id).await?.is_some() {
+        return Err(TransferError::PaymentInFlight);
+    }
     let touched = Session { updated_at: now, ..payable.session };
     if !unit.sessions().update(&touched).await? {
         return Err(TransferError::Changed);
+    }
+    let planned = planned_for(unit.as_mut(), &payable.intent).await?;
+    match unit.attempts().insert(&attempt, &planned).await {
+        Ok(()) => {}
+        Err(StorageError::Duplicate(_)) => return Err(TransferError::PaymentInFlight),
+        Err(error) => return Err(error.into()),
     }
     unit.commit().await?;
     // From here on the payment is on its way, whatever this first look at it says: the reconciler looks again.

@@ -23,13 +23,28 @@ pub enum Topic {
     AdvanceClock,
     /// Mail about a subscription. The payload is that of a [`crate::billing::Notification`].
     BillingMail,
+    /// Pay unpaid invoices from a balance that has grown. Payload: `customer`, `currency`.
+    ApplyBalance,
+    /// End the subscriptions whose current period a credit note has refunded. Payload: `note`.
+    EndRefunded,
+    /// Ask a card network what has changed about a payment. Payload: `method`, and one of `payment`, `dispute`, `refund`.
+    CheckCard,
     /// Tell the open pages. Payload: `event` and ids only: the channel is public.
     Realtime,
 }
 
 impl Topic {
-    pub const ALL: [Self; 6] =
-        [Self::SettleAttempt, Self::ReceiptMail, Self::Charge, Self::AdvanceClock, Self::BillingMail, Self::Realtime];
+    pub const ALL: [Self; 9] = [
+        Self::SettleAttempt,
+        Self::ReceiptMail,
+        Self::Charge,
+        Self::AdvanceClock,
+        Self::BillingMail,
+        Self::ApplyBalance,
+        Self::EndRefunded,
+        Self::CheckCard,
+        Self::Realtime,
+    ];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -39,6 +54,9 @@ impl Topic {
             Self::Charge => "charge",
             Self::AdvanceClock => "advance_clock",
             Self::BillingMail => "billing_mail",
+            Self::ApplyBalance => "apply_balance",
+            Self::EndRefunded => "end_refunded",
+            Self::CheckCard => "check_card",
             Self::Realtime => "realtime",
         }
     }

@@ -1,46 +1,80 @@
-//! The double-entry journal: entries that sum to zero (invariant 5).
+//! The double-entry journal: entries that sum to zero (invariant 5). The accounts and entries are those of the billing model, section 4.
 
 use crate::shared::{Amount, AmountError, CurrencyId, EntryId, MethodId, Mode, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
-/// What money is booked on.
+/// An account of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Account {
-    /// What the store holds at a network, by method id.
-    Network(String),
-    /// What was earned by sales.
-    Sales,
-    /// Deposits that stand at a network, by method id.
-    Staked(String),
-    /// The same deposits, owed to those who made them.
-    Stakes,
-    /// What the store owes customers, and takes off what they buy next.
-    Credits,
+    /// The store's funds at a network, by method id.
+    Cash(String),
+    /// Finalized invoices that are not paid.
+    Receivable,
+    /// Deposits that a network holds, by method id.
+    StakesHeld(String),
+    /// Funds that a card network has withdrawn for a dispute that is not decided.
+    Disputes,
+    /// The same deposits, owed to their owners.
+    StakesPayable,
+    /// What the store owes customers, to be applied to their next invoices.
+    CustomerBalance,
+    /// Refunds and pay-outs that are not sent yet.
+    RefundsPayable,
+    /// Amounts that differ from what was asked for, until somebody resolves them.
+    Suspense,
+    Revenue,
+    /// What networks charge for their services.
+    Fees,
 }
 
 impl Account {
-    /// What an accounting tool would call it: `assets:network:{method}`, `income:sales`, ...
+    #[must_use]
+    pub fn cash(method: &MethodId) -> Self {
+        Self::Cash(method.to_string())
+    }
+
+    #[must_use]
+    pub fn stakes_held(method: &MethodId) -> Self {
+        Self::StakesHeld(method.to_string())
+    }
+
+    /// As accounting tools write it: `assets:cash:{method}`, `income:revenue`.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
-            Self::Network(method) => format!("assets:network:{method}"),
-            Self::Sales => "income:sales".to_owned(),
-            Self::Staked(method) => format!("assets:staked:{method}"),
-            Self::Stakes => "liabilities:stakes".to_owned(),
-            Self::Credits => "liabilities:credits".to_owned(),
+            Self::Cash(method) => format!("assets:cash:{method}"),
+            Self::Receivable => "assets:receivable".to_owned(),
+            Self::StakesHeld(method) => format!("assets:stakes_held:{method}"),
+            Self::Disputes => "assets:disputes".to_owned(),
+            Self::StakesPayable => "liabilities:stakes_payable".to_owned(),
+            Self::CustomerBalance => "liabilities:customer_balance".to_owned(),
+            Self::RefundsPayable => "liabilities:refunds_payable".to_owned(),
+            Self::Suspense => "liabilities:suspense".to_owned(),
+            Self::Revenue => "income:revenue".to_owned(),
+            Self::Fees => "expenses:fees".to_owned(),
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        if let Some(method) = name.strip_prefix("assets:network:") {
-            return Some(Self::Network(method.to_owned()));
+        if let Some(method) = name.strip_prefix("assets:cash:") {
+            return Some(Self::Cash(method.to_owned()));
         }
-        if let Some(method) = name.strip_prefix("assets:staked:") {
-            return Some(Self::Staked(method.to_owned()));
+        if let Some(method) = name.strip_prefix("assets:stakes_held:") {
+            return Some(Self::StakesHeld(method.to_owned()));
         }
-        [Self::Sales, Self::Stakes, Self::Credits].into_iter().find(|account| account.name() == name)
+        let fixed = [
+            Self::Receivable,
+            Self::Disputes,
+            Self::StakesPayable,
+            Self::CustomerBalance,
+            Self::RefundsPayable,
+            Self::Suspense,
+            Self::Revenue,
+            Self::Fees,
+        ];
+        fixed.into_iter().find(|account| account.name() == name)
     }
 }
 
@@ -59,90 +93,129 @@ pub struct Posting {
     pub currency_id: CurrencyId,
 }
 
+impl Posting {
+    #[must_use]
+    pub fn debit(account: Account, amount: Amount, currency: &CurrencyId) -> Self {
+        Self { account, side: Side::Debit, amount, currency_id: currency.clone() }
+    }
+
+    #[must_use]
+    pub fn credit(account: Account, amount: Amount, currency: &CurrencyId) -> Self {
+        Self { account, side: Side::Credit, amount, currency_id: currency.clone() }
+    }
+}
+
 /// Made by [`Entry::new`] only, so that every entry balances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub id: EntryId,
     pub mode: Mode,
-    /// What the entry is about: an attempt's id; for credit, that of an invoice or a payment intent. One entry for each subject and reason.
+    /// The id of what the entry is about: an invoice, an attempt, a credit note, a refund, a dispute. One entry for each subject and type.
     pub subject: String,
-    pub reason: Reason,
-    pub booked_at: Timestamp,
+    pub kind: EntryType,
+    pub posted_at: Timestamp,
     postings: Vec<Posting>,
 }
 
-/// Why an entry was written.
+/// The change that an entry records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum EntryType {
+    /// An invoice became payable. Subject: the invoice.
+    InvoiceFinalized,
+    /// A network settled a payment. Subject: the attempt.
     Payment,
-    Refund,
-    Stake,
-    ReturnStake,
-    Slash,
-    CreditGiven,
-    /// The same, once the invoice is paid that had asked for too much.
-    CreditReleased,
-    CreditUsed,
-    /// What had used it is taken back.
-    CreditReturned,
+    /// The customer's balance paid a part of an invoice. Subject: the balance transaction.
+    BalanceApplied,
+    /// A void invoice gave the balance back. Subject: the balance transaction.
+    BalanceUnapplied,
+    /// Subject of the three: the attempt.
+    StakePlaced,
+    StakeReturned,
+    StakeForfeited,
+    /// Subject: the credit note.
+    CreditNote,
+    /// A refund or a pay-out was sent. Subject: the attempt, or the refund of the provider's dashboard.
+    RefundSent,
+    /// A refund that was sent failed later. Subject: the refund and how often it failed.
+    RefundFailed,
+    /// A refused refund became balance. Subject: the refund.
+    RefundMovedToBalance,
+    /// The balance is to be paid out. Subject: the refund.
+    BalancePayout,
+    /// A refused pay-out is balance again. Subject: the refund.
+    BalancePayoutRestored,
+    /// Subject of the three: the dispute, and which of its movements it is.
+    DisputeWithdrawn,
+    DisputeReinstated,
+    DisputeLost,
+    /// A fee of the network. Subject: the dispute, and which of its movements it is.
+    NetworkFee,
+    /// A payment failed after it had settled. Subject: the attempt.
+    PaymentReversed,
+    /// A network moved another amount than was asked for. Subject: the attempt.
+    SuspenseReceived,
+    /// Subject: the attempt.
+    SuspenseResolved,
+    /// A refund in the provider's dashboard that the invoice lines could not give. Subject: the refund.
+    DashboardRefund,
 }
 
-impl Reason {
-    pub const ALL: [Self; 9] = [
+impl EntryType {
+    pub const ALL: [Self; 21] = [
+        Self::InvoiceFinalized,
         Self::Payment,
-        Self::Refund,
-        Self::Stake,
-        Self::ReturnStake,
-        Self::Slash,
-        Self::CreditGiven,
-        Self::CreditReleased,
-        Self::CreditUsed,
-        Self::CreditReturned,
+        Self::BalanceApplied,
+        Self::BalanceUnapplied,
+        Self::StakePlaced,
+        Self::StakeReturned,
+        Self::StakeForfeited,
+        Self::CreditNote,
+        Self::RefundSent,
+        Self::RefundFailed,
+        Self::RefundMovedToBalance,
+        Self::BalancePayout,
+        Self::BalancePayoutRestored,
+        Self::DisputeWithdrawn,
+        Self::DisputeReinstated,
+        Self::DisputeLost,
+        Self::NetworkFee,
+        Self::PaymentReversed,
+        Self::SuspenseReceived,
+        Self::SuspenseResolved,
+        Self::DashboardRefund,
     ];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::InvoiceFinalized => "invoice_finalized",
             Self::Payment => "payment",
-            Self::Refund => "refund",
-            Self::Stake => "stake",
-            Self::ReturnStake => "return_stake",
-            Self::Slash => "slash",
-            Self::CreditGiven => "credit_given",
-            Self::CreditReleased => "credit_released",
-            Self::CreditUsed => "credit_used",
-            Self::CreditReturned => "credit_returned",
+            Self::BalanceApplied => "balance_applied",
+            Self::BalanceUnapplied => "balance_unapplied",
+            Self::StakePlaced => "stake_placed",
+            Self::StakeReturned => "stake_returned",
+            Self::StakeForfeited => "stake_forfeited",
+            Self::CreditNote => "credit_note",
+            Self::RefundSent => "refund_sent",
+            Self::RefundFailed => "refund_failed",
+            Self::RefundMovedToBalance => "refund_moved_to_balance",
+            Self::BalancePayout => "balance_payout",
+            Self::BalancePayoutRestored => "balance_payout_restored",
+            Self::DisputeWithdrawn => "dispute_withdrawn",
+            Self::DisputeReinstated => "dispute_reinstated",
+            Self::DisputeLost => "dispute_lost",
+            Self::NetworkFee => "network_fee",
+            Self::PaymentReversed => "payment_reversed",
+            Self::SuspenseReceived => "suspense_received",
+            Self::SuspenseResolved => "suspense_resolved",
+            Self::DashboardRefund => "dashboard_refund",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
-
-    /// The two accounts of an entry for this reason, debit first.
-    #[must_use]
-    pub fn accounts(self, method: &MethodId) -> (Account, Account) {
-        let (network, staked) = (Account::Network(method.to_string()), Account::Staked(method.to_string()));
-        match self {
-            Self::Payment => (network, Account::Sales),
-            Self::Refund => (Account::Sales, network),
-            Self::Stake => (staked, Account::Stakes),
-            Self::ReturnStake => (Account::Stakes, staked),
-            // What was a deposit is the store's now, and pays what was owed.
-            Self::Slash => (network, Account::Sales),
-            Self::CreditGiven | Self::CreditReleased | Self::CreditReturned => (Account::Sales, Account::Credits),
-            Self::CreditUsed => (Account::Credits, Account::Sales),
-        }
-    }
-}
-
-/// Money that moved at a method.
-#[derive(Debug, Clone, Copy)]
-pub struct Movement<'a> {
-    pub method_id: &'a MethodId,
-    pub currency_id: &'a CurrencyId,
-    pub amount: Amount,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -156,35 +229,21 @@ pub enum LedgerError {
 }
 
 impl Entry {
+    /// Postings of zero are left out.
+    ///
+    /// # Errors
+    /// [`LedgerError::Unbalanced`] when debits and credits of a currency differ, [`LedgerError::TooShort`] when nothing is posted.
     pub fn new(
         id: EntryId,
         mode: Mode,
-        reason: Reason,
+        kind: EntryType,
         subject: impl Into<String>,
-        booked_at: Timestamp,
-        postings: Vec<Posting>,
+        posted_at: Timestamp,
+        mut postings: Vec<Posting>,
     ) -> Result<Self, LedgerError> {
+        postings.retain(|posting| !posting.amount.is_zero());
         check_balance(&postings)?;
-        Ok(Self { id, mode, subject: subject.into(), reason, booked_at, postings })
-    }
-
-    /// An entry of two postings: what moved `amount`, for this reason, at this method.
-    pub fn of_movement(
-        id: EntryId,
-        mode: Mode,
-        reason: Reason,
-        subject: impl Into<String>,
-        booked_at: Timestamp,
-        movement: &Movement<'_>,
-    ) -> Result<Self, LedgerError> {
-        let (debit, credit) = reason.accounts(movement.method_id);
-        let posting = |account, side| Posting { account, side, amount: movement.amount, currency_id: movement.currency_id.clone() };
-        let mut postings = vec![posting(debit, Side::Debit), posting(credit, Side::Credit)];
-        if reason == Reason::Slash {
-            postings.push(posting(Account::Stakes, Side::Debit));
-            postings.push(posting(Account::Staked(movement.method_id.to_string()), Side::Credit));
-        }
-        Self::new(id, mode, reason, subject, booked_at, postings)
+        Ok(Self { id, mode, subject: subject.into(), kind, posted_at, postings })
     }
 
     #[must_use]
@@ -214,8 +273,12 @@ pub fn check_balance(postings: &[Posting]) -> Result<(), LedgerError> {
 
 #[async_trait]
 pub trait Journal: Send {
-    /// A second entry for the same subject and reason is [`StorageError::Duplicate`], at the latest when the unit of work commits.
-    async fn book(&mut self, entry: &Entry) -> Result<(), StorageError>;
+    /// A second entry for the same subject and type is [`StorageError::Duplicate`], at the latest when the unit of work commits.
+    async fn post(&mut self, entry: &Entry) -> Result<(), StorageError> {
+        self.post_all(std::slice::from_ref(entry)).await
+    }
+    /// As [`Journal::post`], several.
+    async fn post_all(&mut self, entries: &[Entry]) -> Result<(), StorageError>;
     /// Entries of a subject.
     async fn of_subject(&mut self, subject: &str) -> Result<Vec<Entry>, StorageError>;
 }
@@ -224,24 +287,54 @@ pub trait Journal: Send {
 mod tests {
     use super::*;
 
-    fn posting(side: Side, amount: u128, currency: &str) -> Posting {
-        Posting { account: Account::Sales, side, amount: Amount::new(amount), currency_id: CurrencyId::parse(currency).expect("id") }
+    fn currency(id: &str) -> CurrencyId {
+        CurrencyId::parse(id).expect("an id")
+    }
+
+    fn debit(amount: u128, of: &str) -> Posting {
+        Posting::debit(Account::Receivable, Amount::new(amount), &currency(of))
+    }
+
+    fn credit(amount: u128, of: &str) -> Posting {
+        Posting::credit(Account::Revenue, Amount::new(amount), &currency(of))
     }
 
     #[test]
     fn an_entry_balances_in_each_currency() {
-        assert_eq!(check_balance(&[posting(Side::Debit, 5, "pc_a"), posting(Side::Credit, 5, "pc_a")]), Ok(()));
-        let mixed = [posting(Side::Debit, 5, "pc_a"), posting(Side::Credit, 5, "pc_b")];
-        assert!(matches!(check_balance(&mixed), Err(LedgerError::Unbalanced(_))));
-        assert_eq!(check_balance(&[posting(Side::Debit, 0, "pc_a")]), Err(LedgerError::TooShort));
-        let huge = [posting(Side::Debit, u128::MAX, "pc_a"), posting(Side::Debit, 1, "pc_a")];
+        assert_eq!(check_balance(&[debit(5, "pc_a"), credit(5, "pc_a")]), Ok(()));
+        assert!(matches!(check_balance(&[debit(5, "pc_a"), credit(5, "pc_b")]), Err(LedgerError::Unbalanced(_))));
+        assert_eq!(check_balance(&[debit(0, "pc_a")]), Err(LedgerError::TooShort));
+        let huge = [debit(u128::MAX, "pc_a"), debit(1, "pc_a")];
         assert_eq!(check_balance(&huge), Err(LedgerError::Amount(AmountError::Overflow)));
     }
 
     #[test]
-    fn account_names_read_back() {
-        for account in [Account::Sales, Account::Stakes, Account::Network("pm_1".into()), Account::Staked("pm_1".into())] {
+    fn postings_of_zero_are_left_out() {
+        let id = EntryId::parse("je_1").expect("an id");
+        let postings = vec![debit(5, "pc_a"), credit(5, "pc_a"), credit(0, "pc_b")];
+        let entry = Entry::new(id, Mode::Test, EntryType::Payment, "att_1", Timestamp::from_seconds(0), postings).expect("balances");
+        assert_eq!(entry.postings().len(), 2);
+    }
+
+    #[test]
+    fn account_names_and_entry_types_read_back() {
+        let accounts = [
+            Account::Cash("pm_1".into()),
+            Account::StakesHeld("pm_1".into()),
+            Account::Receivable,
+            Account::Disputes,
+            Account::StakesPayable,
+            Account::CustomerBalance,
+            Account::RefundsPayable,
+            Account::Suspense,
+            Account::Revenue,
+            Account::Fees,
+        ];
+        for account in accounts {
             assert_eq!(Account::from_name(&account.name()), Some(account));
+        }
+        for kind in EntryType::ALL {
+            assert_eq!(EntryType::from_name(kind.name()), Some(kind));
         }
     }
 }

@@ -1,9 +1,14 @@
 //! What a card network changes after a payment has succeeded: disputes, and refunds that nobody here ordered or that fail late.
 //!
-//! These are the provider's objects as the rail reports them. What they mean for journal, invoices and entitlements is not decided here.
+//! `Provider*` are the provider's objects as the rail reports them. What they mean for journal, invoices and entitlements is decided in
+//! billing.
 
 use super::Decline;
-use crate::shared::{Amount, RefundId, Timestamp};
+use crate::shared::{
+    Amount, CreditNoteId, CurrencyId, CustomerId, DisputeId, Listed, MethodId, Mode, Page, PaymentIntentId, RefundId, StorageError,
+    Timestamp,
+};
+use async_trait::async_trait;
 
 /// Where a dispute stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,6 +87,57 @@ pub struct ProviderDispute {
     /// Until when the store may answer.
     pub respond_by: Option<Timestamp>,
     pub created: Timestamp,
+}
+
+/// A dispute of a payment, as this store has recorded it. The amount may be a part of the payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dispute {
+    pub id: DisputeId,
+    pub mode: Mode,
+    pub method_id: MethodId,
+    pub provider_id: String,
+    pub intent_id: PaymentIntentId,
+    pub customer_id: CustomerId,
+    pub amount: Amount,
+    pub currency_id: CurrencyId,
+    /// What the network has charged so far, in `fee_currency_id`.
+    pub fee: Amount,
+    /// `None`: the store has no currency of the provider's account, and the fee is not booked.
+    pub fee_currency_id: Option<CurrencyId>,
+    pub status: DisputeStatus,
+    /// Whether the amount is withdrawn from the store's account now.
+    pub funds_withdrawn: bool,
+    /// How often funds or fees have moved: each movement is an entry of the journal.
+    pub movements: u32,
+    pub reason: String,
+    pub respond_by: Option<Timestamp>,
+    /// What the invoices gave when the dispute was lost.
+    pub credit_note_ids: Vec<CreditNoteId>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// Which disputes are listed; `None`: of any.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DisputeFilter {
+    pub customer_id: Option<CustomerId>,
+    pub intent_id: Option<PaymentIntentId>,
+    /// Those that are not decided.
+    pub open: bool,
+}
+
+#[async_trait]
+pub trait Disputes: Send {
+    /// [`StorageError::Duplicate`] when the provider's dispute is recorded already.
+    async fn insert(&mut self, dispute: &Dispute) -> Result<(), StorageError>;
+    /// The recorded dispute of a provider's name, which nobody else changes until this unit of work ends.
+    async fn lock(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Dispute>, StorageError>;
+    /// Writes what changes of a dispute that still has the movements and the status of `before`. True for exactly one caller.
+    async fn update(&mut self, before: &Dispute, after: &Dispute) -> Result<bool, StorageError>;
+    async fn find(&mut self, id: &DisputeId) -> Result<Option<Dispute>, StorageError>;
+    async fn of_intents(&mut self, intents: &[PaymentIntentId]) -> Result<Vec<Dispute>, StorageError>;
+    /// Newest first.
+    async fn list(&mut self, mode: Mode, filter: &DisputeFilter, page: &Page) -> Result<Listed<Dispute>, StorageError>;
 }
 
 /// Where a refund stands at its provider.

@@ -48,7 +48,7 @@ pub struct Intent {
     pub description: String,
     pub amount: Amount,
     pub amount_received: Amount,
-    /// Given back, or on its way back.
+    /// Reserved by refunds and pay-outs of the balance, or sent by them (invariant 8): never more than `amount_received`.
     pub amount_refunded: Amount,
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
@@ -302,7 +302,17 @@ pub trait Intents: Send {
         error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Those of something, newest first: a trial's payment of nothing is none.
+    /// Reserves a part of what a payment can still send back, by one conditional update. False: it has less room than that.
+    async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError>;
+    /// Frees a reservation whose money stays at the store.
+    async fn release_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<(), StorageError>;
+    /// The succeeded payments of a customer in a currency that have something left to send back, newest first, at most `limit`.
+    async fn with_room(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Intent>, StorageError>;
+    /// The customer's succeeded payments above zero in a currency, newest first: the account that paid last.
+    async fn last_paid(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<Option<Intent>, StorageError>;
+    /// The payment that a provider knows by this name.
+    async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Option<Intent>, StorageError>;
+    /// The customer's payment intents above zero, newest first.
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError>;
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError>;
     /// Those whose description holds the words, or whose id or name at the network they are: of the store, or, as
@@ -313,25 +323,31 @@ pub trait Intents: Send {
     async fn label(&mut self, mode: Mode, id: &PaymentIntentId, metadata: &Metadata, now: Timestamp) -> Result<bool, StorageError>;
 }
 
+/// What an attempt is to pay of one invoice: what remained when the attempt was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedPayment {
+    pub invoice_id: InvoiceId,
+    pub amount: Amount,
+}
+
 #[async_trait]
 pub trait Attempts: Send {
-    /// [`StorageError::Duplicate`] when the purpose, or one of the invoices it covers, has an open attempt already, when one of them
-    /// was paid or became void since it was read, or when a wallet's transaction was used before. The unit of work must be dropped then.
-    async fn insert(&mut self, attempt: &Attempt, covers: &[InvoiceId]) -> Result<(), StorageError> {
-        self.insert_all(&[(attempt.clone(), covers.to_vec())]).await
+    /// Writes an attempt and what it is to pay. The lock of each invoice is held from here on.
+    /// [`StorageError::Duplicate`] when the purpose or one of the invoices has an open attempt already, when an invoice asks for less
+    /// than is planned for it, or when a wallet's transaction was used before. The unit of work must be dropped then.
+    async fn insert(&mut self, attempt: &Attempt, planned: &[PlannedPayment]) -> Result<(), StorageError> {
+        self.insert_all(&[(attempt.clone(), planned.to_vec())]).await
     }
     /// As [`Attempts::insert`], all or none.
-    async fn insert_all(&mut self, attempts: &[(Attempt, Vec<InvoiceId>)]) -> Result<(), StorageError>;
+    async fn insert_all(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
     /// Those among `ids` that are open.
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
-    /// The invoices that an attempt pays, oldest first.
-    async fn invoices_of(&mut self, id: &AttemptId) -> Result<Vec<InvoiceId>, StorageError>;
-    /// The invoices of a subscription that a stake was taken for: its own, or the one that secures it.
-    async fn taken_for(&mut self, subscription: &SubscriptionId) -> Result<Vec<InvoiceId>, StorageError>;
+    /// What an attempt is to pay, the invoices in the order of their ids: oldest first.
+    async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError>;
     /// Those among `invoices` that an open attempt covers.
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
     /// Keeps everybody from covering an invoice until this unit of work ends. False: it is covered.

@@ -1,6 +1,6 @@
 //! Payment methods and the currencies they settle in.
 
-use crate::shared::{CurrencyId, MethodId, Mode, Timestamp};
+use crate::shared::{Amount, CurrencyId, MAX_DECIMALS, MethodId, Mode, Timestamp};
 use std::fmt;
 
 /// A secret of a method: encrypted at rest, never in an answer, a log or a debug print.
@@ -85,6 +85,9 @@ pub struct Method {
     pub updated_at: Timestamp,
 }
 
+/// The least that a card network charges, in hundredths of a unit: Stripe's minimum in US dollars and euros.
+const CARD_MINIMUM_HUNDREDTHS: u128 = 50;
+
 /// SPEC.md 9: default amount precision.
 pub const DEFAULT_MAXIMUM_PRECISION: u32 = 6;
 /// SPEC.md 9: default token decimals.
@@ -108,4 +111,79 @@ pub struct Currency {
     pub is_base: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+impl Currency {
+    /// The least that a network charges in this currency: a smaller payment would be refused.
+    #[must_use]
+    pub fn minimum_charge(&self, kind: MethodKind) -> Amount {
+        if !kind.is_card() {
+            return Amount::new(1);
+        }
+        match self.decimals {
+            0 => Amount::new(CARD_MINIMUM_HUNDREDTHS),
+            1 => Amount::new(CARD_MINIMUM_HUNDREDTHS / 10),
+            decimals => Amount::new(CARD_MINIMUM_HUNDREDTHS * 10u128.pow(decimals.min(MAX_DECIMALS) - 2)),
+        }
+    }
+
+    /// How much of an invoice a balance pays: all that it can, but never so much that the rest falls below the network's minimum.
+    #[must_use]
+    pub fn applied_balance(&self, kind: MethodKind, total: Amount, balance: Amount) -> Amount {
+        let rest = total.minus(balance).unwrap_or_default();
+        let minimum = self.minimum_charge(kind);
+        if rest.is_zero() {
+            total
+        } else if rest >= minimum {
+            balance
+        } else {
+            total.minus(minimum).unwrap_or_default().min(balance)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn dollars() -> Currency {
+        let at = Timestamp::from_seconds(0);
+        Currency {
+            id: CurrencyId::parse("pc_1").expect("an id"),
+            method_id: MethodId::parse("pm_1").expect("an id"),
+            mode: Mode::Test,
+            active: true,
+            name: "Dollar".into(),
+            symbol: "USD".into(),
+            logo: String::new(),
+            decimals: 2,
+            maximum_precision: 2,
+            contract: "usd".into(),
+            is_base: false,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    #[test]
+    fn a_balance_leaves_the_networks_minimum_or_nothing() {
+        let applied = |total, balance| dollars().applied_balance(MethodKind::Stripe, Amount::new(total), Amount::new(balance)).base_units();
+        assert_eq!(applied(1_000, 300), 300);
+        assert_eq!(applied(1_000, 1_000), 1_000);
+        assert_eq!(applied(1_000, 2_000), 1_000);
+        assert_eq!(applied(1_000, 980), 950, "the card is charged its minimum");
+        assert_eq!(applied(30, 10), 0, "the invoice itself is below the minimum");
+        assert_eq!(dollars().applied_balance(MethodKind::Arcblock, Amount::new(1_000), Amount::new(999)), Amount::new(999));
+    }
+
+    proptest! {
+        #[test]
+        fn a_balance_never_pays_more_than_there_is_or_is_asked_for(total in 0u128..2_000, balance in 0u128..2_000) {
+            let applied = dollars().applied_balance(MethodKind::Stripe, Amount::new(total), Amount::new(balance)).base_units();
+            prop_assert!(applied <= total.min(balance));
+            let rest = total - applied;
+            prop_assert!(rest == 0 || rest >= 50 || total < 50);
+        }
+    }
 }

@@ -99,7 +99,8 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
         AttemptKind::CardRefund { payment } => {
             let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
             let Purpose::Refund(refund) = &attempt.purpose else { return Outcome::Unknown("no refund".to_owned()) };
-            let request = CardRefundRequest { refund: refund.clone(), provider_id: payment.clone(), amount: attempt.amount, is_late };
+            let (refund, provider_id) = (refund.clone(), payment.clone());
+            let request = CardRefundRequest { attempt: attempt.id.clone(), refund, provider_id, amount: attempt.amount, is_late };
             rail.refund(method, currency, &request).await
         }
     }

@@ -360,7 +360,10 @@ pub struct ChargeRequest {
 /// Money that goes back to the card it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardRefundRequest {
-    /// Sent as the provider's idempotency key and in its metadata.
+    /// Sent as the provider's idempotency key and in its metadata. A refund that failed is retried by another attempt: under the same key
+    /// the provider would answer as it did to the first.
+    pub attempt: AttemptId,
+    /// Sent in the provider's metadata.
     pub refund: RefundId,
     /// The provider's intent that was paid.
     pub provider_id: String,
@@ -448,7 +451,7 @@ pub trait CardRail: Send + Sync {
     /// and only then is the charge refused: else nobody would ever pay it, and it would stand open for good.
     async fn find_charge(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
 
-    /// Gives money back. The same `request.refund` moves money at most once, and answers what became of it however often it is sent.
+    /// Gives money back. The same `request.attempt` moves money at most once, and answers what became of it however often it is sent.
     /// [`Outcome::Settled`] names the provider's refund and the amount that went back; more than was paid is refused.
     async fn refund(&self, method: &Method, currency: &Currency, request: &CardRefundRequest) -> Outcome;
 

@@ -1,18 +1,20 @@
-//! Money that went back to a customer.
+//! Money on its way back over the network that brought it.
 
+use super::Decline;
 use crate::shared::{
-    Amount, CurrencyId, CustomerId, InvoiceId, Listed, MethodId, Mode, Page, PaymentIntentId, RefundId, StorageError, SubscriptionId,
-    Timestamp,
+    Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, InvoicePaymentId, Listed, MethodId, Mode, Page, PaymentIntentId, RefundId,
+    StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
 
 /// SPEC.md 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefundType {
+    /// Of a payment, by a credit note.
     Refund,
     StakeReturn,
-    /// What was paid by credit with the store is credit again: no network takes part.
-    Credit,
+    /// Of the customer's balance.
+    BalancePayout,
 }
 
 impl RefundType {
@@ -21,36 +23,44 @@ impl RefundType {
         match self {
             Self::Refund => "refund",
             Self::StakeReturn => "stake_return",
-            Self::Credit => "credit",
+            Self::BalancePayout => "balance_payout",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Refund, Self::StakeReturn, Self::Credit].into_iter().find(|kind| kind.name() == name)
+        [Self::Refund, Self::StakeReturn, Self::BalancePayout].into_iter().find(|kind| kind.name() == name)
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefundStatus {
+    /// Written, and perhaps sent.
     Pending,
     Succeeded,
+    /// The network refused it, or it failed after it had succeeded. The amount stays reserved until the owner retries it or moves it to
+    /// the customer's balance; a failed pay-out is balance again.
     Failed,
+    /// Failed, and moved to the customer's balance.
+    Canceled,
 }
 
 impl RefundStatus {
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Succeeded, Self::Failed, Self::Canceled];
+
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
+            Self::Canceled => "canceled",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Pending, Self::Succeeded, Self::Failed].into_iter().find(|status| status.name() == name)
+        Self::ALL.into_iter().find(|status| status.name() == name)
     }
 }
 
@@ -64,14 +74,21 @@ pub struct Refund {
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
     pub customer_id: CustomerId,
-    /// The payment that is given back; a returned stake has none, nor has an invoice that credit paid all of.
+    /// The network payment that is sent back. A pay-out to a wallet and the refund of a stake have none.
     pub intent_id: Option<PaymentIntentId>,
+    /// The invoice payment whose amount is reserved.
+    pub payment_id: Option<InvoicePaymentId>,
+    pub credit_note_id: Option<CreditNoteId>,
     pub invoice_id: Option<InvoiceId>,
     pub subscription_id: Option<SubscriptionId>,
     pub reason: String,
     pub description: String,
-    /// The network's name of it, once it is there.
+    /// The network's name of it, once the network has one.
     pub reference: String,
+    /// Why it failed last.
+    pub failure: Option<Decline>,
+    /// How often it failed.
+    pub failure_count: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -81,22 +98,21 @@ pub struct Refund {
 pub struct RefundFilter {
     pub customer_id: Option<CustomerId>,
     pub invoice_id: Option<InvoiceId>,
+    pub status: Option<RefundStatus>,
 }
 
 #[async_trait]
 pub trait Refunds: Send {
-    /// Writes a pending refund and takes its amount out of what the payment can still give back, by one conditional update
-    /// (invariant 8). False: the payment has not that much left, or the invoice that it names, and nothing is written.
-    /// One of [`RefundType::Credit`] is of one invoice, and bounded by what credit has paid of that alone: whoever reserves waits for
-    /// the invoice's row.
-    async fn reserve(&mut self, refund: &Refund) -> Result<bool, StorageError>;
-    /// From pending to `status`; a failed one gives its amount back to the payment. True for exactly one caller.
-    async fn finish(&mut self, id: &RefundId, status: RefundStatus, reference: &str, now: Timestamp) -> Result<bool, StorageError>;
+    /// The reservation of its amount is the caller's: on the payment intent and on the invoice payment.
+    async fn insert(&mut self, refund: &Refund) -> Result<(), StorageError>;
+    /// Reads a refund that nobody else changes until this unit of work ends.
+    async fn lock(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
+    /// Writes status, reference, failure and failure count of a refund that still has the status and failure count of `before`.
+    /// True for exactly one caller.
+    async fn update(&mut self, before: &Refund, after: &Refund) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
-    /// How much of what credit had paid of an invoice is credit again.
-    async fn credited(&mut self, invoice: &InvoiceId) -> Result<Amount, StorageError>;
-    async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<Refund>, StorageError>;
-    /// Whether one of a customer in a currency is on its way, or has not been sent yet.
-    async fn is_pending_of(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<bool, StorageError>;
+    /// The refunds of a method that the network knows by this name: several where one refund of the provider's dashboard was split.
+    async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Vec<Refund>, StorageError>;
+    async fn of_note(&mut self, note: &CreditNoteId) -> Result<Vec<Refund>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;
 }

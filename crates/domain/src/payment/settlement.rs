@@ -1,6 +1,7 @@
 //! Records the outcome of an attempt: the one way in which an attempt changes its status after a network has answered
 //! (invariants 1, 3, 4, 10).
 
+use super::hold::{amount_differs, post_suspense};
 use super::{
     Attempt, AttemptContext, AttemptStatus, Decline, IntentStatus, Origin, Outcome, Purpose, PurposeHandler, RailError, Settlement,
     Trigger, next_check,
@@ -92,6 +93,11 @@ pub async fn record(
     trigger: Trigger,
 ) -> Result<Vec<AttemptId>, SettlementError> {
     let attempt = &context.attempt;
+    if attempt.is_on_hold() {
+        let on_hold = Undecided { status: attempt.status, intent: IntentStatus::Processing, error: attempt.last_error.clone() };
+        on_hold.record(ctx, unit, attempt, trigger).await?;
+        return Ok(Vec::new());
+    }
     let undecided = match outcome {
         Outcome::Settled(settlement) if settlement.amount == attempt.amount => return settled(ctx, unit, attempt, settlement).await,
         Outcome::Declined(decline) => {
@@ -99,9 +105,12 @@ pub async fn record(
             return Ok(Vec::new());
         }
         Outcome::Settled(settlement) => {
-            let message = format!("The network moved {} instead of {}", settlement.amount, attempt.amount);
-            let error = Decline { code: "amount_differs".to_owned(), message };
-            Undecided { status: AttemptStatus::Unknown, intent: IntentStatus::Processing, error: Some(error) }
+            let error = Some(amount_differs(attempt, settlement));
+            let on_hold = Undecided { status: AttemptStatus::Unknown, intent: IntentStatus::Processing, error };
+            if on_hold.record(ctx, unit, attempt, trigger).await? {
+                post_suspense(ctx, unit, context, settlement).await?;
+            }
+            return Ok(Vec::new());
         }
         Outcome::Pending { requires_payer: true, last_error } => {
             Undecided { status: AttemptStatus::Open, intent: IntentStatus::RequiresAction, error: last_error.clone() }
@@ -116,7 +125,7 @@ pub async fn record(
     Ok(Vec::new())
 }
 
-fn handler_of<'c>(ctx: &'c Context, attempt: &Attempt) -> Result<&'c dyn PurposeHandler, SettlementError> {
+pub(super) fn handler_of<'c>(ctx: &'c Context, attempt: &Attempt) -> Result<&'c dyn PurposeHandler, SettlementError> {
     ctx.handlers.find(&attempt.purpose, Origin::of(attempt)).ok_or(SettlementError::unsupported(attempt))
 }
 
@@ -146,7 +155,8 @@ struct Undecided {
 }
 
 impl Undecided {
-    async fn record(self, ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, trigger: Trigger) -> Result<(), SettlementError> {
+    /// False: the attempt has ended.
+    async fn record(self, ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, trigger: Trigger) -> Result<bool, SettlementError> {
         let now = ctx.now();
         // A page that polls leaves the time of the next check alone: until then, whoever sent the attempt first still works on it, and
         // a decline that they see is final.
@@ -156,7 +166,7 @@ impl Undecided {
         if is_open && let Some(intent) = intent_of(unit, attempt).await? {
             unit.intents().set_status(&intent, self.intent, self.error.as_ref(), now).await?;
         }
-        Ok(())
+        Ok(is_open)
     }
 }
 

@@ -51,6 +51,31 @@ impl Amount {
         self.0.checked_mul(u128::from(factor)).map(Self).ok_or(AmountError::Overflow)
     }
 
+    /// `self * numerator / denominator`, rounded down, and the remainder of the division. Exact for every amount below 2^127.
+    ///
+    /// # Errors
+    /// [`AmountError::Overflow`] when the ratio is above one, or nothing is divided.
+    pub fn times_ratio(self, numerator: Self, denominator: Self) -> Result<(Self, Self), AmountError> {
+        if denominator.is_zero() || numerator > denominator || denominator.0 >> 127 != 0 {
+            return Err(AmountError::Overflow);
+        }
+        // Long multiplication, bit by bit, that divides as it goes: the product needs 256 bits, quotient and remainder never do.
+        let (mut quotient, mut rest) = (0u128, 0u128);
+        for bit in (0..128).rev() {
+            (quotient, rest) = (quotient << 1, rest << 1);
+            if rest >= denominator.0 {
+                (quotient, rest) = (quotient + 1, rest - denominator.0);
+            }
+            if self.0 >> bit & 1 == 1 {
+                rest += numerator.0;
+                if rest >= denominator.0 {
+                    (quotient, rest) = (quotient + 1, rest - denominator.0);
+                }
+            }
+        }
+        Ok((Self(quotient), Self(rest)))
+    }
+
     pub fn sum(amounts: impl IntoIterator<Item = Self>) -> Result<Self, AmountError> {
         amounts.into_iter().try_fold(Self::ZERO, Self::plus)
     }

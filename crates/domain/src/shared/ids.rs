@@ -103,6 +103,10 @@ ids! {
     AttemptId = "att_";
     InvoiceId = "in_";
     InvoiceItemId = "ii_";
+    InvoicePaymentId = "inpay_";
+    CreditNoteId = "cn_";
+    BalanceTransactionId = "cbtxn_";
+    DisputeId = "dp_";
     EntryId = "je_";
     EventId = "evt_";
     RefundId = "re_";

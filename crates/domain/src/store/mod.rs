@@ -6,7 +6,7 @@ pub use files::{Files, OpenedFile};
 
 use crate::access::Did;
 use crate::shared::{
-    Amount, CategoryId, CurrencyId, EntitlementId, InvoiceId, Listed, Mode, Page, PaymentLinkId, SessionId, StorageError, SubscriptionId,
+    Amount, CategoryId, CurrencyId, EntitlementId, InvoiceId, InvoiceItemId, Listed, Mode, Page, PaymentLinkId, SessionId, StorageError, SubscriptionId,
     Text, Timestamp, VersionId,
 };
 use async_trait::async_trait;
@@ -133,10 +133,16 @@ pub struct Entitlement {
     pub holder: Did,
     pub app: Did,
     pub session_id: SessionId,
-    /// What gives it; `None`: it was bought once, and stays.
+    /// What gives it; `None`: it was bought once.
     pub subscription_id: Option<SubscriptionId>,
     pub invoice_id: Option<InvoiceId>,
+    /// The invoice line that paid for it.
+    pub invoice_item_id: Option<InvoiceItemId>,
     pub acquired_at: Timestamp,
+    /// When its line was refunded: it gives nothing from then on.
+    pub revoked_at: Option<Timestamp>,
+    /// While its payment is disputed it gives nothing.
+    pub suspended_at: Option<Timestamp>,
 }
 
 #[async_trait]
@@ -162,12 +168,18 @@ pub trait Apps: Send {
 pub trait Entitlements: Send {
     /// One for each (session, app, subscription): granting it again changes nothing.
     async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError>;
-    /// Whether the holder may download the app at `now`, or at the time of their test clock. Test and live purchases count in their
-    /// own mode only.
+    /// Ends what an invoice line paid for once. What a subscription gives ends with the subscription instead.
+    async fn revoke(&mut self, item: &InvoiceItemId, now: Timestamp) -> Result<(), StorageError>;
+    /// Suspends what these invoices, and the subscriptions of them, give: their payment is disputed.
+    async fn suspend(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId], now: Timestamp) -> Result<(), StorageError>;
+    /// Ends the suspension.
+    async fn reinstate(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId]) -> Result<(), StorageError>;
+    /// Whether the holder may download the app at `now`, or at the time of their test clock: not by what was revoked or is suspended.
+    /// Test and live purchases count in their own mode only.
     async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError>;
     /// Which of these apps the holder may download.
     async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did], now: Timestamp) -> Result<Vec<Did>, StorageError>;
-    /// Those that give a right at `now`, newest first.
+    /// Those that give a right at `now`, and those that were revoked or are suspended, newest first.
     async fn of_holder(&mut self, mode: Mode, holder: &Did, now: Timestamp, page: &Page) -> Result<Listed<Entitlement>, StorageError>;
     /// All of a session, those that have ended too.
     async fn of_session(&mut self, session: &SessionId) -> Result<Vec<Entitlement>, StorageError>;

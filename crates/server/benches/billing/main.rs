@@ -9,6 +9,7 @@ mod remote;
 #[expect(dead_code, reason = "shared with the other set, which uses all of it")]
 #[path = "../purchase/report.rs"]
 mod report;
+mod rows;
 mod setup;
 
 use report::Figure;

@@ -146,12 +146,13 @@ pub async fn invoice_page() -> Vec<Figure> {
     // One customer has a thousand of them in either store, at the same depth. Nothing is moved to it afterwards: the dead rows of
     // that would be read along until PostgreSQL clears them away.
     const CLONE: &str =
-        "INSERT INTO invoices (id, livemode, number, status, reason, description, customer_id, currency_id, method_id, bill_to,
-            total, amount_paid, refusals, created_at, finalized_at, updated_at)
+        "INSERT INTO invoices (id, livemode, document, number, status, reason, description, customer_id, currency_id, method_id, bill_to,
+            total, amount_paid, amount_credited, failure_count, created_at, finalized_at, updated_at)
         WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < $2)
-        SELECT 'in_' || (10000000 + n.i), t.livemode, n.i, t.status, t.reason, t.description,
+        SELECT 'in_' || (10000000 + n.i), t.livemode, t.document, n.i, t.status, t.reason, t.description,
             'cus_storm_' || CASE WHEN n.i BETWEEN 1001 AND 2000 THEN 0 ELSE 1 + n.i % 19 END,
-            t.currency_id, t.method_id, t.bill_to, t.total, t.amount_paid, t.refusals, t.created_at, t.finalized_at, t.updated_at
+            t.currency_id, t.method_id, t.bill_to, t.total, t.amount_paid, t.amount_credited, t.failure_count, t.created_at, t.finalized_at,
+            t.updated_at
         FROM n CROSS JOIN (SELECT * FROM invoices ORDER BY id LIMIT 1) t";
     let mut figures = Vec::new();
     let (few, many) = (Setup::both(20, Duration::ZERO).await, Setup::both(20, Duration::ZERO).await);

@@ -210,7 +210,7 @@ impl<'a> Books<'a> {
     async fn sums(&self) -> Count {
         let mut wrong = Vec::new();
         let mut booked: BTreeMap<String, Amount> = BTreeMap::new();
-        let postings = "SELECT amount, currency_id FROM journal_postings WHERE side = 'debit' AND account LIKE 'assets:network:%'";
+        let postings = "SELECT amount, currency_id FROM journal_postings WHERE side = 'debit' AND account LIKE 'assets:cash:%'";
         for row in rows(self.database, postings).await {
             let sum = booked.entry(text(&row, "currency_id")).or_default();
             *sum = plus(*sum, amount(&row, "amount"));
@@ -238,7 +238,7 @@ impl<'a> Books<'a> {
         }
         let mut wrong: Vec<_> = sums.iter().filter(|(_, (debit, credit))| debit != credit).map(|((entry, _), _)| entry.clone()).collect();
         let unbooked = "SELECT a.id FROM attempts a WHERE a.status = 'settled'
-                        AND NOT EXISTS (SELECT 1 FROM journal_entries e WHERE e.subject = a.id AND e.reason = 'payment')";
+                        AND NOT EXISTS (SELECT 1 FROM journal_entries e WHERE e.subject = a.id AND e.type = 'payment')";
         wrong.extend(rows(self.database, unbooked).await.iter().map(|row| format!("{} is settled and not booked", text(row, "id"))));
         count("journal entries unbalanced or missing", sums.len(), wrong)
     }
@@ -289,7 +289,7 @@ impl<'a> Books<'a> {
                 break;
             }
         }
-        let last = rows(self.database, "SELECT sum(last_number) AS n FROM invoice_series").await;
+        let last = rows(self.database, "SELECT sum(last_number) AS n FROM number_series").await;
         let last = last.first().map_or(0, |row| number(row, "n"));
         if last != i64::try_from(numbered.len()).expect("few invoices") {
             wrong.push(format!("the series is at {last}, there are {} invoices", numbered.len()));

@@ -11,11 +11,12 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     billing::advance_clock(&jobs.ctx, &clock).await.map(drop).map_err(|error| job_error(&error))
 }
 
-/// A clock that could not be advanced for the moment is advanced again.
-fn job_error(error: &BillingError) -> JobError {
+/// What could not be done for the moment is tried again.
+pub(super) fn job_error(error: &BillingError) -> JobError {
     match error {
         BillingError::Orphan
         | BillingError::Unwritable { .. }
+        | BillingError::Credit(_)
         | BillingError::Ledger(_)
         | BillingError::Amount(_)
         | BillingError::Settlement(_) => JobError::Fail(error.to_string()),

@@ -1,8 +1,11 @@
 //! One file for each job; here each topic finds its own.
 
 mod advance;
+mod apply_balance;
 mod billing_email;
 mod charge;
+mod check_card;
+mod end_refunded;
 mod publish;
 mod receipt;
 mod settle;
@@ -30,6 +33,9 @@ impl Handler for Jobs {
             Topic::Charge => charge::run(self, &job).await,
             Topic::BillingMail => billing_email::run(self, &job).await,
             Topic::AdvanceClock => advance::run(self, &job).await,
+            Topic::ApplyBalance => apply_balance::run(self, &job).await,
+            Topic::EndRefunded => end_refunded::run(self, &job).await,
+            Topic::CheckCard => check_card::run(self, &job).await,
             Topic::Realtime => publish::run(self, &job).await,
         }
     }

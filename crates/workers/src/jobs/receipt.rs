@@ -4,7 +4,7 @@ use super::Jobs;
 use super::billing_email::job_error;
 use souk_domain::billing::{InvoiceStatus, ReceiptOrder, expand_invoice};
 use souk_domain::events::{Job, JobError};
-use souk_domain::shared::{Amount, InvoiceId};
+use souk_domain::shared::InvoiceId;
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let id = InvoiceId::parse(job.value("invoice")?).map_err(|error| JobError::Fail(error.to_string()))?;
@@ -14,8 +14,7 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
         return Ok(());
     }
     // A free period of a subscription needs no receipt: the email about its start says when the first payment is due.
-    let is_free = invoice.invoice.total.is_zero() && invoice.applied_credit().is_some_and(Amount::is_zero);
-    if is_free && invoice.invoice.subscription_id.is_some() {
+    if invoice.invoice.total.is_zero() && invoice.invoice.subscription_id.is_some() {
         return Ok(());
     }
     let granted = match &invoice.invoice.session_id {

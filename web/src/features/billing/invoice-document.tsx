@@ -4,26 +4,30 @@ import type { ReactNode } from 'react';
 import { callAddress } from '@/api/client';
 import type { InvoiceDetail } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
+import { CreditNotes } from './credit-notes';
 import { InvoiceDetails } from './invoice-details';
 import { InvoiceLines } from './invoice-lines';
+import { InvoicePayments } from './invoice-payments';
 import type { InvoiceListProps } from './invoice-table';
 import { reasonText } from './invoice-text';
 import styles from './pages.module.css';
 import { PaymentToast } from './payment-toast';
-import { Refunds } from './refunds';
-import { InvoiceTag } from './status';
+import { Refunds, type RefundsProps } from './refunds';
+import { InvoiceTags } from './status';
 import { useTexts } from './texts';
 
-interface InvoiceDocumentProps extends Pick<InvoiceListProps, 'area'> {
+interface InvoiceDocumentProps extends Pick<InvoiceListProps, 'area'>, Pick<RefundsProps, 'refundAction'> {
   invoice: InvoiceDetail;
   /** What is unpaid, above the details. */
   notice?: ReactNode;
+  /** What only administrators see, below the refunds. */
+  more?: ReactNode;
   /** More buttons beside those of the PDF. */
   actions?: ReactNode;
 }
 
-/** An invoice: number, status and total, details, lines, refunds, and the PDF in both languages. */
-export function InvoiceDocument({ invoice, area, notice, actions }: InvoiceDocumentProps) {
+/** An invoice: number, status and total, details, lines, payments, credit notes, refunds, and the PDF in both languages. */
+export function InvoiceDocument({ invoice, area, notice, more, actions, refundAction }: InvoiceDocumentProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const money = (amount: string | undefined) => formatMoney(amount ?? '0', invoice.paymentCurrency, language);
@@ -40,7 +44,7 @@ export function InvoiceDocument({ invoice, area, notice, actions }: InvoiceDocum
               </Typography.Title>
               <Typography.Text type="secondary">{reasonText(invoice.billing_reason, texts)}</Typography.Text>
             </div>
-            <InvoiceTag status={invoice.status} />
+            <InvoiceTags invoice={invoice} />
           </div>
           <p className={`${styles.total} money`}>{invoice.status === 'void' ? <s>{total}</s> : total}</p>
           {invoice.livemode ? null : <p className={styles.test}>{t('invoice.testMode')}</p>}
@@ -48,7 +52,10 @@ export function InvoiceDocument({ invoice, area, notice, actions }: InvoiceDocum
         {notice}
         <InvoiceDetails invoice={invoice} area={area} />
         <InvoiceLines invoice={invoice} money={money} />
-        <Refunds invoice={invoice} money={money} />
+        <InvoicePayments invoice={invoice} money={money} />
+        <CreditNotes invoice={invoice} money={money} />
+        <Refunds invoice={invoice} money={money} refundAction={refundAction} />
+        {more}
         <Flex wrap gap={12} component="footer">
           {(['en', 'zh'] as const).map((locale) => (
             <Button

@@ -1,9 +1,10 @@
 import { Table, Typography } from 'antd';
 import type { InvoiceDetail, InvoiceLine } from '@/api/types';
 import { toUnits } from '@/lib/amount';
-import { spanText } from './invoice-text';
+import { dayText } from '@/lib/format';
+import { lineText, remainingUnits, spanText } from './invoice-text';
 import { useNames } from './names';
-import { useTexts } from './texts';
+import { type Texts, useTexts } from './texts';
 
 interface LinesProps {
   invoice: InvoiceDetail;
@@ -12,27 +13,30 @@ interface LinesProps {
 
 const minus = (amount: string) => `−${amount}`;
 
-/** The customer's balance is among the totals. */
-const billed = ({ lines }: InvoiceDetail) => lines.filter(({ formula }) => formula?.kind !== 'applied_credit');
+/** From the total to what remains: credit, payments and refunds, as far as there are any. */
+function totalsOf(invoice: InvoiceDetail, money: LinesProps['money'], { t }: Pick<Texts, 't'>): [string, string][] {
+  const { total, amount_due: due, amount_paid: paid, amount_refunded: refunded, tax } = invoice;
+  const totals: [string, string][] = [];
+  const credited = toUnits(total) - toUnits(due ?? total);
+  if (toUnits(tax) > 0n) totals.push([t('invoice.tax'), money(tax)]);
+  totals.push([t('invoice.total'), money(total)]);
+  if (credited > 0n) totals.push([t('invoice.credited'), minus(money(credited.toString()))]);
+  if (invoice.status === 'paid' || toUnits(paid) > 0n) totals.push([t('invoice.amountPaid'), money(paid ?? total)]);
+  if (toUnits(refunded) > 0n) totals.push([t('invoice.refunded'), money(refunded)]);
+  if (invoice.status === 'open' || invoice.status === 'uncollectible')
+    totals.push([t('invoice.amountDue'), money(remainingUnits(invoice))]);
+  return totals;
+}
 
 /** The lines of an invoice, each with how its amount was calculated, and the totals. */
 export function InvoiceLines({ invoice, money }: LinesProps) {
-  const { t } = useTexts();
+  const texts = useTexts();
+  const { t } = texts;
   const named = useNames();
-  const { subtotal, applied_credit: balance, tax } = invoice;
-  const totals: [string, string][] = [];
-  if (subtotal && subtotal !== invoice.total) totals.push([t('invoice.subtotal'), money(subtotal)]);
-  if (toUnits(balance) > 0n) totals.push([t('invoice.appliedCredit'), minus(money(balance))]);
-  if (toUnits(tax) > 0n) totals.push([t('invoice.tax'), money(tax)]);
-  totals.push([t('invoice.total'), money(invoice.total)]);
-  if (invoice.status === 'paid') totals.push([t('invoice.amountPaid'), money(invoice.amount_paid ?? invoice.total)]);
-  if (invoice.status === 'open' || invoice.status === 'uncollectible') {
-    totals.push([t('invoice.amountDue'), money(invoice.amount_remaining ?? invoice.amount_due ?? invoice.total)]);
-  }
   return (
     <Table<InvoiceLine & { key: number }>
       aria-label={t('invoice.lines')}
-      dataSource={billed(invoice).map((line, key) => ({ ...line, key }))}
+      dataSource={invoice.lines.map((line, key) => ({ ...line, key }))}
       pagination={false}
       columns={[
         {
@@ -40,8 +44,8 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
           title: t('invoice.line.item'),
           render: (_, line) => (
             <>
-              {named(line.description || line.price?.product?.name || '')}
-              <Calculation line={line} />
+              {lineText(line, texts, named)}
+              <Calculation line={line} money={money} />
             </>
           ),
         },
@@ -57,11 +61,11 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
           title: t('invoice.line.amount'),
           align: 'end',
           className: 'money',
-          render: (_, { credit, amount }) => (credit && toUnits(amount) > 0n ? minus(money(amount)) : money(amount)),
+          render: (_, { amount }) => money(amount),
         },
       ]}
       summary={() =>
-        totals.map(([name, amount]) => (
+        totalsOf(invoice, money, texts).map(([name, amount]) => (
           <Table.Summary.Row key={name}>
             <Table.Summary.Cell index={0} colSpan={2}>
               {name}
@@ -76,10 +80,12 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
   );
 }
 
-/** The period of a line and the formula of its amount. */
-function Calculation({ line }: { line: InvoiceLine }) {
+/** The period of a line, the formula of its amount, and what was credited of it. */
+function Calculation({ line, money }: { line: InvoiceLine; money: LinesProps['money'] }) {
   const { t, text, language } = useTexts();
   const formula = text(line.formula_text);
+  const isShortened = line.period && line.covers_until && line.covers_until < line.period.end;
+  const credited = toUnits(line.credited) > 0n ? t('invoice.line.credited', { amount: money(line.credited) }) : null;
   return (
     <>
       {line.period ? (
@@ -92,6 +98,18 @@ function Calculation({ line }: { line: InvoiceLine }) {
           <Typography.Text type="secondary">
             <span className="sr-only">{t('invoice.formula')}</span>
             {formula}
+          </Typography.Text>
+        </div>
+      ) : null}
+      {credited ? (
+        <div className="figures">
+          <Typography.Text type="secondary">
+            {isShortened && line.covers_until
+              ? t('invoice.line.creditedFrom', {
+                  amount: money(line.credited),
+                  date: dayText(line.covers_until * 1000, language),
+                })
+              : credited}
           </Typography.Text>
         </div>
       ) : null}

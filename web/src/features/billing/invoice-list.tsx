@@ -2,13 +2,14 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button, Card, Flex, Typography } from 'antd';
 import { dayText } from '@/lib/format';
+import { InvoiceAmount } from './invoice-amount';
 import styles from './invoice-list.module.css';
 import { type InvoiceListProps, invoicePath } from './invoice-table';
-import { byDay, descriptionText, emptyText, invoiceAmount, reasonText } from './invoice-text';
+import { byDay, descriptionText, emptyText, reasonText } from './invoice-text';
 import { useNames } from './names';
 import { invoiceFeedQuery } from './queries';
 import { LoadError, Loading, Nothing } from './states';
-import { InvoiceTag } from './status';
+import { InvoiceTags } from './status';
 import { useTexts } from './texts';
 
 /** Invoices on a phone: grouped by day, more of them on demand. */
@@ -42,18 +43,14 @@ export function InvoiceList({ scope, area, action }: InvoiceListProps) {
                       {named(descriptionText(invoice, texts))}
                     </Link>
                     <strong className="money">
-                      {invoice.status === 'void' ? (
-                        <s>{invoiceAmount(invoice, texts)}</s>
-                      ) : (
-                        invoiceAmount(invoice, texts)
-                      )}
+                      <InvoiceAmount invoice={invoice} />
                     </strong>
                   </Flex>
                   <Flex justify="space-between" align="center" gap={12} wrap>
                     <Typography.Text type="secondary">
                       {reasonText(invoice.billing_reason, texts)} · {invoice.number || t('invoice.draft.number')}
                     </Typography.Text>
-                    <InvoiceTag status={invoice.status} />
+                    <InvoiceTags invoice={invoice} />
                   </Flex>
                   {action?.(invoice)}
                 </Card>

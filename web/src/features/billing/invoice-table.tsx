@@ -4,11 +4,12 @@ import { Table, type TableColumnsType } from 'antd';
 import type { ReactNode } from 'react';
 import type { Invoice } from '@/api/types';
 import { dayText } from '@/lib/format';
-import { descriptionText, emptyText, invoiceAmount, reasonText } from './invoice-text';
+import { InvoiceAmount } from './invoice-amount';
+import { descriptionText, emptyText, reasonText } from './invoice-text';
 import { useNames } from './names';
 import { type InvoiceScope, invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
 import { LoadError, Nothing } from './states';
-import { InvoiceTag } from './status';
+import { InvoiceTags } from './status';
 import { useTexts } from './texts';
 
 export interface InvoiceListProps {
@@ -53,8 +54,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
       title: t('invoice.amount'),
       align: 'end',
       className: 'money',
-      render: (_, invoice) =>
-        invoice.status === 'void' ? <s>{invoiceAmount(invoice, texts)}</s> : invoiceAmount(invoice, texts),
+      render: (_, invoice) => <InvoiceAmount invoice={invoice} />,
     },
     { key: 'type', title: t('invoice.type'), render: (_, invoice) => reasonText(invoice.billing_reason, texts) },
     {
@@ -91,7 +91,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
       title: t('invoice.description'),
       render: (_, invoice) => named(descriptionText(invoice, texts)),
     },
-    { key: 'status', title: t('invoice.status'), render: (_, { status }) => <InvoiceTag status={status} /> },
+    { key: 'status', title: t('invoice.status'), render: (_, invoice) => <InvoiceTags invoice={invoice} /> },
     {
       key: 'action',
       title: <span className="sr-only">{t('invoice.action')}</span>,

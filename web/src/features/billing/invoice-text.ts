@@ -1,5 +1,13 @@
-import type { Invoice, InvoiceSubscription, PaymentMethod, Span } from '@/api/types';
-import { formatMoney } from '@/lib/amount';
+import type {
+  CreditNote,
+  Invoice,
+  InvoiceLine,
+  InvoicePayment,
+  InvoiceSubscription,
+  PaymentMethod,
+  Span,
+} from '@/api/types';
+import { formatMoney, toUnits } from '@/lib/amount';
 import { dayText } from '@/lib/format';
 import type { Key, Texts as PortalTexts } from './texts';
 
@@ -54,12 +62,84 @@ export function descriptionText(invoice: Pick<Invoice, 'description' | 'billing_
   return /^(Subscription |Slash stake)/.test(description) ? reasonText(reason, texts) : description;
 }
 
+/** The descriptions of invoice lines, by their codes. */
+const LINES: Record<string, Key> = {
+  remaining_time: 'known.remaining',
+  unused_time: 'known.unused',
+  deposit: 'known.stake',
+  deposit_plan_change: 'known.stakeForPlan',
+  deposit_payment_change: 'known.stakeForPayment',
+  deposit_resume: 'known.stake',
+  deposit_forfeited: 'reason.slash_stake',
+  deposit_returned: 'known.returnStake',
+  top_up: 'known.recharge',
+};
+
+type Described = Pick<InvoiceLine, 'description' | 'description_code' | 'description_params' | 'price'>;
+
+/** What a line is for. `named` gives products their names in the reader's language. */
+export function lineText(line: Described, { t }: Pick<Texts, 't'>, named: (written: string) => string): string {
+  const name = named(line.description_params?.name ?? line.description ?? line.price?.product?.name ?? '');
+  const key = LINES[line.description_code ?? ''];
+  return key ? t(key, { name }) : name;
+}
+
 /** Whether its customer can pay this invoice from here. */
 export const isPayable = ({ status, billing_reason: reason }: Pick<Invoice, 'status' | 'billing_reason'>) =>
   status === 'uncollectible' && reason !== 'overdraft_protection';
 
 export function invoiceAmount(invoice: Pick<Invoice, 'total' | 'paymentCurrency'>, { language }: Texts): string {
   return formatMoney(invoice.total, invoice.paymentCurrency, language);
+}
+
+/** What is still to be paid. */
+export const remainingUnits = ({ amount_remaining: remaining, amount_due: due, total }: Partial<Invoice>): string =>
+  remaining ?? due ?? total ?? '0';
+
+export function remainingAmount(
+  invoice: Pick<Invoice, 'amount_remaining' | 'amount_due' | 'total' | 'paymentCurrency'>,
+  { language }: Texts,
+): string {
+  return formatMoney(remainingUnits(invoice), invoice.paymentCurrency, language);
+}
+
+/** A part of the invoice is paid or credited, and something remains. */
+export function isPartlySettled(
+  invoice: Pick<Invoice, 'status' | 'total' | 'amount_remaining' | 'amount_due'>,
+): boolean {
+  const isUnpaid = invoice.status === 'open' || invoice.status === 'uncollectible';
+  return isUnpaid && toUnits(remainingUnits(invoice)) < toUnits(invoice.total);
+}
+
+/** Whether all or a part of what was paid was refunded; null if nothing was. */
+export function refundState({
+  amount_paid: paid,
+  amount_refunded: refunded,
+}: Pick<Invoice, 'amount_paid' | 'amount_refunded'>): 'full' | 'partial' | null {
+  const units = toUnits(refunded);
+  if (units <= 0n) return null;
+  return units >= toUnits(paid) ? 'full' : 'partial';
+}
+
+/** What paid an invoice: a card, a wallet, the account balance or a deposit. */
+export function sourceText(
+  { source, paymentMethod }: Pick<InvoicePayment, 'source' | 'paymentMethod'>,
+  { t }: Pick<Texts, 't'>,
+): string {
+  if (source !== 'network') return t(`source.${source}`);
+  return paymentMethod ? methodText(paymentMethod, { t }) : t('source.network');
+}
+
+type Credited = Pick<CreditNote, 'due_reduced' | 'to_balance' | 'refunded'>;
+
+/** Where the money of a credit note goes, one text for each place. */
+export function creditTexts(note: Credited, { t }: Pick<Texts, 't'>, money: (units: string) => string): string[] {
+  const places = [
+    ['credit.dueReduced', note.due_reduced],
+    ['credit.toBalance', note.to_balance],
+    ['credit.refunded', note.refunded],
+  ] as const;
+  return places.filter(([, units]) => toUnits(units) > 0n).map(([key, units]) => t(key, { amount: money(units) }));
 }
 
 /** Invoices grouped by their day in the reader's time zone, in their order. */

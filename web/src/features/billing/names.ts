@@ -10,7 +10,7 @@ import { useTexts } from './texts';
  * customer's own products by their Chinese names.
  */
 export function useNames(): (written: string) => string {
-  const { t, language } = useTexts();
+  const { language } = useTexts();
   const user = useUser();
   const wanted = { enabled: language === 'zh' && Boolean(user) };
   const { data: subscriptions } = useQuery({ ...subscriptionsQuery, ...wanted });
@@ -26,15 +26,6 @@ export function useNames(): (written: string) => string {
         }
       }
     }
-    const own = new Map([
-      ['Applied credit', t('known.applied')],
-      ['Kept as credit for the next invoices', t('known.kept')],
-    ]);
-    const named = (written: string) => own.get(written) ?? renamed(written, (name) => names.get(name));
-    return (written) => {
-      const [, what, name] = /^(Unused|Remaining) time on (.+)$/.exec(written) ?? [];
-      if (!name) return named(written);
-      return t(what === 'Unused' ? 'known.unused' : 'known.remaining', { name: named(name) });
-    };
-  }, [t, language, owned, subscriptions]);
+    return (written) => renamed(written, (name) => names.get(name));
+  }, [language, owned, subscriptions]);
 }

@@ -1,7 +1,9 @@
 import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
 import type {
+  BalanceTransaction,
   Customer,
+  CustomerBalance,
   Entitlement,
   Invoice,
   InvoiceDetail,
@@ -195,6 +197,30 @@ export const refundsQuery = (invoiceId: string) =>
     queryFn: () => api.get<Page<Refund>>('/api/refunds', { invoice_id: invoiceId, page: 1, pageSize: 20 }),
   });
 
+/** Whose balance with the store: the signed-in customer's own, or, for administrators, of a customer by id. */
+export type BalanceOwner = 'me' | { customerId: string };
+
+const ownerPath = (owner: BalanceOwner) => (owner === 'me' ? 'me' : segment(owner.customerId));
+
+/** The balances with the store that are above zero, one per currency. */
+export const customerBalanceQuery = (owner: BalanceOwner) =>
+  queryOptions({
+    queryKey: ['customer-balance', owner],
+    queryFn: () => api.get<Page<CustomerBalance>>(`/api/customers/${ownerPath(owner)}/balance`),
+  });
+
+export const balanceTransactionsQuery = (owner: BalanceOwner) =>
+  infiniteQueryOptions({
+    queryKey: ['customer-balance', owner, 'transactions'],
+    queryFn: ({ pageParam }) =>
+      api.get<Page<BalanceTransaction>>(`/api/customers/${ownerPath(owner)}/balance-transactions`, {
+        page: pageParam,
+        pageSize: PAGE_SIZE,
+      }),
+    initialPageParam: 1,
+    getNextPageParam: (last, pages) => nextPage(last, pages, PAGE_SIZE),
+  });
+
 /** How much of an invoice can be refunded now; for administrators. */
 export const refundPreviewQuery = (invoiceId: string) =>
   queryOptions({
@@ -205,4 +231,13 @@ export const refundPreviewQuery = (invoiceId: string) =>
   });
 
 /** The queries that a payment or a change of a subscription may affect. */
-export const BILLING_KEYS = ['subscriptions', 'invoices', 'overdue', 'payments', 'refunds'];
+export const BILLING_KEYS = [
+  'subscriptions',
+  'invoices',
+  'overdue',
+  'payments',
+  'refunds',
+  'credit-notes',
+  'customer-balance',
+  'entitlements',
+];

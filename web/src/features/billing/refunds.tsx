@@ -1,20 +1,24 @@
 import { useQuery } from '@tanstack/react-query';
 import { Flex, Table, Typography } from 'antd';
+import type { ReactNode } from 'react';
 import type { InvoiceDetail, Refund } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { dayText } from '@/lib/format';
+import styles from './pages.module.css';
 import { refundsQuery } from './queries';
 import { LoadError, Section } from './states';
 import { RefundTag } from './status';
 import { useTexts } from './texts';
 
-interface RefundsProps {
+export interface RefundsProps {
   invoice: InvoiceDetail;
   money: (amount: string | undefined) => string;
+  /** Below a refund, for whoever decides about a failed one; customers read that the store does. */
+  refundAction?: (refund: Refund) => ReactNode;
 }
 
 /** The refunds of an invoice. */
-export function Refunds({ invoice, money }: RefundsProps) {
+export function Refunds({ invoice, money, refundAction }: RefundsProps) {
   const { t, language } = useTexts();
   const { data, error, refetch } = useQuery({ ...refundsQuery(invoice.id), enabled: Boolean(useUser()) });
   if (error && !data) {
@@ -34,13 +38,17 @@ export function Refunds({ invoice, money }: RefundsProps) {
         columns={[
           {
             key: 'type',
-            render: (_, { type, description, created_at: at }) => (
-              <Flex vertical>
-                {t(`refund.type.${type}`)}
-                {description ? <Typography.Text type="secondary">{description}</Typography.Text> : null}
+            render: (_, refund) => (
+              <Flex vertical align="start">
+                {t(`refund.type.${refund.type}`)}
+                {refund.description ? <Typography.Text type="secondary">{refund.description}</Typography.Text> : null}
                 <Typography.Text type="secondary">
-                  <time dateTime={at}>{dayText(at, language)}</time>
+                  <time dateTime={refund.created_at}>{dayText(refund.created_at, language)}</time>
                 </Typography.Text>
+                {refundAction?.(refund) ??
+                  (refund.status === 'failed' ? (
+                    <Typography.Text type="secondary">{t('refund.failedText')}</Typography.Text>
+                  ) : null)}
               </Flex>
             ),
           },
@@ -49,7 +57,7 @@ export function Refunds({ invoice, money }: RefundsProps) {
             key: 'amount',
             align: 'end',
             className: 'money',
-            render: (_, { amount }) => <strong>{money(amount)}</strong>,
+            render: (_, { amount }) => <strong className={styles.amount}>{money(amount)}</strong>,
           },
         ]}
       />

@@ -7,10 +7,21 @@ import {
   GiftOutlined,
   PauseCircleOutlined,
   StopOutlined,
+  UndoOutlined,
+  WalletOutlined,
 } from '@ant-design/icons';
 import { Tag, Tooltip } from 'antd';
 import type { ReactNode } from 'react';
-import type { InvoiceStatus, PaymentIntent, Refund, Subscription } from '@/api/types';
+import type {
+  DisputeStatus,
+  Entitlement,
+  Invoice,
+  InvoiceStatus,
+  PaymentIntent,
+  Refund,
+  Subscription,
+} from '@/api/types';
+import { refundState } from './invoice-text';
 import { paymentState } from './payment-state';
 import { isEnding } from './subscription-rules';
 import { useTexts } from './texts';
@@ -23,6 +34,7 @@ const check = <CheckCircleOutlined aria-hidden="true" />;
 const attention = <ExclamationCircleOutlined aria-hidden="true" />;
 const stop = <StopOutlined aria-hidden="true" />;
 const cross = <CloseCircleOutlined aria-hidden="true" />;
+const undo = <UndoOutlined aria-hidden="true" />;
 
 /** A state is a word with an icon; the colour only repeats it. */
 function StatusTag({ mark: [severity, icon], children }: { mark: Mark; children: string }) {
@@ -52,6 +64,18 @@ export function InvoiceTag({ status }: { status: InvoiceStatus }) {
         <span className="sr-only">{t('invoice.voidHint')}</span>
       </span>
     </Tooltip>
+  );
+}
+
+/** The state of an invoice, with a second tag once something of it was refunded. */
+export function InvoiceTags({ invoice }: { invoice: Pick<Invoice, 'status' | 'amount_paid' | 'amount_refunded'> }) {
+  const { t } = useTexts();
+  const refund = refundState(invoice);
+  return (
+    <span>
+      <InvoiceTag status={invoice.status} />
+      {refund ? <StatusTag mark={['default', undo]}>{t(`invoice.refund.${refund}`)}</StatusTag> : null}
+    </span>
   );
 }
 
@@ -98,14 +122,39 @@ export function SubscriptionTag({ subscription }: { subscription: Subscription }
 
 const REFUNDS: Record<Refund['status'], Mark> = {
   pending: ['default', clock],
-  processing: ['default', clock],
-  requires_action: ['warning', attention],
   failed: ['error', cross],
-  canceled: ['default', stop],
+  canceled: ['default', <WalletOutlined key="canceled" aria-hidden="true" />],
   succeeded: ['success', check],
 };
 
 export function RefundTag({ status }: { status: Refund['status'] }) {
   const { t } = useTexts();
   return <StatusTag mark={REFUNDS[status] ?? REFUNDS.pending}>{t(`refund.status.${status}`)}</StatusTag>;
+}
+
+const DISPUTES: Record<DisputeStatus, Mark> = {
+  inquiry: ['warning', attention],
+  inquiry_under_review: ['default', clock],
+  inquiry_closed: ['default', check],
+  needs_response: ['error', attention],
+  under_review: ['warning', clock],
+  won: ['success', check],
+  lost: ['default', cross],
+};
+
+export function DisputeTag({ status }: { status: DisputeStatus }) {
+  const { t } = useTexts();
+  return <StatusTag mark={DISPUTES[status] ?? DISPUTES.under_review}>{t(`dispute.status.${status}`)}</StatusTag>;
+}
+
+const ENTITLEMENTS: Record<Exclude<Entitlement['status'], 'active'>, Mark> = {
+  revoked: ['default', undo],
+  suspended: ['warning', attention],
+};
+
+/** Why an entitlement gives nothing; one that is active needs no tag. */
+export function EntitlementTag({ status }: Pick<Entitlement, 'status'>) {
+  const { t } = useTexts();
+  if (status === 'active') return null;
+  return <StatusTag mark={ENTITLEMENTS[status]}>{t(`entitlement.${status}`)}</StatusTag>;
 }

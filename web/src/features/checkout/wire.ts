@@ -131,6 +131,8 @@ export interface CheckoutSession {
   expires_at: number;
   livemode: boolean;
   amount_total?: string;
+  /** Once complete: what was refunded or is about to be. */
+  amount_refunded?: string | null;
   cancel_url?: string | null;
   success_url?: string | null;
   invoice_id?: string | null;
@@ -182,6 +184,8 @@ export interface Entitlement {
   title: Localized;
   version: string;
   logo?: string | null;
+  /** Revoked by a refund; suspended while the payment is disputed. */
+  status?: 'active' | 'revoked' | 'suspended';
 }
 
 /** The server's own arithmetic, in the currency of the session. `stake` comes on top of `now`. */

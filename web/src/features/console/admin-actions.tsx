@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Alert, Button, Card } from 'antd';
 import { useState } from 'react';
 import { api } from '@/api/client';
@@ -39,7 +40,12 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
         }
       >
         <div className={styles.paper}>
-          <p>{t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}</p>
+          <p>
+            {t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}{' '}
+            <Link to="/console/customers/$id" params={{ id: customer.id }}>
+              {t('openCustomer')}
+            </Link>
+          </p>
           {subscription.parked ? (
             <Note
               type="error"
@@ -66,7 +72,7 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
                   setOpen(action);
                 }}
               >
-                {t(`action.${action}`)}
+                {t(`admin.${action}`)}
               </Button>
             ))}
             <RefundLast subscription={subscription} />
@@ -125,8 +131,8 @@ function Confirm({ action, subscription, onClose, onDone }: ConfirmProps) {
   };
   return (
     <ConfirmDialog
-      title={t(`action.${action}`)}
-      action={t(`action.${action}`)}
+      title={t(`admin.${action}`)}
+      action={t(`admin.${action}`)}
       failedTitle={t('failed')}
       run={run}
       onClose={onClose}

@@ -7,12 +7,16 @@ import { BackLink } from '@/features/billing/back-link';
 import { Note } from '@/features/billing/dialog';
 import { InvoiceDocument } from '@/features/billing/invoice-document';
 import { isPayable } from '@/features/billing/invoice-text';
+import { LinkButton } from '@/features/billing/link-button';
 import styles from '@/features/billing/pages.module.css';
 import { invoiceQuery } from '@/features/billing/queries';
 import { LoadError, Loading, PageResult } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
 import { momentText } from '@/lib/format';
 import { isAdmin } from '@/lib/roles';
+import { CreditNoteButton } from './credit-note-button';
+import { InvoiceDisputes } from './disputes';
+import { FailedRefund } from './failed-refund';
 import { RefundButton } from './refund-button';
 
 /** The invoice of a customer, for administrators. */
@@ -55,7 +59,17 @@ export function AdminInvoicePage({ id }: { id: string }) {
               />
             ) : null
           }
-          actions={<RefundButton invoice={data} />}
+          refundAction={(refund) => <FailedRefund refund={refund} invoice={data} />}
+          more={<InvoiceDisputes invoice={data} />}
+          actions={
+            <>
+              <RefundButton invoice={data} />
+              <CreditNoteButton invoice={data} />
+              <LinkButton to="/console/customers/$id" params={{ id: data.customer_id }}>
+                {t('invoice.customerPage')}
+              </LinkButton>
+            </>
+          }
         />
       ) : notFound ? (
         <PageResult status="warning" title={t('invoice.notFound')} text={t('invoice.notFoundAdmin')} />

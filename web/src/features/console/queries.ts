@@ -1,6 +1,6 @@
-import { queryOptions } from '@tanstack/react-query';
-import { api } from '@/api/client';
-import type { Page, Subscription, TestClock } from '@/api/types';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { api, type Query } from '@/api/client';
+import type { CreditNote, Customer, Dispute, Page, Subscription, TestClock } from '@/api/types';
 
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
@@ -24,3 +24,28 @@ export const customerSubscriptionsQuery = (customerId: string) =>
     queryFn: () =>
       api.get<Page<Subscription>>('/api/subscriptions', { customer_id: customerId, page: 1, pageSize: AT_ONCE }),
   });
+
+/** A customer by id or DID, for administrators. */
+export const customerPageQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['customers', id],
+    queryFn: () => api.get<Customer>(`/api/customers/${encodeURIComponent(id)}`),
+  });
+
+/** How many rows a page of a list of the store has. */
+export const ROWS = 20;
+
+/** One page of a list of the store. The first word of the key names it. */
+export const consoleListQuery = <T>(key: string, path: string, page: number, filter: Query) =>
+  queryOptions({
+    queryKey: [key, 'list', page, filter],
+    queryFn: () => api.get<Page<T>>(path, { ...filter, page, pageSize: ROWS }),
+    placeholderData: keepPreviousData,
+  });
+
+export const creditNotesQuery = (page: number) =>
+  consoleListQuery<CreditNote>('credit-notes', '/api/credit-notes', page, {});
+
+/** All disputes, or those that are not decided. */
+export const disputesQuery = (page: number, open: boolean) =>
+  consoleListQuery<Dispute>('disputes', '/api/disputes', page, { open: open || undefined });

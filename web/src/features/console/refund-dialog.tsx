@@ -1,9 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
-import { Button, Form, Input } from 'antd';
-import { useRef } from 'react';
+import { Button, Checkbox, Form, Input } from 'antd';
 import { flushSync } from 'react-dom';
-import { api, idempotencyKey } from '@/api/client';
-import type { InvoiceDetail, Refund } from '@/api/types';
+import { api } from '@/api/client';
+import type { CreditNote, InvoiceDetail } from '@/api/types';
 import { Dialog, ErrorAlert } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
@@ -12,56 +11,56 @@ import { refreshAfterPayment } from '@/features/billing/refresh';
 import { amountError, typedAmount } from '@/features/billing/typed-amount';
 import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
-import { formatMoney, parseDecimal } from '@/lib/amount';
+import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
 import { useAdminTexts } from './admin-texts';
-import { REFUND_REASONS, type RefundReason } from './refund';
+import { confirmedOrder, endsAccess, NOTE_REASONS, type NoteOrder, type NoteReason } from './note-order';
+import { NotePreview, useNotePreview } from './note-preview';
+import { useIdempotencyKey } from './use-idempotency-key';
 
 interface RefundDialogProps {
   invoice: InvoiceDetail;
   /** What can be refunded, in base units. */
   most: bigint;
-  /** The rest, which cannot. */
-  kept: bigint;
   onClose: () => void;
 }
 
 interface Values {
   amount: string;
-  reason: RefundReason;
-  description?: string;
+  reason: NoteReason;
+  memo?: string;
+  keepsAccess: boolean;
 }
 
-const DESCRIPTION_MAX = 500;
+export const MEMO_MAX = 500;
 
-/** Refunds an invoice, whole or in part: the amount, the reason, and a note that the customer reads. */
-export function RefundDialog({ invoice, most, kept, onClose }: RefundDialogProps) {
+/** Refunds an invoice by amount: shows where the money goes and whether access ends, then issues the credit note for it. */
+export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
   const { t, language } = useAdminTexts();
-  const { paymentCurrency: currency, paymentIntent: payment } = invoice;
+  const { paymentCurrency: currency } = invoice;
   const [form] = Form.useForm<Values>();
-  const initial = typedAmount(most, currency.decimal);
-  const typed = Form.useWatch('amount', form) ?? initial;
+  const initial: Values = { amount: typedAmount(most, currency.decimal), reason: 'other', keepsAccess: false };
+  const chosen = { ...initial, ...Form.useWatch([], form) };
   const errorOf = (text: string) => amountError(text, currency.decimal, most);
   const money = (units: string) => formatMoney(units, currency, language);
   const limit = { amount: money(most.toString()) };
-  const hints = [t('refund.most', limit)];
-  if (kept > 0n) hints.push(t('refund.kept', { amount: money(kept.toString()) }));
+  const order: NoteOrder | null = errorOf(chosen.amount)
+    ? null
+    : { invoice_id: invoice.id, amount: chosen.amount.trim(), reason: chosen.reason, to: 'refund' };
+  const state = useNotePreview(order);
+  const { preview, isCurrent } = state;
   const keyOf = useIdempotencyKey();
   const refund = useMutation({
-    mutationFn: ({ amount, reason, description }: Values) => {
-      const body = {
-        payment_intent_id: payment?.id,
-        invoice_id: invoice.id,
-        amount: amount.trim(),
-        reason,
-        description: description?.trim() || undefined,
-      };
-      return api.post<Refund>('/api/refunds', body, { idempotencyKey: keyOf(JSON.stringify(body)) });
+    mutationFn: ({ memo, keepsAccess }: Values) => {
+      if (!order || !preview) throw new Error(t('note.notPreviewed'));
+      const confirmed = confirmedOrder(order, preview, currency.decimal, keepsAccess);
+      const body = { ...confirmed, memo: memo?.trim() || undefined };
+      return api.post<CreditNote>('/api/credit-notes', body, { idempotencyKey: keyOf(JSON.stringify(body)) });
     },
-    onSuccess: async ({ type, status }) => {
+    onSuccess: async ({ refunded }) => {
       await refreshAfterPayment();
       // The dialog closes first: announcements behind an open dialog are not read.
       flushSync(onClose);
-      announce(t(type === 'credit' && status === 'succeeded' ? 'refund.doneCredit' : 'refund.done'));
+      announce(t(toUnits(refunded) > 0n ? 'refund.done' : 'refund.doneBalance'));
     },
   });
   return (
@@ -74,10 +73,17 @@ export function RefundDialog({ invoice, most, kept, onClose }: RefundDialogProps
           <Button onClick={onClose} disabled={refund.isPending}>
             {t('action.cancel')}
           </Button>
-          <Button danger type="primary" htmlType="submit" form="refund" loading={refund.isPending}>
-            {errorOf(typed)
-              ? t('refund.action')
-              : t('refund.actionFor', { amount: money(parseDecimal(typed, currency.decimal) ?? '0') })}
+          <Button
+            danger
+            type="primary"
+            htmlType="submit"
+            form="refund"
+            loading={refund.isPending}
+            disabled={order !== null && !(preview && isCurrent)}
+          >
+            {order
+              ? t('refund.actionFor', { amount: money(parseDecimal(chosen.amount, currency.decimal) ?? '0') })
+              : t('refund.action')}
           </Button>
         </>
       }
@@ -87,13 +93,13 @@ export function RefundDialog({ invoice, most, kept, onClose }: RefundDialogProps
         <CheckedForm<Values>
           name="refund"
           form={form}
-          initialValues={{ amount: initial, reason: 'requested_by_customer' }}
+          initialValues={initial}
           onFinish={(values) => refund.mutate(values)}
         >
           <Form.Item<Values>
             name="amount"
             label={t('refund.amount', { symbol: currency.symbol })}
-            extra={hints.join(language === 'zh' ? '' : ' ')}
+            extra={t('refund.most', limit)}
             rules={[
               rule((text: string) => errorOf(text) !== 'amountWrong', t('refund.amountWrong')),
               rule((text: string) => errorOf(text) !== 'amountMost', t('refund.amountMost', limit)),
@@ -101,31 +107,22 @@ export function RefundDialog({ invoice, most, kept, onClose }: RefundDialogProps
           >
             <Input inputMode="decimal" autoComplete="off" />
           </Form.Item>
-          <Form.Item<Values> name="reason" label={t('refund.why')}>
+          <Form.Item<Values> name="reason" label={t('note.why')}>
             <OptionList
-              label={t('refund.why')}
-              options={REFUND_REASONS.map((value) => ({ value, title: t(`refund.reason.${value}`) }))}
+              label={t('note.why')}
+              options={NOTE_REASONS.map((value) => ({ value, title: t(`note.reason.${value}`) }))}
             />
           </Form.Item>
-          <Form.Item<Values>
-            name="description"
-            label={t('optional', { name: t('refund.description') })}
-            extra={t('refund.descriptionHint')}
-          >
-            <Input autoComplete="off" maxLength={DESCRIPTION_MAX} />
+          <Form.Item<Values> name="memo" label={t('optional', { name: t('note.memo') })} extra={t('note.memoHint')}>
+            <Input autoComplete="off" maxLength={MEMO_MAX} />
+          </Form.Item>
+          <Form.Item<Values> name="keepsAccess" valuePropName="checked" hidden={!preview || !endsAccess(preview)}>
+            <Checkbox>{t('note.keepAccess')}</Checkbox>
           </Form.Item>
         </CheckedForm>
+        <NotePreview state={state} currency={currency} keepsAccess={chosen.keepsAccess} />
         {refund.isError ? <ErrorAlert title={t('refund.failed')} text={translateError(refund.error)} /> : null}
       </div>
     </Dialog>
   );
-}
-
-/** The same key for the same request: whoever sends it again after a lost answer does not refund twice. */
-function useIdempotencyKey(): (request: string) => string {
-  const last = useRef({ request: '', key: '' });
-  return (request) => {
-    if (last.current.request !== request) last.current = { request, key: idempotencyKey() };
-    return last.current.key;
-  };
 }

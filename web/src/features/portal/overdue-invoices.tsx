@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { Table, Typography } from 'antd';
 import type { Invoice } from '@/api/types';
 import { useUser } from '@/app/queries';
-import { descriptionText, invoiceAmount } from '@/features/billing/invoice-text';
+import { descriptionText, remainingAmount } from '@/features/billing/invoice-text';
 import { useNames } from '@/features/billing/names';
 import { useTexts } from '@/features/billing/texts';
 import { dayText } from '@/lib/format';
@@ -49,7 +49,7 @@ export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
           key: 'amount',
           align: 'end',
           className: 'money',
-          render: (_, invoice) => invoiceAmount(invoice, texts),
+          render: (_, invoice) => remainingAmount(invoice, texts),
         },
       ]}
     />

@@ -2,7 +2,7 @@ import { Button } from 'antd';
 import { useState } from 'react';
 import { api } from '@/api/client';
 import type { Invoice, Overdue } from '@/api/types';
-import { invoiceAmount, isPayable } from '@/features/billing/invoice-text';
+import { isPayable, remainingAmount } from '@/features/billing/invoice-text';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { useTexts } from '@/features/billing/texts';
 import { type ConnectOptions, openConnect } from '@/features/connect';
@@ -36,7 +36,7 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
     return (
       <PayByCard
         target={{ invoice_ids: [invoice.id], currency_id: invoice.currency_id }}
-        text={prominent ? t('pay.amountByCard', { amount: invoiceAmount(invoice, texts) }) : t('pay.byCard')}
+        text={prominent ? t('pay.amountByCard', { amount: remainingAmount(invoice, texts) }) : t('pay.byCard')}
         name={prominent ? undefined : t('pay.byCardOf', { number })}
         type={type}
         isPaid={isPaid}
@@ -64,7 +64,7 @@ export function PayInvoice({ invoice, action = 'pay', prominent = false }: PayIn
       onClick={pay}
       aria-label={prominent ? undefined : t('pay.invoice', { number })}
     >
-      {prominent ? t('pay.amount', { amount: invoiceAmount(invoice, texts) }) : t('pay')}
+      {prominent ? t('pay.amount', { amount: remainingAmount(invoice, texts) }) : t('pay')}
     </Button>
   );
 }

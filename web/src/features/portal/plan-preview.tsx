@@ -1,5 +1,6 @@
 import { Table, Typography } from 'antd';
 import type { PaymentCurrency, PlanPreview, ProrationLine } from '@/api/types';
+import { lineText } from '@/features/billing/invoice-text';
 import { useNames } from '@/features/billing/names';
 import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney, toUnits } from '@/lib/amount';
@@ -21,8 +22,11 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
   const totals: [key: string, name: string, amount: string][] = [
     ['credit', t('plan.credit'), minus(preview.credit, money)],
     ['charge', t('plan.charge'), money(preview.charge)],
-    ['total', t('plan.total'), money(preview.total)],
   ];
+  // The balance pays with the credit first, then with what it held before.
+  const fromBalance = toUnits(preview.applied_credit) - toUnits(preview.credit);
+  if (fromBalance > 0n) totals.push(['balance', t('plan.balance'), minus(fromBalance.toString(), money)]);
+  totals.push(['total', t('plan.total'), money(preview.total)]);
   if (preview.credited !== '0') totals.push(['credited', t('plan.credited'), money(preview.credited)]);
   if (requiresDeposit(preview)) totals.push(['deposit', t('plan.stake'), money(preview.stake)]);
   totals.push([
@@ -46,7 +50,7 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
             key: 'line',
             render: (_, line) => (
               <>
-                {named(line.description)}
+                {lineText(line, texts, named)}
                 <br />
                 <Typography.Text type="secondary" className="figures">
                   {formulaText(line, texts)}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Flex, Typography } from 'antd';
 import type { ReactNode } from 'react';
 import { usePageTitle } from '@/app/page';
+import { CustomerBalance } from '@/features/billing/customer-balance';
 import { Invoices } from '@/features/billing/invoices';
 import { PaymentToast } from '@/features/billing/payment-toast';
 import { customerQuery } from '@/features/billing/queries';
@@ -20,7 +21,7 @@ interface PortalProps {
   details: ReactNode;
 }
 
-/** What needs action, then subscriptions, purchases, payments, invoices and the customer's details. */
+/** What needs action, then subscriptions, purchases, payments, balance, invoices and the customer's details. */
 export function Portal({ page, pageSize, details }: PortalProps) {
   const { t } = useTexts();
   const { data: me } = useQuery(customerQuery);
@@ -38,6 +39,9 @@ export function Portal({ page, pageSize, details }: PortalProps) {
       </Section>
       <Section id="payments" title={t('portal.payments')}>
         <Payments />
+      </Section>
+      <Section id="balance" title={t('customerBalance.title')}>
+        <CustomerBalance owner="me" area="customer" />
       </Section>
       <Section id="invoices" title={t('portal.invoices')}>
         <Invoices page={page} pageSize={pageSize} area="customer" action={payAction} />

@@ -8,6 +8,7 @@ import { LinkButton } from '@/features/billing/link-button';
 import { subscriptionName } from '@/features/billing/price-text';
 import { entitlementsQuery, subscriptionsQuery } from '@/features/billing/queries';
 import { LoadError, Loading, Nothing } from '@/features/billing/states';
+import { EntitlementTag } from '@/features/billing/status';
 import { useTexts } from '@/features/billing/texts';
 import { dayText } from '@/lib/format';
 import styles from './lists.module.css';
@@ -36,7 +37,7 @@ export function Purchases() {
   );
 }
 
-function Purchase({ app, grants }: PurchasedApp) {
+function Purchase({ app, grants, isDownloadable }: PurchasedApp) {
   const { t, text } = useTexts();
   const name = text(app.title) || app.name;
   const bundle = `/api/apps/${encodeURIComponent(app.did)}/${encodeURIComponent(app.version)}/bundle`;
@@ -63,8 +64,7 @@ function Purchase({ app, grants }: PurchasedApp) {
           </div>
           <div className={styles.wide}>
             <Button
-              href={callAddress(bundle)}
-              download
+              {...(isDownloadable ? { href: callAddress(bundle), download: true } : { disabled: true })}
               icon={<DownloadOutlined aria-hidden="true" />}
               aria-label={t('portal.downloadOf', { name, version: app.version })}
             >
@@ -95,6 +95,7 @@ function GrantLine({ grant, app, name }: { grant: Grant; app: App; name: string 
         >
           {t('portal.manage')}
         </Link>
+        <EntitlementTag status={grant.status} />
       </li>
     );
   }
@@ -108,6 +109,7 @@ function GrantLine({ grant, app, name }: { grant: Grant; app: App; name: string 
           {t('portal.receipt')}
         </Link>
       ) : null}
+      <EntitlementTag status={grant.status} />
     </li>
   );
 }

@@ -1,10 +1,15 @@
 //! Test clocks: what would have happened happens, in order, each at its own time.
 
 use super::bench::{Billing, DAY, MONTHLY};
-use crate::till::id;
+use crate::checkout_fixtures::id;
+use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
-use souk_domain::billing::{self, AdvanceError, Happening, InvoiceStatus, Scope, Subscription, SubscriptionStatus, TestClock, Tick};
-use souk_domain::shared::{ClockId, Timestamp};
+use souk_domain::billing::{
+    self, AdvanceError, BalanceTransactionType, CreditNoteOrder, CreditNoteReason, CreditTo, Happening, InvoiceStatus, PayoutOrder, Scope,
+    Subscription, SubscriptionStatus, TestClock, Tick,
+};
+use souk_domain::payment::{Purpose, RefundStatus, check_due};
+use souk_domain::shared::{Amount, ClockId, Mode, Page, Timestamp};
 use std::time::Duration;
 
 async fn clock(billing: &Billing) -> ClockId {
@@ -42,7 +47,7 @@ on_one! {
         let starts: Vec<_> = invoices.iter().map(|invoice| invoice.period.expect("a period").start).collect();
         assert_eq!(starts, (0..13).map(|n| billing.start.plus(DAY * 5).plus(DAY * 30 * n)).collect::<Vec<_>>());
         assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid && invoice.paid_at == Some(invoice.created_at)));
-        assert_eq!((billing.networks.earned().await, billing.income().await), (65, 65));
+        assert_eq!((billing.networks.earned().await, billing.cash().await), (65, 65));
         assert_eq!(billing.find("sub_2").await.index, Some(0));
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let stands = unit.clocks().find(&clock).await.expect("reads").expect("stands");
@@ -75,7 +80,7 @@ on_one! {
         let ended = billing.find("sub_1").await;
         assert_eq!((ended.status, ended.ended_at), (SubscriptionStatus::Canceled, Some(billing.start.plus(DAY * 16))));
         let invoice = &billing.invoices().await[0];
-        assert_eq!((invoice.status, invoice.refusals), (InvoiceStatus::Uncollectible, 7));
+        assert_eq!((invoice.status, invoice.failure_count), (InvoiceStatus::Uncollectible, 7));
         let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands");
         let told: Vec<_> = found.story.iter().map(|event| event.what).collect();
         assert_eq!(told[..3], [Happening::Renewed, Happening::PaymentRefused, Happening::PastDue]);
@@ -101,7 +106,7 @@ on_one! {
         billing.wait(billing::CLOCK_SILENCE + Duration::from_secs(1));
         assert!(!billing::advance_clock(&billing.ctx, &clock).await.expect("waits on"));
         billing.wait(billing::CLOCK_SILENCE + Duration::from_secs(1));
-        assert_eq!(souk_domain::payment::check_due(&billing.ctx, 9).await.expect("asks"), 1);
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("asks"), 1);
         assert!(billing::advance_clock(&billing.ctx, &clock).await.expect("goes on"));
         assert_eq!((found().await.now, found().await.target), (target, None));
         let invoices = billing.invoices().await;
@@ -125,13 +130,53 @@ on_one! {
         let one = billing.subscription("sub_1", &price, DAY * 29);
         billing.insert(&one).await;
         billing::pause(&billing.ctx, &one.id).await.expect("pauses");
-        billing.insert_invoice(&billing.debt("in_1", &one, 1, souk_domain::shared::Amount::new(9))).await;
-        let made = billing::create_clock(&billing.ctx, souk_domain::shared::Mode::Test, &one.customer_id, "A year").await.expect("makes");
+        billing.insert_invoice(&billing.debt("in_1", &one, 1, Amount::new(9))).await;
+        let made = billing::create_clock(&billing.ctx, Mode::Test, &one.customer_id, "A year").await.expect("makes");
         assert_eq!(billing.find("sub_1").await.clock_id.as_ref(), Some(&made.id));
         assert_eq!(billing.invoices().await[0].clock_id.as_ref(), Some(&made.id));
         billing::resume(&billing.ctx, &one.id).await.expect("goes on");
         billing.wait(DAY * 9);
         assert_eq!(billing.round().await, 0, "it lives by its own time");
+    }
+
+    async fn refunds_and_pay_outs_are_dated_by_the_clock_of_their_customer(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 30, MONTHLY).await;
+        let clock = clock(&billing).await;
+        let one = billing.subscription("sub_1", &price, DAY * 30);
+        billing.insert(&Subscription { clock_id: Some(clock.clone()), ..one }).await;
+        let target = billing.start.plus(DAY * 10);
+        advance(&billing, &clock, target).await;
+        let invoice = billing.last().await;
+        let note = CreditNoteOrder {
+            invoice_id: invoice.id.clone(),
+            items: Vec::new(),
+            amount: Some(Amount::new(20 * UNIT)),
+            reason: CreditNoteReason::Other,
+            memo: String::new(),
+            to: CreditTo::Balance,
+        };
+        billing::create_credit_note(&billing.ctx, Mode::Test, &note).await.expect("is issued");
+        let order = PayoutOrder { customer_id: id("cus_1"), currency_id: invoice.currency_id.clone(), amount: None, memo: String::new() };
+        let refunded = billing.refund(&invoice, Some(10 * UNIT)).await.expect("is ordered").refunds.remove(0);
+        for refused in [true, false] {
+            let paid_out = billing::pay_out_balance(&billing.ctx, Mode::Test, &order).await.expect("is ordered").remove(0);
+            assert_eq!((paid_out.created_at, paid_out.updated_at), (target, target));
+            if refused {
+                billing.networks.fault("refuse").await;
+                billing.send(&Purpose::Refund(paid_out.id)).await;
+            }
+        }
+        billing.send_all().await;
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let told = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &Page::new(None, None)).await.expect("reads").list;
+        use BalanceTransactionType as T;
+        let kinds: Vec<_> = told.iter().map(|one| (one.kind, one.created_at)).collect();
+        assert_eq!(kinds, [T::Payout, T::PayoutRestored, T::Payout, T::CreditNote].map(|kind| (kind, target)));
+        let sent = unit.refunds().find(&refunded.id).await.expect("reads").expect("stands");
+        assert_eq!((sent.status, sent.created_at, sent.updated_at), (RefundStatus::Succeeded, target, target));
+        drop(unit);
+        billing.is_sound().await;
     }
 
     async fn whoever_took_too_long_with_a_clock_writes_nothing_any_more(db: &TestDatabase) {

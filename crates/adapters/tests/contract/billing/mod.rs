@@ -1,22 +1,32 @@
 //! The billing engine over real SQL, with the wallet rail against the sandbox's ledger.
 
+mod balance_refunds;
+mod balances;
 mod bench;
+mod card_bench;
+mod cases;
 mod clocks;
-mod credit_refunds;
-mod credits;
+mod credit_notes;
+mod dashboard_refunds;
 mod debts;
 mod delays;
+mod disputes;
 mod endings;
 mod pauses;
-mod plan_worth;
+mod payouts;
 mod plans;
 mod races;
 mod recharges;
-mod refunds_by_hand;
+mod refused_refunds;
 mod renewals;
+mod revocations;
 mod slots;
 mod stake_growth;
 mod stakes;
+mod subscriptions;
+mod suspense;
 mod thresholds;
+mod unused_time;
 mod usage;
-mod went_back;
+mod usage_corrections;
+mod voids;

@@ -1,26 +1,26 @@
-//! Changes of plan: nobody is credited for what they did not pay, or got back, or was credited for before.
+//! Changes of plan: what a line gives is used up once, and charges are to the second.
 
-use super::bench::{Billing, DAY, MONTHLY};
+use super::bench::{Billing, DAY, MONTHLY, planned, refund_order};
+use crate::checkout_fixtures::{id, intent, wallet_attempt};
 use crate::ledger::bench::UNIT;
-use crate::till::{id, intent, wallet_attempt};
 use souk_adapters::on_one;
+use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, CancelAt, CancelTerms, Credit, Invoice, InvoiceStatus, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice,
-    RefundOrder, Requester, StakeChoice, SubscriptionItem, SubscriptionStatus,
+    self, CreditError, CreditNoteReason, Invoice, InvoiceStatus, ManageError, PaymentSource, PlanChoice, PlanOrder, PlanPreview,
+    PlanSwitch, RefundChoice, RefundOrder, Requester, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::{
-    self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, RefundFilter, RefundStatus, Settlement,
-    Trigger,
+    self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger,
 };
 use souk_domain::pricing::{Anchoring, Cycle, Interval, QuantityError, Recurring, Usage};
-use souk_domain::shared::{Amount, CustomerId, Mode, Page, SubscriptionId, Timestamp};
+use souk_domain::shared::{Amount, Mode, SubscriptionId, Timestamp};
 use std::time::Duration;
 
 const fn every(interval: Interval) -> Recurring {
     Recurring { cycle: Cycle { interval, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed }
 }
 
-/// What is due, and what is kept as credit.
+/// What is due, and what becomes balance.
 type Agreed = (Amount, Option<Amount>);
 
 fn sub() -> SubscriptionId {
@@ -32,7 +32,7 @@ fn choice(price: &str, quantity: u64) -> PlanChoice {
 }
 
 /// A subscription to so many of a price, its current period paid just now.
-pub async fn subscribed(db: &souk_adapters::testing::TestDatabase, tokens: u128, quantity: u64, recurring: Recurring) -> Billing {
+pub async fn subscribed(db: &TestDatabase, tokens: u128, quantity: u64, recurring: Recurring) -> Billing {
     let billing = Billing::open(db, 1_000).await;
     let price = billing.price("price_1", tokens, recurring).await;
     let ago = Duration::from_secs(recurring.cycle.interval.seconds());
@@ -63,32 +63,11 @@ impl Billing {
         self.send_all().await;
         shown
     }
-
-    pub async fn credit(&self) -> u128 {
-        let customers: [CustomerId; 1] = [id("cus_1")];
-        let mut unit = self.ctx.store.read().await.expect("reads");
-        unit.credits().of_all(&customers).await.expect("reads").iter().map(|credit| credit.amount.base_units()).sum()
-    }
-
-    pub async fn end_with(&self, refund: RefundChoice) -> Result<(), ManageError> {
-        let (slash_reason, comment) = (String::new(), String::new());
-        let terms = CancelTerms { at: CancelAt::Now, refund, stake: StakeChoice::None, slash_reason, feedback: None, comment };
-        billing::cancel(&self.ctx, Requester::Store, &sub(), &terms).await.map(drop)
-    }
-
-    /// What goes back, newest payment first.
-    pub async fn refunds(&self) -> Vec<u128> {
-        let mut unit = self.ctx.store.read().await.expect("reads");
-        let listed = unit.refunds().list(Mode::Test, &RefundFilter::default(), &Page::new(None, None)).await.expect("reads").list;
-        let mut listed: Vec<_> = listed.into_iter().filter(|refund| refund.status != RefundStatus::Failed).collect();
-        listed.sort_by(|one, other| other.invoice_id.cmp(&one.invoice_id));
-        listed.iter().map(|refund| refund.amount.base_units()).collect()
-    }
 }
 
 /// A customer's own transfer pays all of these at once.
 pub async fn pay_together(billing: &Billing, invoices: &[Invoice]) {
-    let total = Amount::sum(invoices.iter().map(|invoice| invoice.total)).expect("fits");
+    let total = Amount::sum(invoices.iter().map(Invoice::remaining)).expect("fits");
     let first = &invoices[0];
     let (method_id, currency_id) = (first.method_id.clone(), first.currency_id.clone());
     let intent = Intent {
@@ -104,7 +83,7 @@ pub async fn pay_together(billing: &Billing, invoices: &[Invoice]) {
     let attempt = Attempt { method_id, currency_id, session_id: None, amount: total, ..wallet_attempt("att_both", "pi_both", "0x7") };
     let mut unit = billing.ctx.store.begin().await.expect("begins");
     unit.intents().put(&intent).await.expect("inserts");
-    unit.attempts().insert(&attempt, &intent.invoices).await.expect("inserts");
+    unit.attempts().insert(&attempt, &invoices.iter().flat_map(planned).collect::<Vec<_>>()).await.expect("inserts");
     let payer = billing.networks.wallet.did().to_string();
     let settlement = Settlement { reference: "0x7".to_owned(), payer, amount: total, card: None };
     let context = AttemptContext { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
@@ -143,26 +122,26 @@ on_one! {
         let billing = subscribed(db, 10, 5, MONTHLY).await;
         billing.wait(DAY * 15);
         let shown = billing.accept("price_1", 1).await;
-        assert_eq!((shown.credited.base_units(), billing.credit().await), (20 * UNIT, 20 * UNIT));
+        assert_eq!((shown.credited.base_units(), billing.customer_balance().await), (20 * UNIT, 20 * UNIT));
         for seconds in 1..4u64 {
             let at = shown.at.minus(Duration::from_secs(seconds));
             let answer = billing.switch("price_1", 4, at, nothing_due(None)).await;
             assert!(matches!(answer, Err(ManageError::PreviewChanged)), "{answer:?}");
         }
-        assert_eq!((billing.credit().await, billing.find("sub_1").await.items[0].quantity), (20 * UNIT, 1));
+        assert_eq!((billing.customer_balance().await, billing.find("sub_1").await.items[0].quantity), (20 * UNIT, 1));
         billing.wait(DAY);
         billing.accept("price_1", 2).await;
-        assert!(billing.credit().await < 20 * UNIT, "a later change is made");
+        assert!(billing.customer_balance().await < 20 * UNIT, "a later change is made");
     }
 
-    async fn changes_within_one_second_credit_what_the_one_before_was_paid(db: &TestDatabase) {
+    async fn changes_within_one_second_credit_what_the_one_before_asked_for(db: &TestDatabase) {
         let billing = subscribed(db, 10, 5, MONTHLY).await;
         billing.wait(DAY * 15);
         for _ in 0..6 {
             let down = billing.accept("price_1", 1).await;
-            assert_eq!((down.credit.base_units(), billing.credit().await), (25 * UNIT, 20 * UNIT));
+            assert_eq!((down.credit.base_units(), billing.customer_balance().await), (25 * UNIT, 20 * UNIT));
             let up = billing.accept("price_1", 5).await;
-            assert_eq!((up.at, up.credit.base_units(), billing.credit().await), (down.at, 5 * UNIT, 0));
+            assert_eq!((up.at, up.credit.base_units(), billing.customer_balance().await), (down.at, 5 * UNIT, 0));
         }
     }
 
@@ -187,23 +166,22 @@ on_one! {
         billing.accept("price_1", 1).await;
     }
 
-    async fn what_was_given_back_is_not_credited(db: &TestDatabase) {
+    async fn a_change_of_plan_credits_nothing_that_was_refunded(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.wait(DAY * 10);
         assert_eq!(billing.preview("price_2", 1).await.credit, Amount::new(20 * UNIT));
         let intent = billing.invoices().await[0].intent_id.clone().expect("a payment");
-        let order = |amount| RefundOrder { amount: Some(Amount::new(amount)), invoice: None, reason: String::new(), description: String::new() };
-        billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15 * UNIT)).await.expect("is ordered");
-        billing.send_all().await;
-        assert_eq!(billing.preview("price_2", 1).await.credit, Amount::new(10 * UNIT));
-        billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15 * UNIT)).await.expect("is ordered");
-        billing.send_all().await;
-        let shown = billing.preview("price_2", 1).await;
-        assert_eq!((shown.credit, shown.total), (Amount::ZERO, shown.charge));
+        for left in [15 * UNIT, 0] {
+            billing::refund_payment(&billing.ctx, Mode::Test, &intent, &refund_order(Some(15 * UNIT))).await.expect("is ordered");
+            billing.send_all().await;
+            let shown = billing.preview("price_2", 1).await;
+            assert_eq!((shown.credit.base_units(), shown.total), (left, shown.charge.minus(shown.applied).expect("fits")));
+        }
+        billing.is_sound().await;
     }
 
-    async fn what_was_given_back_for_one_subscription_is_not_taken_off_another_that_was_paid_with_it(db: &TestDatabase) {
+    async fn a_refund_of_one_subscription_leaves_another_one_of_the_same_payment_as_it_was(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let price = billing.price("price_1", 30, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
@@ -220,66 +198,90 @@ on_one! {
         pay_together(&billing, &both).await;
         let intent = billing.invoices().await[0].intent_id.clone().expect("a payment");
         let one = both.iter().find(|invoice| invoice.subscription_id == Some(id("sub_2"))).expect("stands");
-        let order = |amount: u128, invoice: Option<&Invoice>| RefundOrder {
-            amount: Some(Amount::new(amount * UNIT)),
-            invoice: invoice.map(|invoice| invoice.id.clone()),
-            reason: String::new(),
-            description: String::new(),
+        let order = |amount: u128, invoice: Option<&Invoice>| {
+            RefundOrder { invoice: invoice.map(|invoice| invoice.id.clone()), ..refund_order(Some(amount * UNIT)) }
         };
         let beyond = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(31, Some(one))).await;
-        assert!(matches!(beyond, Err(ManageError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
         billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(20, Some(one))).await.expect("is ordered");
         let beyond = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(11, Some(one))).await;
-        assert!(matches!(beyond, Err(ManageError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
         let rest = RefundOrder { amount: None, ..order(0, Some(one)) };
         let rest = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &rest).await.expect("is ordered");
-        assert_eq!(rest[0].amount, Amount::new(10 * UNIT), "all that is left of it");
+        assert_eq!(rest.refunds[0].amount, Amount::new(10 * UNIT), "all that is left of it");
         billing.wait(DAY * 10);
         assert_eq!(billing.preview("price_2", 1).await.credit, Amount::new(20 * UNIT), "sub_1 is paid as before");
         // One that names none is of each in turn.
         let other = both.iter().find(|invoice| invoice.subscription_id == Some(id("sub_1"))).expect("stands");
         let nameless = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15, None)).await.expect("is ordered");
-        let told: Vec<_> = nameless.iter().map(|refund| (refund.invoice_id.clone(), refund.amount.base_units())).collect();
+        let told: Vec<_> = nameless.refunds.iter().map(|refund| (refund.invoice_id.clone(), refund.amount.base_units())).collect();
         assert_eq!(told, [(Some(other.id.clone()), 15 * UNIT)]);
     }
 
-    async fn the_last_payment_goes_back_and_so_does_the_credit_that_was_kept_of_it(db: &TestDatabase) {
-        let billing = subscribed(db, 30, 1, MONTHLY).await;
-        billing.price("price_2", 10, MONTHLY).await;
-        billing.wait(DAY * 10);
+    async fn a_thousand_for_a_month_gives_what_is_left_of_it_once_though_the_plan_changes_twice(db: &TestDatabase) {
+        let billing = subscribed(db, 1_000, 1, MONTHLY).await;
+        for (name, tokens) in [("price_2", 500), ("price_3", 200)] {
+            billing.price(name, tokens, MONTHLY).await;
+        }
+        let first = billing.last().await;
+        billing.wait(DAY * 15);
         billing.accept("price_2", 1).await;
-        let kept = 20 * UNIT - 20 * UNIT / 3;
-        assert_eq!(billing.credit().await, kept);
-        billing.end_with(RefundChoice::Last).await.expect("ends");
-        assert_eq!((billing.refunds().await, billing.credit().await), (vec![30 * UNIT], 0));
+        let line = billing.lines(&first).await.remove(0);
+        assert_eq!((line.credited, line.covers_until), (Amount::new(500 * UNIT), Some(billing.ctx.now())));
+        assert_eq!(billing.customer_balance().await, 250 * UNIT, "half of 1,000 less half of 500");
+        billing.wait(DAY * 5);
+        let shown = billing.accept("price_3", 1).await;
+        let (credit, charge) = (250 * UNIT * 2 / 3, 200 * UNIT / 3);
+        assert_eq!((shown.credit.base_units(), shown.charge.base_units()), (credit, charge), "not 333 of the first line once more");
+        assert_eq!(billing.customer_balance().await, 250 * UNIT + credit - charge);
+        let notes = billing.notes().await;
+        let told: Vec<_> = notes.iter().map(|note| (note.reason, note.total.base_units(), note.to_balance.base_units())).collect();
+        let reason = CreditNoteReason::PlanChange;
+        assert_eq!(told, [(reason, 500 * UNIT, 500 * UNIT), (reason, credit, credit)]);
+        billing.is_sound().await;
     }
 
-    async fn of_the_last_payment_nothing_goes_back_that_was_credited_and_spent_elsewhere(db: &TestDatabase) {
-        let billing = subscribed(db, 30, 1, MONTHLY).await;
-        billing.price("price_2", 10, MONTHLY).await;
-        billing.wait(DAY * 10);
+    async fn a_plan_that_changes_in_two_steps_on_one_day_costs_what_one_step_costs(db: &TestDatabase) {
+        let billing = subscribed(db, 1_000, 1, MONTHLY).await;
+        for (name, tokens) in [("price_2", 500), ("price_3", 200)] {
+            billing.price(name, tokens, MONTHLY).await;
+        }
+        billing.wait(DAY * 15);
+        let direct = billing.preview("price_3", 1).await;
         billing.accept("price_2", 1).await;
-        let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let currency_id = billing.networks.currency.id.clone();
-        let spent = Credit { customer_id: id("cus_1"), currency_id, amount: Amount::new(12 * UNIT) };
-        assert!(unit.credits().take(&spent).await.expect("takes"));
-        unit.commit().await.expect("commits");
-        billing.end_with(RefundChoice::Last).await.expect("ends");
-        assert_eq!((billing.refunds().await, billing.credit().await), (vec![18 * UNIT], 0));
+        let second = billing.accept("price_3", 1).await;
+        assert_eq!((second.credit.base_units(), second.charge), (250 * UNIT, direct.charge));
+        assert_eq!(billing.customer_balance().await, direct.credited.base_units());
+        let totals: Vec<_> = billing.invoices().await.iter().map(|one| (one.status, one.total.base_units() / UNIT)).collect();
+        let paid = InvoiceStatus::Paid;
+        assert_eq!(totals, [(paid, 1_000), (paid, 250), (paid, 100)], "charges only, and all of them paid");
+        billing.is_sound().await;
     }
 
-    async fn what_is_left_of_a_dearer_plan_is_given_back_once(db: &TestDatabase) {
+    async fn a_change_that_asks_for_nothing_writes_no_invoice(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        billing.price("price_2", 0, MONTHLY).await;
+        billing.wait(DAY * 10);
+        let shown = billing.accept("price_2", 1).await;
+        assert_eq!((shown.total, shown.charge, shown.credited.base_units()), (Amount::ZERO, Amount::ZERO, 20 * UNIT));
+        assert_eq!((billing.invoices().await.len(), billing.notes().await.len()), (1, 1));
+        assert_eq!(billing.find("sub_1").await.items[0].price_id, id("price_2"));
+        billing.is_sound().await;
+    }
+
+    async fn the_rest_of_a_dearer_plan_is_given_back_once(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.wait(DAY * 10);
         let shown = billing.accept("price_2", 1).await;
         let third = 20 * UNIT / 3;
-        assert_eq!((shown.charge.base_units(), billing.credit().await), (third, 20 * UNIT - third));
+        assert_eq!((shown.charge.base_units(), billing.customer_balance().await), (third, 20 * UNIT - third));
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!((billing.refunds().await, billing.credit().await), (vec![third], 20 * UNIT - third));
+        assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![], 20 * UNIT), "the balance had paid it");
+        billing.is_sound().await;
     }
 
-    async fn what_an_earlier_plan_paid_of_this_one_is_given_back_too(db: &TestDatabase) {
+    async fn the_part_that_an_earlier_plan_paid_of_this_one_returns_to_the_balance_at_the_end(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 300, every(Interval::Year)).await;
         billing.wait(DAY * 10);
@@ -287,28 +289,39 @@ on_one! {
         assert_eq!((shown.credit.base_units(), shown.total.base_units()), (20 * UNIT, 280 * UNIT));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 2]);
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.refunds().await, [280 * UNIT, 20 * UNIT]);
+        assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![280 * UNIT], 20 * UNIT));
+        billing.is_sound().await;
     }
 
-    async fn what_was_paid_in_another_currency_is_no_credit_in_this_one_even_within_the_second_of_a_change(db: &TestDatabase) {
+    async fn a_line_in_another_currency_is_refunded_to_its_payment_and_is_no_credit(db: &TestDatabase) {
         let billing = subscribed(db, 30, 6, MONTHLY).await;
         billing.wait(DAY * 10);
-        billing.accept("price_1", 5).await;
-        billing.accept("price_1", 4).await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let currency = unit.methods().currencies(Mode::Test).await.expect("reads").remove(0);
         unit.methods().insert_currency(&Currency { id: id("pc_another"), ..currency }).await.expect("writes");
         unit.commit().await.expect("commits");
-        billing.write("UPDATE invoices SET currency_id = 'pc_another'").await;
-        let refused = billing::preview_plan(&billing.ctx, &sub(), &choice("price_1", 1)).await;
-        assert!(matches!(refused, Err(ManageError::PaidOtherwise)), "{refused:?}");
+        for sql in [
+            "UPDATE invoices SET currency_id = 'pc_another'",
+            "UPDATE payment_intents SET currency_id = 'pc_another'",
+            "UPDATE attempts SET currency_id = 'pc_another'",
+            "UPDATE journal_postings SET currency_id = 'pc_another'",
+        ] {
+            billing.write(sql).await;
+        }
+        let shown = billing.accept("price_1", 3).await;
+        assert_eq!((shown.unused.len(), shown.credit, shown.total), (1, Amount::ZERO, Amount::new(60 * UNIT)));
+        let [note] = &billing.notes().await[..] else { panic!("one note") };
+        assert_eq!((note.total, note.refunded, note.to_balance), (Amount::new(120 * UNIT), Amount::new(120 * UNIT), Amount::ZERO));
+        assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![120 * UNIT], 0));
+        assert_eq!(billing.networks.earned().await, 180 - 120 + 60);
+        billing.is_sound().await;
     }
 
     async fn an_unchanged_plan_gives_back_what_is_left_of_its_payment(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.wait(DAY * 10);
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.refunds().await, [20 * UNIT]);
+        assert_eq!(billing.refunded().await, [20 * UNIT]);
     }
 
     async fn nothing_is_given_back_while_a_renewal_is_on_its_way(db: &TestDatabase) {
@@ -322,30 +335,25 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
         payment::charge(&billing.ctx, &renewal).await.expect("charges");
         billing.end_with(RefundChoice::Last).await.expect("ends");
-        assert_eq!(billing.refunds().await, [30 * UNIT]);
-        let refunded = billing.invoices().await[1].intent_id.clone().expect("a payment");
+        let [refund] = &billing.refunds().await[..] else { panic!("one refund") };
+        let renewed = billing.last().await;
+        assert_eq!((refund.amount, refund.invoice_id.as_ref()), (Amount::new(30 * UNIT), Some(&renewed.id)), "it is the last payment");
         let mut unit = billing.ctx.store.read().await.expect("reads");
-        assert_eq!(unit.refunds().of_intent(&refunded).await.expect("reads").len(), 1, "it is the last payment");
-        let refund = unit.refunds().of_intent(&refunded).await.expect("reads").remove(0);
-        assert!(unit.attempts().open_of(&Purpose::Refund(refund.id)).await.expect("reads").is_some());
+        assert!(unit.attempts().open_of(&Purpose::Refund(refund.id.clone())).await.expect("reads").is_some());
     }
 
     async fn a_dear_plan_is_not_held_at_the_price_of_a_cheap_one_by_changes_that_are_dated_back(db: &TestDatabase) {
         let billing = subscribed(db, 10, 1, MONTHLY).await;
-        let plans = [("price_1", 10, 1), ("price_1", 10, 30)];
-        let mut story = Story::begin(&billing, &plans).await;
-        for _ in 0..40 {
-            assert!(story.change(1, false).await, "to the dear one, at its price");
-            let shown = story.shown.clone();
-            billing.wait(Duration::from_secs(59 * 60));
-            if !story.change(0, true).await {
-                assert!(story.change(0, false).await, "what is shown now is what it costs, though the old preview is refused: {shown:?}");
-            }
-        }
-        story.settle().await;
+        hold_the_dear_plan(&billing, &[("price_1", 10, 1), ("price_1", 10, 30)]).await;
     }
 
-    async fn whatever_plans_follow_one_another_what_was_used_is_paid(db: &TestDatabase) {
+    async fn a_dear_plan_is_not_held_at_the_price_of_a_free_one_by_changes_that_are_dated_back(db: &TestDatabase) {
+        let billing = subscribed(db, 0, 1, MONTHLY).await;
+        billing.price("price_2", 300, MONTHLY).await;
+        hold_the_dear_plan(&billing, &[("price_1", 0, 1), ("price_2", 300, 1)]).await;
+    }
+
+    async fn whatever_plans_follow_one_another_the_customer_pays_for_the_time_of_each(db: &TestDatabase) {
         let billing = subscribed(db, 10, 1, MONTHLY).await;
         billing.price("price_2", 35, MONTHLY).await;
         let plans = [("price_1", 10, 1), ("price_1", 10, 7), ("price_2", 35, 1), ("price_2", 35, 4)];
@@ -359,6 +367,20 @@ on_one! {
         assert!(made > 20, "{made} changes");
         story.settle().await;
     }
+}
+
+/// Somebody takes the second plan again and again, and goes back to the first one as late as they can, at the price of when they took it.
+async fn hold_the_dear_plan(billing: &Billing, plans: &[(&'static str, u128, u64)]) {
+    let mut story = Story::begin(billing, plans).await;
+    for _ in 0..40 {
+        assert!(story.change(1, false).await, "to the dear one, at its price");
+        let shown = story.shown.clone();
+        billing.wait(Duration::from_secs(59 * 60));
+        if !story.change(0, true).await {
+            assert!(story.change(0, false).await, "what is shown now is what it costs, though the old preview is refused: {shown:?}");
+        }
+    }
+    story.settle().await;
 }
 
 /// What somebody does who changes again and again, and what the plans that they had are worth.
@@ -428,10 +450,17 @@ impl<'a> Story<'a> {
         let used = self.used / u128::from(period.seconds());
         let invoices = self.billing.invoices().await;
         assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid));
-        let paid = invoices.iter().map(|invoice| invoice.amount_paid.base_units()).sum::<u128>() - self.billing.credit().await;
+        let mut paid = 0;
+        for invoice in &invoices {
+            let payments = self.billing.payments(invoice).await;
+            let by_network = payments.iter().filter(|payment| matches!(payment.source, PaymentSource::Network { .. }));
+            paid += by_network.map(|payment| payment.amount.base_units()).sum::<u128>();
+        }
+        let paid = paid - self.billing.customer_balance().await;
         let dearest = self.plans.iter().map(|(_, tokens, quantity)| tokens * UNIT * u128::from(*quantity)).max().expect("plans");
         let grace = dearest * u128::from(billing::PREVIEW_LIFETIME.as_secs()) / u128::from(period.seconds());
         assert!(paid + grace + 2 * self.changes >= used, "{paid} paid, {used} used, {grace} of grace");
         assert!(used + grace + 2 * self.changes >= paid, "nor is more paid than was used, but for what was dated back");
+        self.billing.is_sound().await;
     }
 }

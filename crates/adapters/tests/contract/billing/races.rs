@@ -1,11 +1,11 @@
 //! Two units of work beside one another, each at the point where it would harm the other.
 
-use super::bench::{Billing, DAY, HOUR, MONTHLY};
+use super::bench::{Billing, DAY, HOUR, MONTHLY, planned};
+use crate::checkout_fixtures::{id, wallet_attempt};
 use crate::ledger::bench::UNIT;
-use crate::till::{id, wallet_attempt};
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, Credit, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription,
+    self, DocumentType, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription,
     SubscriptionStatus, UsageAction, UsageReport,
 };
 use souk_domain::context::Context;
@@ -77,7 +77,7 @@ on_both! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
     }
 
-    async fn an_invoice_is_not_taken_back_while_its_payment_is_being_written_down(db: &TestDatabase) {
+    async fn an_invoice_is_not_voided_while_its_payment_is_being_written(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY);
@@ -87,9 +87,9 @@ on_both! {
         let own = Attempt { method_id: debt.method_id.clone(), currency_id: debt.currency_id.clone(), ..wallet_attempt("att_own", "pi_own", "0x0") };
         let own = Attempt { session_id: None, ..own };
         let mut payment = billing.ctx.store.begin().await.expect("begins");
-        payment.attempts().insert(&own, std::slice::from_ref(&debt.id)).await.expect("inserts");
+        payment.attempts().insert(&own, &planned(&debt)).await.expect("inserts");
         let done = AtomicBool::new(false);
-        let taken_back = async {
+        let voided = async {
             let answer = billing::void_invoice(&billing.ctx, &debt.id).await;
             done.store(true, Ordering::Relaxed);
             answer
@@ -98,53 +98,52 @@ on_both! {
             billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
             payment.commit().await.expect("commits");
         };
-        let (answer, ()) = tokio::join!(taken_back, commit);
+        let (answer, ()) = tokio::join!(voided, commit);
         assert!(matches!(answer, Err(ManageError::PaymentInFlight)), "{answer:?}");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.start).await.expect("finishes");
         unit.commit().await.expect("commits");
 
-        // The other way round: whoever pays finds it taken back.
-        let mut taking = billing.ctx.store.begin().await.expect("begins");
-        assert!(taking.attempts().lock_not_in_flight(&debt.id).await.expect("keeps"));
-        assert!(taking.invoices().void(&debt.id, billing.start).await.expect("is taken back"));
+        // The other way round: whoever pays finds it void.
+        let mut voiding = billing.ctx.store.begin().await.expect("begins");
+        let owed = voiding.invoices().lock(&debt.id).await.expect("locks").expect("stands");
+        assert!(voiding.attempts().lock_not_in_flight(&debt.id).await.expect("keeps"));
+        let void = owed.with_amounts(Amount::ZERO, owed.total, billing.start).expect("is void");
+        assert!(voiding.invoices().update(&owed, &void).await.expect("is void"));
         let next = Attempt { id: id("att_next"), purpose: Purpose::Payment(id("pi_next")), ..wallet_attempt("att_next", "pi_next", "0x1") };
         let next = Attempt { method_id: debt.method_id.clone(), currency_id: debt.currency_id.clone(), session_id: None, ..next };
         let done = AtomicBool::new(false);
         let payment = async {
             let mut unit = billing.ctx.store.begin().await.expect("begins");
-            let answer = unit.attempts().insert(&next, std::slice::from_ref(&debt.id)).await;
+            let answer = unit.attempts().insert(&next, &planned(&debt)).await;
             done.store(true, Ordering::Relaxed);
             answer
         };
         let commit = async {
             billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
-            taking.commit().await.expect("commits");
+            voiding.commit().await.expect("commits");
         };
         let (answer, ()) = tokio::join!(payment, commit);
         assert!(matches!(answer, Err(StorageError::Duplicate(_))), "{answer:?}");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Void]);
     }
 
-    async fn a_renewal_and_a_change_of_plan_that_use_the_same_credit_wait_for_one_another(db: &TestDatabase) {
+    async fn a_renewal_and_a_change_of_plan_that_use_the_same_balance_wait_for_one_another(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let larger = billing.price("price_2", 50, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let other = billing.subscription("sub_2", &price, DAY);
         billing.insert(&other).await;
-        let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let credit = Credit { customer_id: id("cus_1"), currency_id: other.currency_id.clone(), amount: Amount::new(900 * UNIT) };
-        unit.credits().give(&credit).await.expect("gives");
-        unit.commit().await.expect("commits");
+        billing.overpay(900 * UNIT).await;
         let choice = PlanChoice { price: larger.id.clone(), quantity: None, item: None };
         let shown = billing::preview_plan(&billing.ctx, &other.id, &choice).await.expect("is shown");
         assert!(!shown.applied.is_zero(), "{shown:?}");
 
         // Somebody takes a number meanwhile: both come as far as they can.
         let mut busy = billing.ctx.store.begin().await.expect("begins");
-        busy.invoices().take_numbers(Mode::Test, 1).await.expect("takes");
+        busy.invoices().take_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("takes");
         let renewal = async {
             billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.map(|round| round.due)
         };
@@ -160,6 +159,8 @@ on_both! {
         let (renewed, changed, ()) = tokio::join!(renewal, change, release);
         assert!(matches!((&renewed, &changed), (Ok(1), Ok(PlanSwitch::Switched))), "{renewed:?} {changed:?}");
         assert_eq!((billing.find("sub_1").await.index, &billing.find("sub_2").await.items[0].price_id), (Some(1), &larger.id));
+        let (plan, month) = (shown.applied.base_units(), price.unit_amount.base_units());
+        assert_eq!(billing.customer_balance().await, 900 * UNIT - plan - month);
     }
 
     async fn usage_is_not_taken_for_a_period_that_a_renewal_is_about_to_end(db: &TestDatabase) {

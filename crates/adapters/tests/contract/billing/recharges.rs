@@ -2,19 +2,18 @@
 //! none either.
 
 use super::bench::{Billing, DAY, MONTHLY};
-use super::stakes::is_sound;
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use serde_json::json;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
-use souk_domain::billing::{self, BillingReason, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
+use souk_domain::billing::{self, BillingReason, CreditError, Invoice, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
 use souk_domain::payment::check_due;
 use souk_domain::payment::{AttemptStatus, CheckError, Mandate, MandateDetails, Purpose};
-use souk_domain::shared::{Amount, InvoiceId, StorageError, SubscriptionId};
+use souk_domain::shared::{Amount, StorageError, SubscriptionId};
 use std::sync::Arc;
 
 fn sub() -> SubscriptionId {
@@ -60,7 +59,7 @@ async fn add(billing: &Billing, number: u128, nonce: u64) -> Result<String, Mana
 }
 
 async fn told(billing: &Billing) -> Vec<(InvoiceStatus, u128)> {
-    let of_funds = billing.invoices().await.into_iter().filter(|invoice| invoice.reason == BillingReason::Recharge);
+    let of_funds = billing.statements().await.into_iter().filter(|invoice| invoice.reason == BillingReason::Recharge);
     of_funds.map(|invoice| (invoice.status, invoice.amount_paid.base_units() / UNIT)).collect()
 }
 
@@ -75,24 +74,26 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
         add(&billing, 600, 7).await.expect("adds");
         assert_eq!(billing.networks.balance().await, 1_600);
-        assert_eq!((billing.networks.earned().await, billing.income().await), (0, 0), "none of it is the store's");
+        assert_eq!((billing.networks.earned().await, billing.cash().await), (0, 0), "none of it is the store's");
         assert_eq!(told(&billing).await, [(InvoiceStatus::Paid, 600)]);
         billing.send_all().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
-        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.income().await), (100, 1_500, 1_500));
-        is_sound(&billing).await;
+        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.cash().await), (100, 1_500, 1_500));
+        billing.is_sound().await;
     }
 
-    async fn the_invoice_says_what_it_is_and_is_of_no_payment(db: &TestDatabase) {
+    async fn the_statement_says_what_it_is_and_is_of_no_payment(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         add(&billing, 60, 7).await.expect("adds");
-        let invoice = billing.invoices().await.pop().expect("an invoice");
-        assert_eq!((invoice.description.as_str(), invoice.period, invoice.intent_id), ("Add funds for subscription", None, None));
-        assert_eq!((invoice.subscription_id, invoice.number, invoice.total), (Some(sub()), Some(2), tokens(60)));
+        let [told] = <[Invoice; 1]>::try_from(billing.statements().await).expect("one statement");
+        assert_eq!((told.description.as_str(), told.period, &told.intent_id), ("Add funds for subscription", None, &None));
+        assert_eq!((&told.subscription_id, told.number, told.total), (&Some(sub()), Some(1), tokens(60)), "a series of its own");
         let funds = billing::funds_of(&billing.ctx, &sub()).await.expect("answers");
         assert_eq!((funds.balance, funds.period), (Some(tokens(1_055)), Some(tokens(5))));
-        let mut unit = billing.ctx.store.begin().await.expect("begins");
-        assert!(!unit.invoices().void(&invoice.id, billing.ctx.now()).await.expect("asks"), "what has arrived stays");
+        let void = billing::void_invoice(&billing.ctx, &told.id).await;
+        assert!(matches!(void, Err(ManageError::NothingOwed)), "what has arrived stays: {void:?}");
+        let refund = billing.refund(&told, None).await;
+        assert!(matches!(refund, Err(CreditError::NothingPaid)), "the store has none of it: {refund:?}");
     }
 
     async fn an_answer_that_got_lost_is_found_by_the_reconciler_and_tells_of_the_funds_once(db: &TestDatabase) {
@@ -107,7 +108,7 @@ on_one! {
         }
         assert_eq!((told(&billing).await, is_moving(&billing).await), (vec![(InvoiceStatus::Paid, 60)], false));
         assert_eq!(billing.networks.balance().await, 1_055);
-        is_sound(&billing).await;
+        billing.is_sound().await;
     }
 
     async fn what_a_dead_process_has_written_down_is_sent_by_the_reconciler(db: &TestDatabase) {
@@ -120,7 +121,7 @@ on_one! {
         billing.wait(DAY);
         check_due(&billing.ctx, 9).await.expect("looks");
         assert_eq!((told(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
-        is_sound(&billing).await;
+        billing.is_sound().await;
     }
 
     async fn a_refused_transfer_leaves_nothing_and_may_be_tried_again(db: &TestDatabase) {
@@ -134,7 +135,7 @@ on_one! {
         drop(unit);
         add(&billing, 60, 8).await.expect("adds");
         assert_eq!(told(&billing).await, [(InvoiceStatus::Paid, 60)]);
-        is_sound(&billing).await;
+        billing.is_sound().await;
     }
 }
 
@@ -151,7 +152,7 @@ on_both! {
         let taken = futures_util::future::join_all(takes).await;
         assert_eq!(taken.into_iter().filter(|taken| matches!(taken, Ok(true))).count(), 1);
         assert_eq!((told(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
-        is_sound(&billing).await;
+        billing.is_sound().await;
     }
 }
 
@@ -201,18 +202,18 @@ on_one! {
         assert!(matches!(ask(tokens(1)).await, Err(ManageError::Ended)));
     }
 
-    async fn funds_that_no_invoice_tells_of_and_invoices_of_no_funds_are_found(db: &TestDatabase) {
+    async fn funds_without_a_statement_and_statements_without_funds_are_found(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         add(&billing, 60, 7).await.expect("adds");
         for (sql, breach) in [
-            ("UPDATE attempts SET status = 'refused' WHERE purpose = 'recharge'", "tells of funds that nobody added"),
+            ("UPDATE attempts SET status = 'refused' WHERE purpose = 'recharge'", "documents funds that nobody added"),
             ("UPDATE attempts SET status = 'settled' WHERE purpose = 'recharge'", ""),
             ("UPDATE invoices SET reason = 'stake' WHERE reason = 'recharge'", "was given funds more or less often than its invoices say"),
         ] {
             billing.write(sql).await;
             let mut found = Vec::new();
             verify(billing.database(), &mut |check| {
-                if check.title == "funds that were added are told by an invoice each" {
+                if check.title == "funds that were added have an invoice each" {
                     found.extend(check.breaches);
                 }
             })
@@ -229,7 +230,7 @@ on_one! {
         add(&billing, 60, 7).await.expect("nobody knows");
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let open = unit.attempts().open_of(&purpose()).await.expect("reads").expect("it is open");
-        assert_eq!((open.status, unit.attempts().invoices_of(&open.id).await.expect("reads")), (AttemptStatus::Unknown, Vec::<InvoiceId>::new()));
+        assert_eq!((open.status, unit.attempts().planned_by(&open.id).await.expect("reads")), (AttemptStatus::Unknown, Vec::new()));
         assert!(unit.attempts().lock_not_in_flight(&debt).await.expect("asks"));
         assert!(matches!(unit.attempts().insert(&open, &[]).await, Err(StorageError::Duplicate(_))));
     }

@@ -1,8 +1,8 @@
 //! Subscriptions renew by themselves: each period is billed once and charged once (invariants 1, 2, 11).
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
     self, BillingReason, InvoiceStatus, ParkReason, Parked, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction,
@@ -27,7 +27,7 @@ on_one! {
         assert_eq!((invoice.number, invoice.period), (Some(1), Some(renewed.period)));
         assert_eq!((invoice.total, invoice.amount_paid), (Amount::new(5 * UNIT), Amount::new(5 * UNIT)));
         assert_eq!(renewed.latest_invoice_id.as_ref(), Some(&invoice.id));
-        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.income().await), (995, 5, 5));
+        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.cash().await), (995, 5, 5));
         assert_eq!(billing.round().await, 0);
     }
 }
@@ -44,7 +44,7 @@ on_both! {
         let mut numbers: Vec<_> = billing.invoices().await.iter().map(|invoice| invoice.number.expect("a number")).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=12).collect::<Vec<_>>());
-        assert_eq!((billing.networks.earned().await, billing.income().await), (60, 60));
+        assert_eq!((billing.networks.earned().await, billing.cash().await), (60, 60));
     }
 }
 
@@ -121,7 +121,7 @@ on_one! {
         billing.wait(std::time::Duration::from_secs(120));
         payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
-        assert_eq!((billing.networks.earned().await, billing.income().await, billing.networks.transfers().await.len()), (5, 5, 1));
+        assert_eq!((billing.networks.earned().await, billing.cash().await, billing.networks.transfers().await.len()), (5, 5, 1));
     }
 
     async fn a_round_that_died_before_it_charged_is_taken_up_by_the_reconciler(db: &TestDatabase) {

@@ -1,9 +1,9 @@
 //! A stake is reckoned from all that it secures, and grows with the plans.
 
 use super::bench::{Billing, MONTHLY};
-use super::stakes::{is_sound, two_of_one_order};
+use super::stakes::two_of_one_order;
+use crate::checkout_fixtures::{begin, id};
 use crate::ledger::bench::UNIT;
-use crate::till::{begin, id};
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
@@ -125,11 +125,11 @@ on_one! {
         assert_eq!(price_of(&billing, "sub_2").await, id("price_2"), "the plan follows the stake");
         let stake = billing.find("sub_1").await.stake.expect("a deposit");
         assert_eq!((stake.amount, stake.status, billing.networks.staked("sub_1").await), (Amount::new(65 * UNIT), StakeStatus::Held, (65, 0)));
-        let told = billing.invoices().await;
-        let told = told.iter().find(|told| told.description == "Stake for subscription plan change").expect("an invoice");
+        let told = billing.statements().await;
+        let told = told.iter().find(|told| told.description == "Stake for subscription plan change").expect("a statement");
         assert_eq!(told.total, Amount::new(15 * UNIT));
         billing.send_all().await;
-        is_sound(&billing).await;
+        billing.is_sound().await;
     }
 
     async fn a_dearer_plan_whose_stake_is_declined_is_neither_there_nor_billed_and_asks_again(db: &TestDatabase) {
@@ -153,7 +153,7 @@ on_one! {
         let cheap = shown(&billing, "sub_2", "price_3").await;
         assert_eq!(switch(&billing, "sub_2", &cheap).await, PlanSwitch::Switched, "one that needs no more changes as before");
         billing.send_all().await;
-        is_sound(&billing).await;
+        billing.is_sound().await;
     }
 
     async fn a_stake_left_before_its_plan_was_seen_stays_in_the_records_and_is_asked_for_no_more(db: &TestDatabase) {
@@ -174,7 +174,7 @@ on_one! {
         billing.networks.permit(1_000, 10).await;
         assert_eq!(switch(&billing, "sub_2", &dear).await, PlanSwitch::Switched);
         billing.send_all().await;
-        is_sound(&billing).await;
+        billing.is_sound().await;
     }
 
     async fn another_wallet_that_takes_a_dearer_plan_leaves_all_of_its_stake_and_the_one_before_goes_back(db: &TestDatabase) {

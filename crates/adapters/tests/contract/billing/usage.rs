@@ -1,8 +1,8 @@
 //! What metered items were used, counted by the database.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use crate::till::id;
 use souk_adapters::on_one;
 use souk_domain::billing::{
     self, BillingReason, CancelAt, CancelTerms, RefundChoice, Requester, StakeChoice, Subscription, USAGE_MAX, UsageAction, UsageRecord,

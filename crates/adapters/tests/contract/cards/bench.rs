@@ -172,9 +172,14 @@ impl Bench {
         assert_eq!(self.call("", Verb::POST, &path, &[("decline_code", decline_code)], None).await.status, 200);
     }
 
+    /// By the first attempt of a refund.
     pub async fn refund(&self, refund: &str, provider_id: &str, cents: u128) -> Outcome {
-        let refund = RefundId::parse(refund).expect("an id");
-        let ask = CardRefundRequest { refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents), is_late: false };
+        self.refund_by(&refund.replace("re_", "att_of_"), refund, provider_id, cents).await
+    }
+
+    pub async fn refund_by(&self, attempt: &str, refund: &str, provider_id: &str, cents: u128) -> Outcome {
+        let (attempt, refund) = (AttemptId::parse(attempt).expect("an id"), RefundId::parse(refund).expect("an id"));
+        let ask = CardRefundRequest { attempt, refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents), is_late: false };
         self.rail.refund(&self.method, &self.currency, &ask).await
     }
 

@@ -49,7 +49,9 @@ on_both! {
             other => panic!("the answer to a repeated key is the first one: {other:?}"),
         }
         assert_eq!(bench.held().await, 5_000, "the repeated order moved nothing");
-        settled(bench.refund("re_2", &payment, 5_000).await);
+        let retried = settled(bench.refund_by("att_retry", "re_1", &payment, 3_000).await);
+        assert_ne!(retried, id, "another attempt of the same refund is another refund at the processor");
+        settled(bench.refund("re_2", &payment, 2_000).await);
         assert_eq!(bench.held().await, 0, "what came back can be refunded again");
     }
 

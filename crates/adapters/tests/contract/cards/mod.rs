@@ -1,6 +1,6 @@
 //! The stripe rail against the sandbox's card processor, over a real socket.
 
-mod bench;
+pub mod bench;
 mod disputes;
 mod faults;
 mod late_refunds;

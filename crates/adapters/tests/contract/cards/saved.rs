@@ -167,7 +167,8 @@ on_both! {
         };
         assert_eq!(bench.rail.charge(&bench.method, &bench.currency, &ask("att_2")).await, Ok(first.clone()));
         let refund = RefundId::parse("re_1").expect("an id");
-        let again = CardRefundRequest { refund, provider_id: first.provider_id.clone(), amount: Amount::new(300), is_late: true };
+        let attempt = AttemptId::parse("att_of_1").expect("an id");
+        let again = CardRefundRequest { attempt, refund, provider_id: first.provider_id.clone(), amount: Amount::new(300), is_late: true };
         assert_eq!(bench.rail.refund(&bench.method, &bench.currency, &again).await, given_back);
         assert_eq!(bench.charged().await, ["att_2", "att_probe", "att_probe"]);
         let never_arrived = bench.rail.charge(&bench.method, &bench.currency, &ask("att_3")).await.expect("charges");

@@ -1,7 +1,7 @@
 use super::download::{self, BinaryResponse};
 use super::model::{
     AppDetailModel, AppExtras, AppListModel, AppModel, AppPriceModel, CategoryListModel, CategoryModel, EntitlementListModel,
-    EntitlementModel, ScreenshotModel, ShelvesModel, VersionModel,
+    EntitlementModel, ScreenshotModel, ShelvesModel, VersionModel, entitlement_status,
 };
 use super::plans::plans_of;
 use crate::auth::{Call, Caller, Guest, SignedIn};
@@ -175,7 +175,7 @@ pub struct EntitlementsApi;
 
 #[OpenApi(prefix_path = "/api/entitlements")]
 impl EntitlementsApi {
-    /// What the signed-in customer has bought, newest first; of subscriptions, what they give now.
+    /// What the signed-in customer has bought, newest first; of subscriptions, what they give now. Refunded and disputed purchases say so.
     #[oai(path = "/", method = "get")]
     async fn mine(
         &self,
@@ -199,6 +199,9 @@ impl EntitlementsApi {
                 checkout_session_id: entitlement.session_id.to_string(),
                 invoice_id: entitlement.invoice_id.as_ref().map(ToString::to_string),
                 subscription_id: entitlement.subscription_id.as_ref().map(ToString::to_string),
+                status: entitlement_status(entitlement).to_owned(),
+                revoked_at: entitlement.revoked_at.map(|at| at.to_iso()),
+                suspended_at: entitlement.suspended_at.map(|at| at.to_iso()),
             })
         });
         Ok(Json(EntitlementListModel { count: found.count, list: list.collect() }))

@@ -6,3 +6,4 @@ mod model;
 mod plans;
 
 pub use api::{AppsApi, CategoriesApi, EntitlementsApi};
+pub use model::entitlement_status;

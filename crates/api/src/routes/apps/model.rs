@@ -5,7 +5,7 @@ use souk_domain::checkout::PaymentLink;
 use souk_domain::payment::{Currency, Method};
 use souk_domain::pricing::{Product, Recurring};
 use souk_domain::shared::{Amount, SubscriptionId};
-use souk_domain::store::{App, AppVersion, Category, Screenshot};
+use souk_domain::store::{App, AppVersion, Category, Entitlement, Screenshot};
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Category")]
@@ -263,6 +263,20 @@ pub struct EntitlementModel {
     pub invoice_id: Option<String>,
     /// The subscription that grants it; none for a one-time purchase.
     pub subscription_id: Option<String>,
+    /// active, revoked: it was refunded, or suspended: its payment is disputed.
+    pub status: String,
+    pub revoked_at: Option<String>,
+    pub suspended_at: Option<String>,
+}
+
+/// The status of an entitlement that is listed: those that have ended otherwise are not.
+#[must_use]
+pub const fn entitlement_status(entitlement: &Entitlement) -> &'static str {
+    match (entitlement.revoked_at, entitlement.suspended_at) {
+        (Some(_), _) => "revoked",
+        (None, Some(_)) => "suspended",
+        (None, None) => "active",
+    }
 }
 
 #[derive(Debug, Clone, Object)]

@@ -15,7 +15,8 @@ use poem_openapi::{OpenApi, Tags};
 use souk_domain::access::Did;
 use souk_domain::checkout::{self, Expanded, FastPay, SessionStatus, Submission, SubmitError, Visitor};
 use souk_domain::payment;
-use souk_domain::shared::{CurrencyId, Language, MethodId, PaymentLinkId, PriceId, SessionId};
+use souk_domain::shared::{Amount, CurrencyId, Language, MethodId, PaymentLinkId, PriceId, SessionId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -183,5 +184,21 @@ pub(super) fn may_see(expanded: &Expanded, caller: Option<&Caller>) -> bool {
 async fn view(app: &App, id: &SessionId, caller: Option<&Caller>, language: Language) -> Result<Json<CheckoutModel>, Problem> {
     let expanded = load(app, id, caller).await?;
     let private = may_see(&expanded, caller);
-    Ok(Json(CheckoutModel::new(&expanded, &app.site, private, caller.is_some(), language)))
+    let mut model = CheckoutModel::new(&expanded, &app.site, private, caller.is_some(), language);
+    if private && expanded.session.is_complete() {
+        model.checkout_session.amount_refunded = Some(refunded(app, &expanded).await?.to_string());
+    }
+    Ok(Json(model))
+}
+
+/// What the payments of a session's invoices have given back or are about to.
+async fn refunded(app: &App, expanded: &Expanded) -> Result<Amount, Problem> {
+    let paid = expanded.intent.as_ref().map(|intent| intent.invoices.as_slice()).unwrap_or_default();
+    let invoices: BTreeSet<_> = paid.iter().chain(&expanded.session.invoice_id).cloned().collect();
+    if invoices.is_empty() {
+        return Ok(Amount::ZERO);
+    }
+    let invoices: Vec<_> = invoices.into_iter().collect();
+    let payments = app.ctx.store.read().await?.invoice_payments().of_invoices(&invoices).await?;
+    Ok(Amount::sum(payments.iter().map(|payment| payment.refunded))?)
 }

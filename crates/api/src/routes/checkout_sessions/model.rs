@@ -1,6 +1,7 @@
 //! The checkout session as payment-kit.md 1.2 and 2 spell it.
 
 use super::terms::{BegunModel, BuyerModel, DueModel, SubscriptionDataModel};
+use crate::routes::apps::entitlement_status;
 use crate::routes::payments::{AddressModel, CustomerModel, IntentModel, MethodModel};
 use crate::routes::prices::PriceModel;
 use crate::state::Site;
@@ -255,6 +256,8 @@ pub struct GrantedModel {
     pub title: TextModel,
     pub version: String,
     pub logo: String,
+    /// active, revoked: it was refunded, or suspended: its payment is disputed.
+    pub status: String,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -273,6 +276,8 @@ pub struct SessionModel {
     /// Base units of `currency_id`: while the session is open, what its items cost now.
     pub amount_subtotal: String,
     pub amount_total: String,
+    /// What its payments have given back or are about to; once the session is complete.
+    pub amount_refunded: Option<String>,
     pub submit_type: String,
     pub phone_number_collection: PhoneCollectionModel,
     pub billing_address_collection: String,
@@ -331,6 +336,7 @@ impl SessionModel {
             title: TextModel::from(&app.title),
             version: app.version.clone(),
             logo: format!("/api/apps/{}/logo", app.did),
+            status: entitlement_status(entitlement).to_owned(),
         });
         let begun: Vec<_> = expanded.subscriptions.iter().map(BegunModel::from).collect();
         Self {
@@ -345,6 +351,7 @@ impl SessionModel {
             line_items: session.items.iter().map(|item| LineItemModel::new(item, find(item), &expanded.upsells)).collect(),
             amount_subtotal: amount.clone(),
             amount_total: amount,
+            amount_refunded: None,
             submit_type: "pay".to_owned(),
             phone_number_collection: PhoneCollectionModel { enabled: session.form.collect_phone },
             billing_address_collection: address_collection(&session.form),

@@ -1,4 +1,4 @@
-use super::named_customer;
+use super::readable_customer;
 use crate::auth::{Call, Caller, Reader, Reads, SignedIn, resources};
 use crate::problem::Problem;
 use crate::routes::input::{page, words};
@@ -108,8 +108,7 @@ impl CustomersApi {
         id: Path<String>,
     ) -> Result<Json<CustomerModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let customer = named_customer(&app, unit.as_mut(), reader.mode(), &id).await?;
-        let customer = customer.filter(|customer| reader.may_read(&customer.did, customer.mode)).ok_or_else(Problem::not_found)?;
+        let customer = readable_customer(&app, unit.as_mut(), &reader, &id).await?;
         Ok(Json(CustomerModel::from(&customer)))
     }
 
@@ -122,8 +121,7 @@ impl CustomersApi {
         id: Path<String>,
     ) -> Result<Json<OverdueModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let customer = named_customer(&app, unit.as_mut(), reader.mode(), &id).await?;
-        let customer = customer.filter(|customer| reader.may_read(&customer.did, customer.mode)).ok_or_else(Problem::not_found)?;
+        let customer = readable_customer(&app, unit.as_mut(), &reader, &id).await?;
         let overdue = overdue_of(unit.as_mut(), &customer.id, None).await?;
         Ok(Json(overdue_model(&overdue, None, &app.site)))
     }

@@ -1,8 +1,10 @@
-//! The signed-in customer.
+//! The signed-in customer, and the customers of the store.
 
 mod api;
+mod owner;
 
 pub use api::CustomersApi;
+pub use owner::{ListOwner, list_owner, readable_customer};
 
 use crate::state::App;
 use souk_domain::customer::Customer;

@@ -1,17 +1,21 @@
 use super::model::{InvoiceListModel, InvoiceModel};
+use super::payments::InvoicePaymentModel;
 use crate::auth::{Call, Opener, Reader, resources};
 use crate::problem::Problem;
+use crate::routes::credit_notes::credit_notes;
 use crate::routes::customers::named_customer;
+use crate::routes::disputes::disputes;
 use crate::routes::input::{id_filter, page, words};
+use crate::routes::pdf::{PdfResponse, pdf};
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
-use poem_openapi::payload::{Binary, Json, Response};
+use poem_openapi::payload::Json;
 use souk_domain::billing::{ExpandedInvoice, Invoice, InvoiceFilter, InvoiceStatus, Subscription, expand_invoice};
 use souk_domain::payment;
-use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Language, Mode, Page, SubscriptionId};
+use souk_domain::shared::{CurrencyId, CustomerId, InvoiceId, Mode, Page, SubscriptionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -97,7 +101,7 @@ impl InvoicesApi {
         listed(&app, reader.mode(), &filter, &Page::new(page.0, page_size.0)).await
     }
 
-    /// One invoice with its lines, customer and payment.
+    /// One invoice with its lines, customer, payments and credit notes.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,
@@ -110,7 +114,7 @@ impl InvoicesApi {
         if payment::poll_for_invoice(&app.ctx, &invoice.invoice.id).await? {
             invoice = own(&app, &opener, &id).await?;
         }
-        Ok(Json(InvoiceModel::expanded(&invoice, &app.site)))
+        Ok(Json(detail(&app, &invoice, opener.is_store()).await?))
     }
 
     /// The invoice as PDF, in the language of `locale`.
@@ -121,13 +125,11 @@ impl InvoicesApi {
         opener: Opener<resources::Invoices>,
         call: Call,
         id: Path<String>,
-    ) -> Result<Response<Binary<Vec<u8>>>, Problem> {
+    ) -> Result<PdfResponse, Problem> {
         let invoice = own(&app, &opener, &id).await?;
         let name = invoice.invoice.number_text().unwrap_or_else(|| invoice.invoice.id.to_string());
-        let app = Arc::clone(&app);
-        let pdf = print(app, invoice, call.language).await?;
-        let disposition = format!("attachment; filename=\"{name}.pdf\"");
-        Ok(Response::new(Binary(pdf)).header("content-type", "application/pdf").header("content-disposition", disposition))
+        let language = call.language;
+        pdf(&app, &name, move |printer| printer.print(&invoice, language)).await
     }
 }
 
@@ -141,9 +143,11 @@ async fn listed(app: &App, mode: Mode, filter: &InvoiceFilter, page: &Page) -> R
     let ids: BTreeSet<_> = found.list.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     let ids: Vec<_> = ids.into_iter().chain(filter.subscription_id.clone()).collect();
     let subscriptions = if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? };
+    let ids: Vec<_> = found.list.iter().map(|invoice| invoice.id.clone()).collect();
+    let payments = if ids.is_empty() { Vec::new() } else { unit.invoice_payments().of_invoices(&ids).await? };
     let model = |invoice: &Invoice| {
         let intent = intents.iter().find(|intent| Some(&intent.id) == invoice.intent_id.as_ref());
-        InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).within(&subscriptions)
+        InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).within(&subscriptions).with_payments(&payments)
     };
     let is_asked = |one: &&Subscription| {
         let is_theirs = filter.customer_id.as_ref().is_none_or(|customer| one.customer_id == *customer);
@@ -153,13 +157,27 @@ async fn listed(app: &App, mode: Mode, filter: &InvoiceFilter, page: &Page) -> R
     Ok(Json(InvoiceListModel { subscription, count: found.count, list: found.list.iter().map(model).collect() }))
 }
 
-/// Drawing takes milliseconds of a core: not on the threads that answer calls.
-async fn print(app: Arc<App>, invoice: ExpandedInvoice, language: Language) -> Result<Vec<u8>, Problem> {
-    let drawn = tokio::task::spawn_blocking(move || app.printer.print(&invoice, language)).await;
-    match drawn {
-        Ok(pdf) => Ok(pdf?),
-        Err(_) => Err(Problem::new(poem::http::StatusCode::INTERNAL_SERVER_ERROR, crate::problem::FAILED)),
-    }
+/// One invoice with everything that its page shows.
+pub(super) async fn detail(app: &App, invoice: &ExpandedInvoice, for_store: bool) -> Result<InvoiceModel, Problem> {
+    let mode = invoice.invoice.mode;
+    let mut unit = app.ctx.store.read().await?;
+    let ids: BTreeSet<_> = invoice.payments.iter().filter_map(|payment| payment.source.intent().cloned()).collect();
+    let ids: Vec<_> = ids.into_iter().collect();
+    let intents = if ids.is_empty() { Vec::new() } else { unit.intents().find_all(&ids).await? };
+    let methods = unit.methods().list(mode).await?;
+    let disputed = match for_store && !ids.is_empty() {
+        true => unit.disputes().of_intents(&ids).await?,
+        false => Vec::new(),
+    };
+    let notes = credit_notes(app, unit.as_mut(), mode, &invoice.notes).await?;
+    let disputes = disputes(app, unit.as_mut(), mode, &disputed).await?;
+    let model = |payment| InvoicePaymentModel::new(payment, &intents, &methods, &app.site);
+    Ok(InvoiceModel {
+        payments: Some(invoice.payments.iter().map(model).collect()),
+        credit_notes: Some(notes),
+        disputes: Some(disputes).filter(|_| for_store),
+        ..InvoiceModel::expanded(invoice, &app.site).with_payments(&invoice.payments)
+    })
 }
 
 /// Whose invoices are listed: `Some(None)` all of the store, `None` nobody's.

@@ -1,4 +1,4 @@
-use super::api::own;
+use super::api::{detail, own};
 use super::model::InvoiceModel;
 use crate::auth::{Opener, Writes, resources};
 use crate::problem::Problem;
@@ -65,7 +65,7 @@ impl DebtsApi {
         Ok(Json(CardDebtFormModel { client_secret: payment.client_secret, publishable_key, api_host, customer }))
     }
 
-    /// Take back what an unpaid invoice asks for. Its number stays.
+    /// Void an unpaid invoice, by a credit note over all of it. What the balance had paid of it is balance again.
     #[oai(path = "/:id/void", method = "post")]
     async fn void(
         &self,
@@ -77,9 +77,8 @@ impl DebtsApi {
         let found = app.ctx.store.read().await?.invoices().find(&id).await?;
         found.filter(|invoice| invoice.mode == writes.mode).ok_or_else(Problem::not_found)?;
         billing::void_invoice(&app.ctx, &id).await?;
-        let mut unit = app.ctx.store.read().await?;
-        let invoice = expand_invoice(unit.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
-        Ok(Json(InvoiceModel::expanded(&invoice, &app.site)))
+        let invoice = expand_invoice(app.ctx.store.read().await?.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
+        Ok(Json(detail(&app, &invoice, true).await?))
     }
 }
 

@@ -34,8 +34,6 @@ pub fn formula(calculation: &Calculation) -> Value {
             "recurring": recurring.to_string(),
         }),
         Calculation::Rest { whole, billed } => json!({ "kind": "rest", "whole": formula(whole), "billed": billed.to_string() }),
-        Calculation::Applied { amount } => json!({ "kind": "applied_credit", "amount": amount.to_string() }),
-        Calculation::Taken { amount } => json!({ "kind": "taken_from_stake", "amount": amount.to_string() }),
         Calculation::Flat { amount } => json!({ "kind": "flat", "amount": amount.to_string() }),
     }
 }

@@ -3,9 +3,12 @@
 mod api;
 mod debts;
 mod formula;
+mod line_description;
 mod model;
+mod payments;
 
 pub use api::InvoicesApi;
 pub use debts::DebtsApi;
 pub use formula::{formula, formula_text};
+pub use line_description::LineDescription;
 pub use model::InvoiceModel;

@@ -1,12 +1,16 @@
+use super::LineDescription;
 use super::formula::{formula, formula_text};
+use super::payments::InvoicePaymentModel;
 use crate::routes::checkout_sessions::TextModel;
+use crate::routes::credit_notes::CreditNoteModel;
+use crate::routes::disputes::DisputeModel;
 use crate::routes::payments::{AddressModel, CurrencyModel, CustomerModel, IntentModel, MethodModel, PaymentDetailModel, payment_details};
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::Site;
 use poem_openapi::Object;
-use souk_domain::billing::{BillingReason, ExpandedInvoice, Invoice, InvoiceItem, Period, Subscription};
+use souk_domain::billing::{BillingReason, ExpandedInvoice, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Period, Subscription};
 use souk_domain::payment::{Currency, Intent, Method};
-use souk_domain::shared::Timestamp;
+use souk_domain::shared::{Amount, Timestamp};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]
@@ -20,16 +24,25 @@ pub struct InvoiceMetadataModel {
 #[oai(rename = "InvoiceLine", skip_serializing_if_is_none)]
 pub struct LineModel {
     pub id: String,
+    /// What it is for, in English.
     pub description: String,
+    /// The same as a code: product, remaining_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume,
+    /// deposit_forfeited, deposit_returned or top_up.
+    pub description_code: String,
+    /// The parameters of its text: `name`, the product.
+    pub description_params: BTreeMap<String, String>,
+    pub subscription_item_id: Option<String>,
     pub price_id: Option<String>,
     pub quantity: u64,
-    /// Base units. What the amount follows from says the formula.
+    /// Base units. The formula says how the amount was computed.
     pub unit_amount: String,
     pub amount: String,
-    /// The line lessens what is due.
-    pub credit: bool,
+    /// What credit notes gave of it.
+    pub credited: String,
     /// The time that it bills for.
     pub period: Option<PeriodModel>,
+    /// Until when its time is paid for, in unix seconds: the end of its period, or earlier once unused time was credited.
+    pub covers_until: Option<i64>,
     /// The inputs of the amount, under the name of the formula (`kind`).
     pub formula: serde_json::Value,
     /// The same in words.
@@ -52,15 +65,20 @@ impl From<Period> for PeriodModel {
 
 impl LineModel {
     fn new(item: &InvoiceItem, currency: &Currency) -> Self {
+        let description = LineDescription::of(item);
         Self {
             id: item.id.to_string(),
             description: item.description.clone(),
+            description_code: description.code.to_owned(),
+            description_params: description.params,
+            subscription_item_id: item.subscription_item_id.as_ref().map(ToString::to_string),
             price_id: item.price_id.as_ref().map(ToString::to_string),
             quantity: item.quantity,
             unit_amount: item.unit_amount.to_string(),
             amount: item.amount.to_string(),
-            credit: item.calculation.is_credit(),
+            credited: item.credited.to_string(),
             period: item.period.map(PeriodModel::from),
+            covers_until: item.covers_until.map(Timestamp::seconds),
             formula: formula(&item.calculation),
             formula_text: formula_text(&item.calculation, currency),
         }
@@ -94,17 +112,22 @@ pub struct InvoiceModel {
     /// The time that it bills for, in unix seconds.
     pub period_start: Option<i64>,
     pub period_end: Option<i64>,
-    /// How often its collection was refused.
+    /// How often its collection was declined.
     pub attempt_count: u32,
     /// When it is tried again by itself, in unix seconds.
     pub next_payment_attempt: Option<i64>,
-    /// What the lines come to before the customer's credit is taken off, and that credit; only with the lines.
-    pub subtotal: Option<String>,
-    pub applied_credit: Option<String>,
+    /// Base units, as all amounts: the sum of the lines.
+    pub subtotal: String,
     pub total: String,
+    /// The total less the credit that reduced the amount due.
     pub amount_due: String,
+    /// Payments less what was reversed of them; payments by the balance and by deposits are in it.
     pub amount_paid: String,
     pub amount_remaining: String,
+    /// What the customer's balance paid of it. In lists, on the page of an invoice, and nowhere else.
+    pub applied_credit: Option<String>,
+    /// What payments have given back or are about to. Where `applied_credit` is.
+    pub amount_refunded: Option<String>,
     pub customer_name: String,
     pub customer_email: String,
     pub customer_phone: String,
@@ -121,6 +144,12 @@ pub struct InvoiceModel {
     #[oai(rename = "checkoutSession")]
     pub checkout_session: Option<SessionReference>,
     pub lines: Option<Vec<LineModel>>,
+    /// What paid it, oldest first. Of a single invoice, as the two below.
+    pub payments: Option<Vec<InvoicePaymentModel>>,
+    /// Newest first.
+    pub credit_notes: Option<Vec<CreditNoteModel>>,
+    /// Disputes of its payments; for the store only.
+    pub disputes: Option<Vec<DisputeModel>>,
     pub paid_at: Option<String>,
     pub created_at: String,
     pub updated_at: String,
@@ -148,7 +177,6 @@ impl InvoiceModel {
             }
             _ => BTreeMap::new(),
         };
-        let remaining = invoice.total.minus(invoice.amount_paid).unwrap_or_default();
         let paid = invoice.paid_at.is_some();
         Self {
             id: invoice.id.to_string(),
@@ -167,14 +195,15 @@ impl InvoiceModel {
             subscription: None,
             period_start: invoice.period.map(|period| period.start.seconds()),
             period_end: invoice.period.map(|period| period.end.seconds()),
-            attempt_count: invoice.refusals,
+            attempt_count: invoice.failure_count,
             next_payment_attempt: invoice.retry_at.map(Timestamp::seconds),
-            subtotal: None,
-            applied_credit: None,
+            subtotal: invoice.total.to_string(),
             total: invoice.total.to_string(),
-            amount_due: invoice.total.to_string(),
+            amount_due: invoice.amount_due().to_string(),
             amount_paid: invoice.amount_paid.to_string(),
-            amount_remaining: remaining.to_string(),
+            amount_remaining: invoice.remaining().to_string(),
+            applied_credit: None,
+            amount_refunded: None,
             customer_name: invoice.bill_to.name.clone(),
             customer_email: invoice.bill_to.email.clone(),
             customer_phone: invoice.bill_to.phone.clone(),
@@ -187,6 +216,9 @@ impl InvoiceModel {
             payment_intent: None,
             checkout_session: invoice.session_id.as_ref().map(|id| SessionReference { id: id.to_string() }),
             lines: None,
+            payments: None,
+            credit_notes: None,
+            disputes: None,
             paid_at: invoice.paid_at.map(|at| at.to_iso()),
             created_at: invoice.created_at.to_iso(),
             updated_at: invoice.updated_at.to_iso(),
@@ -200,6 +232,20 @@ impl InvoiceModel {
         Self { subscription: own.map(SubscriptionReference::from), ..self }
     }
 
+    /// With the sums of its payments, which may be among those of other invoices.
+    #[must_use]
+    pub fn with_payments(self, payments: &[InvoicePayment]) -> Self {
+        let own = || payments.iter().filter(|payment| payment.invoice_id.as_str() == self.id);
+        let by_balance = own().filter(|payment| matches!(payment.source, PaymentSource::Balance(_)));
+        let applied = Amount::sum(by_balance.map(InvoicePayment::standing)).ok();
+        let refunded = Amount::sum(own().map(|payment| payment.refunded)).ok();
+        Self {
+            applied_credit: applied.map(|amount| amount.to_string()),
+            amount_refunded: refunded.map(|amount| amount.to_string()),
+            ..self
+        }
+    }
+
     /// With lines, customer and payment.
     #[must_use]
     pub fn expanded(invoice: &ExpandedInvoice, site: &Site) -> Self {
@@ -209,8 +255,6 @@ impl InvoiceModel {
             payment_intent: invoice.intent.as_ref().map(|intent| IntentModel::new(intent, methods, currencies, site)),
             lines: Some(invoice.items.iter().map(|item| LineModel::new(item, &invoice.currency)).collect()),
             subscription: invoice.subscription.as_ref().map(SubscriptionReference::from),
-            subtotal: invoice.subtotal().map(|subtotal| subtotal.to_string()),
-            applied_credit: invoice.applied_credit().map(|credit| credit.to_string()),
             ..Self::new(&invoice.invoice, invoice.intent.as_ref(), methods, currencies, site)
         }
     }

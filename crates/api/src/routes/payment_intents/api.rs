@@ -1,16 +1,17 @@
 use crate::auth::{Reader, Reads, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
+use crate::routes::balances::BalanceTransactionModel;
 use crate::routes::customers::named_customer;
 use crate::routes::input::{page, read_metadata, words};
 use crate::routes::payments::IntentModel;
-use crate::routes::refunds::{RefundInputModel, RefundModel, refund};
+use crate::routes::refunds::{RefundAnswerModel, RefundInputModel, order_refund};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::Invoice;
+use souk_domain::billing::{self, Invoice, SuspenseError};
 use souk_domain::payment::{Intent, label_payment};
 use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId, StorageError};
 use souk_domain::storage::UnitOfWork;
@@ -145,7 +146,7 @@ impl PaymentIntentsApi {
         shown(&app, unit.as_mut(), &intent).await
     }
 
-    /// Give a payment back, or a part of it.
+    /// Refund a payment, or a part of it.
     #[oai(path = "/:id/refund", method = "put")]
     async fn refund(
         &self,
@@ -153,8 +154,27 @@ impl PaymentIntentsApi {
         writes: Writes<resources::Refunds>,
         id: Path<String>,
         input: ExactJson<RefundInputModel>,
-    ) -> Result<Json<RefundModel>, Problem> {
-        Ok(Json(refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
+    ) -> Result<Json<RefundAnswerModel>, Problem> {
+        Ok(Json(order_refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
+    }
+
+    /// Resolve a payment on hold: its network moved another amount than it was asked for. That amount is added to the customer's balance,
+    /// and the invoices of the payment can be paid again.
+    #[oai(path = "/:id/resolve", method = "post")]
+    async fn resolve(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::PaymentIntents>,
+        id: Path<String>,
+    ) -> Result<Json<BalanceTransactionModel>, Problem> {
+        let id = PaymentIntentId::parse(&id)?;
+        let mut unit = app.ctx.store.read().await?;
+        let intent = unit.intents().find(&id).await?.filter(|intent| intent.mode == writes.mode).ok_or_else(Problem::not_found)?;
+        let attempt = unit.attempts().open_of_intent(&intent.id).await?.ok_or(SuspenseError::NotOnHold)?;
+        let currencies = unit.methods().currencies(writes.mode).await?;
+        drop(unit);
+        let transaction = billing::resolve_suspense(&app.ctx, writes.mode, &attempt.id).await?;
+        Ok(Json(BalanceTransactionModel::new(&transaction, &currencies)))
     }
 }
 

@@ -1,16 +1,16 @@
-use super::model::{RefundInputModel, RefundModel, refund};
-use crate::auth::{Reader, Writes, resources};
+use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund};
+use crate::auth::{Reader, Reads, Writes, resources};
 use crate::exact::ExactJson;
 use crate::problem::Problem;
-use crate::routes::customers::named_customer;
+use crate::routes::customers::list_owner;
 use crate::routes::input::{id_filter, page};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::refundable;
-use souk_domain::payment::RefundFilter;
+use souk_domain::billing::{self, refundable};
+use souk_domain::payment::{Refund, RefundFilter, RefundStatus};
 use souk_domain::shared::{InvoiceId, RefundId};
 use std::sync::Arc;
 
@@ -21,33 +21,39 @@ pub struct RefundListModel {
     pub list: Vec<RefundModel>,
 }
 
+impl From<&[Refund]> for RefundListModel {
+    fn from(refunds: &[Refund]) -> Self {
+        Self { count: refunds.len() as u64, list: refunds.iter().map(RefundModel::from).collect() }
+    }
+}
+
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "RefundPreview")]
 pub struct RefundPreviewModel {
-    /// The most that can be given back now, in base units.
+    /// The most that can be refunded now, in base units.
     pub amount: String,
-    /// What is left of what was paid. Where it is more, the rest is the customer's credit, or has paid other bills as credit.
-    pub left: String,
+    /// What of it returns to the customer's balance: the balance had paid it.
+    pub to_balance: String,
 }
 
 pub struct RefundsApi;
 
 #[OpenApi(prefix_path = "/api/refunds")]
 impl RefundsApi {
-    /// Give money of a payment back, the way it came. It is on its way when this answers. What credit with the store had paid is credit
-    /// again, by a refund of its own, after what a network has moved.
+    /// Refund a payment, or what an invoice was paid, by a credit note. A network sends it after this has answered; what the balance had
+    /// paid is balance again at once.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::Refunds>,
         input: ExactJson<RefundInputModel>,
-    ) -> Result<Json<RefundModel>, Problem> {
-        let intent = input.0.payment_intent_id.clone();
-        Ok(Json(refund(&app, writes.mode, intent.as_deref(), input.0).await?))
+    ) -> Result<Json<RefundAnswerModel>, Problem> {
+        let intent = input.0.payment_intent_id.clone().filter(|id| !id.is_empty());
+        Ok(Json(order_refund(&app, writes.mode, intent.as_deref(), input.0).await?))
     }
 
-    /// Refunds, newest first: a customer's own, or those of the store; of one invoice.
+    /// Refunds, newest first: a customer's own, or those of the store; of one invoice, or with one status.
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/", method = "get")]
     async fn list(
@@ -56,46 +62,39 @@ impl RefundsApi {
         reader: Reader<resources::Refunds>,
         customer_id: Query<Option<String>>,
         invoice_id: Query<Option<String>>,
+        status: Query<Option<String>>,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
         limit: Query<Option<u32>>,
         starting_after: Query<Option<String>>,
     ) -> Result<Json<RefundListModel>, Problem> {
         let page = page::<RefundId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
-        let mut unit = app.ctx.store.read().await?;
         let nothing = || Ok(Json(RefundListModel { count: 0, list: Vec::new() }));
-        // What is no id is nothing's: the list does not grow by a slip.
+        let mut unit = app.ctx.store.read().await?;
+        let Some(customer_id) = list_owner(&app, unit.as_mut(), &reader, customer_id.0).await?.filter() else { return nothing() };
+        // A filter that is no id and no status matches nothing: a typing error does not show more.
         let Ok(invoice_id) = id_filter::<InvoiceId>(invoice_id.0) else { return nothing() };
-        let customer_id = match (&reader, customer_id.0.filter(|named| !named.is_empty())) {
-            (reader, None) if reader.is_store() => None,
-            (Reader::Person(caller, mode), None) => match unit.customers().find_by_did(*mode, &caller.user.did).await? {
-                Some(own) => Some(own.id),
+        let status = match status.0.as_deref().filter(|named| !named.is_empty()) {
+            Some(named) => match RefundStatus::from_name(named) {
+                Some(status) => Some(status),
                 None => return nothing(),
             },
-            (Reader::Key(..), None) => None,
-            (reader, Some(named)) => match named_customer(&app, unit.as_mut(), reader.mode(), &named).await? {
-                Some(customer) if reader.may_read(&customer.did, customer.mode) => Some(customer.id),
-                Some(_) => return Err(Problem::forbidden()),
-                None => return nothing(),
-            },
+            None => None,
         };
-        let found = unit.refunds().list(reader.mode(), &RefundFilter { customer_id, invoice_id }, &page).await?;
+        let found = unit.refunds().list(reader.mode(), &RefundFilter { customer_id, invoice_id, status }, &page).await?;
         Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }))
     }
 
-    /// The most of what an invoice was paid that can be given back now: not what its customer holds as credit already.
+    /// The most of what an invoice was paid that can be refunded now.
     #[oai(path = "/preview", method = "get")]
     async fn preview(
         &self,
         app: Data<&Arc<App>>,
-        reader: Reader<resources::Refunds>,
+        reads: Reads<resources::Refunds>,
         invoice_id: Query<String>,
     ) -> Result<Json<RefundPreviewModel>, Problem> {
-        if !reader.is_store() {
-            return Err(Problem::forbidden());
-        }
-        let found = refundable(&app.ctx, reader.mode(), &InvoiceId::parse(&invoice_id)?).await.map_err(Problem::of_store)?;
-        Ok(Json(RefundPreviewModel { amount: found.most.to_string(), left: found.left.to_string() }))
+        let found = refundable(&app.ctx, reads.mode, &InvoiceId::parse(&invoice_id)?).await?;
+        Ok(Json(RefundPreviewModel { amount: found.most.to_string(), to_balance: found.to_balance.to_string() }))
     }
 
     /// One refund.
@@ -113,5 +112,29 @@ impl RefundsApi {
             true => Ok(Json(RefundModel::from(&refund))),
             false => Err(Problem::not_found()),
         }
+    }
+
+    /// Send a failed refund again, over the same network.
+    #[oai(path = "/:id/retry", method = "post")]
+    async fn retry(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Refunds>,
+        id: Path<String>,
+    ) -> Result<Json<RefundModel>, Problem> {
+        let refund = billing::retry_refund(&app.ctx, writes.mode, &RefundId::parse(&id)?).await?;
+        Ok(Json(RefundModel::from(&refund)))
+    }
+
+    /// Move the amount of a failed refund to the customer's balance.
+    #[oai(path = "/:id/move-to-balance", method = "post")]
+    async fn move_to_balance(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Refunds>,
+        id: Path<String>,
+    ) -> Result<Json<RefundModel>, Problem> {
+        let refund = billing::move_refund_to_balance(&app.ctx, writes.mode, &RefundId::parse(&id)?).await?;
+        Ok(Json(RefundModel::from(&refund)))
     }
 }

@@ -1,7 +1,7 @@
-//! Money that goes back to customers.
+//! Money that goes back to customers over the network that brought it.
 
 mod api;
 mod model;
 
-pub use api::RefundsApi;
-pub use model::{RefundInputModel, RefundModel, refund};
+pub use api::{RefundListModel, RefundsApi};
+pub use model::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund};

@@ -2,35 +2,57 @@
 
 use crate::exact::Decimal;
 use crate::problem::Problem;
+use crate::routes::credit_notes::{CreditNoteModel, credit_note};
 use crate::state::App;
-use poem_openapi::Object;
-use souk_domain::billing::{self, RefundOrder};
-use souk_domain::payment::Refund;
+use poem_openapi::{Object, Union};
+use souk_domain::billing::{self, CreditNoteReason, RefundOrder, RefundedNote};
+use souk_domain::payment::{Decline, Refund};
 use souk_domain::shared::{Amount, InvoiceId, Mode, PaymentIntentId};
 
+/// Why the network refused a refund.
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "Refund")]
+#[oai(rename = "RefundFailure")]
+pub struct FailureModel {
+    pub code: String,
+    pub message: String,
+}
+
+impl From<&Decline> for FailureModel {
+    fn from(decline: &Decline) -> Self {
+        Self { code: decline.code.clone(), message: decline.message.clone() }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Refund", skip_serializing_if_is_none)]
 pub struct RefundModel {
     pub id: String,
     pub object: String,
     pub livemode: bool,
-    /// refund, stake_return, or credit: what was paid by credit with the store is credit again.
+    /// refund: of a payment. stake_return: of a deposit. balance_payout: of the customer's balance.
     #[oai(rename = "type")]
     pub kind: String,
-    /// pending, succeeded or failed.
+    /// pending, succeeded, failed, or canceled: it failed, and its amount was moved to the customer's balance.
     pub status: String,
     /// Base units.
     pub amount: String,
+    /// The payment that is sent back. A pay-out to a wallet and the refund of a deposit have none.
     pub payment_intent_id: Option<String>,
+    pub credit_note_id: Option<String>,
     pub invoice_id: Option<String>,
     pub subscription_id: Option<String>,
     pub customer_id: String,
     pub currency_id: String,
     pub payment_method_id: String,
+    /// The reason of its credit note, or balance_payout.
     pub reason: String,
     pub description: String,
-    /// The network's name of it, once it is there.
+    /// The network's name of it, once the network has one.
     pub reference: String,
+    /// Why it failed last.
+    pub failure: Option<FailureModel>,
+    /// How often it failed.
+    pub failure_count: u32,
     pub created_at: String,
     pub updated_at: String,
 }
@@ -45,6 +67,7 @@ impl From<&Refund> for RefundModel {
             status: refund.status.name().to_owned(),
             amount: refund.amount.to_string(),
             payment_intent_id: refund.intent_id.as_ref().map(ToString::to_string),
+            credit_note_id: refund.credit_note_id.as_ref().map(ToString::to_string),
             invoice_id: refund.invoice_id.as_ref().map(ToString::to_string),
             subscription_id: refund.subscription_id.as_ref().map(ToString::to_string),
             customer_id: refund.customer_id.to_string(),
@@ -53,6 +76,8 @@ impl From<&Refund> for RefundModel {
             reason: refund.reason.clone(),
             description: refund.description.clone(),
             reference: refund.reference.clone(),
+            failure: refund.failure.as_ref().map(FailureModel::from),
+            failure_count: refund.failure_count,
             created_at: refund.created_at.to_iso(),
             updated_at: refund.updated_at.to_iso(),
         }
@@ -62,21 +87,32 @@ impl From<&Refund> for RefundModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "RefundInput")]
 pub struct RefundInputModel {
-    /// The payment, where the address does not name it. Absent: that of the invoice, which may have none where credit paid all of it.
+    /// The payment, where the address does not name it. Absent: the payments of the invoice.
     pub payment_intent_id: Option<String>,
     /// Which invoice it is for, where the payment paid for several.
     pub invoice_id: Option<String>,
-    /// A human decimal; absent: all that is left of the payment.
+    /// A human decimal; absent: all that can be refunded.
     pub amount: Option<Decimal>,
+    /// duplicate, fraudulent, requested_by_customer or requested_by_admin, or a reason of credit notes. Kept as the reason of the credit
+    /// note; one that credit notes do not have becomes `other`.
     pub reason: Option<String>,
+    /// What the store writes to the customer.
     pub description: Option<String>,
 }
 
-/// Gives what was paid in this mode back: by a payment, or for an invoice. Where both a network and credit have paid of it, the network's
-/// part goes first, and credit's part is a refund of its own beside the one that is answered.
-pub async fn refund(app: &App, mode: Mode, intent: Option<&str>, input: RefundInputModel) -> Result<RefundModel, Problem> {
+/// The refund that was ordered. An order that several networks send is answered with the first of its refunds. Where the balance had
+/// paid the invoice, no network sends anything: the answer is the credit note.
+#[derive(Debug, Clone, Union)]
+#[oai(one_of, rename = "RefundAnswer")]
+pub enum RefundAnswerModel {
+    Refund(Box<RefundModel>),
+    CreditNote(Box<CreditNoteModel>),
+}
+
+/// Refunds a payment or an invoice of this mode, by a credit note over its lines.
+pub async fn order_refund(app: &App, mode: Mode, intent: Option<&str>, input: RefundInputModel) -> Result<RefundAnswerModel, Problem> {
     let intent = intent.map(PaymentIntentId::parse).transpose()?;
-    let invoice = input.invoice_id.map(|id| InvoiceId::parse(&id)).transpose()?;
+    let invoice = input.invoice_id.filter(|id| !id.is_empty()).map(|id| InvoiceId::parse(&id)).transpose()?;
     let mut unit = app.ctx.store.read().await?;
     let currency = match (&intent, &invoice) {
         (Some(id), _) => unit.intents().find(id).await?.filter(|intent| intent.mode == mode).map(|intent| intent.currency_id),
@@ -85,18 +121,26 @@ pub async fn refund(app: &App, mode: Mode, intent: Option<&str>, input: RefundIn
     };
     let currency = unit.methods().find_currency(&currency.ok_or_else(Problem::not_found)?).await?.ok_or_else(Problem::not_found)?;
     drop(unit);
-    let amount = input.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose();
+    let amount = input.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose()?;
     let order = RefundOrder {
+        amount,
         invoice: invoice.clone(),
-        amount: amount.map_err(|error| Problem::bad(error.to_string()))?,
-        reason: input.reason.unwrap_or_else(|| "requested_by_admin".to_owned()),
+        reason: input.reason.as_deref().and_then(CreditNoteReason::from_name).unwrap_or(CreditNoteReason::Other),
         description: input.description.unwrap_or_default(),
     };
-    let refunds = match (&intent, &invoice) {
-        (Some(intent), _) => billing::refund_payment(&app.ctx, mode, intent, &order).await,
-        (None, Some(invoice)) => billing::refund_invoice(&app.ctx, mode, invoice, &order).await,
+    let done = match (&intent, &invoice) {
+        (Some(intent), _) => billing::refund_payment(&app.ctx, mode, intent, &order).await?,
+        (None, Some(invoice)) => billing::refund_invoice(&app.ctx, mode, invoice, &order).await?,
         (None, None) => return Err(Problem::not_found()),
     };
-    let refunds = refunds.map_err(Problem::of_store)?;
-    refunds.first().map(RefundModel::from).ok_or_else(Problem::not_found)
+    answer(app, &done).await
+}
+
+async fn answer(app: &App, done: &RefundedNote) -> Result<RefundAnswerModel, Problem> {
+    if let Some(refund) = done.refunds.first() {
+        return Ok(RefundAnswerModel::Refund(Box::new(RefundModel::from(refund))));
+    }
+    let note = done.notes.first().ok_or_else(Problem::not_found)?;
+    let mut unit = app.ctx.store.read().await?;
+    Ok(RefundAnswerModel::CreditNote(Box::new(credit_note(app, unit.as_mut(), note).await?)))
 }

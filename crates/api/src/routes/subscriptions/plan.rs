@@ -4,16 +4,19 @@ use super::payment::{ConnectOrderModel, ConnectParamsModel};
 use crate::auth::{Actor, resources};
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
-use crate::routes::invoices::{formula, formula_text};
+use crate::routes::invoices::{LineDescription, formula, formula_text};
 use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi, Union};
-use souk_domain::billing::{self, Calculation, InvoiceItem, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, Requester};
+use souk_domain::billing::{
+    self, Calculation, InvoiceItem, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, Requester, UnusedTime,
+};
 use souk_domain::payment::Currency;
 use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -49,7 +52,11 @@ pub struct ChangeModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PlanPreviewLine")]
 pub struct PreviewLineModel {
+    /// In English.
     pub description: String,
+    /// The same as a code, and the parameters of its text: see `InvoiceLine`.
+    pub description_code: String,
+    pub description_params: BTreeMap<String, String>,
     pub amount: String,
     /// credit or charge.
     pub kind: String,
@@ -59,13 +66,25 @@ pub struct PreviewLineModel {
 }
 
 impl PreviewLineModel {
-    fn new(line: &InvoiceItem, currency: &Currency) -> Self {
+    fn charge(line: &InvoiceItem, currency: &Currency) -> Self {
+        Self::new(LineDescription::of(line), "charge", line.amount, &line.calculation, currency)
+    }
+
+    fn credit(unused: &UnusedTime, currency: &Currency) -> Self {
+        let calculation = Calculation::from(&unused.credit);
+        let description = LineDescription::of_credit(&unused.line, Some(&calculation));
+        Self::new(description, "credit", unused.credit.amount, &calculation, currency)
+    }
+
+    fn new(description: LineDescription, kind: &str, amount: Amount, calculation: &Calculation, currency: &Currency) -> Self {
         Self {
-            description: line.description.clone(),
-            amount: line.amount.to_string(),
-            kind: if line.calculation.is_credit() { "credit" } else { "charge" }.to_owned(),
-            formula: formula(&line.calculation),
-            text: formula_text(&line.calculation, currency),
+            description: description.english(),
+            description_code: description.code.to_owned(),
+            description_params: description.params,
+            amount: amount.to_string(),
+            kind: kind.to_owned(),
+            formula: formula(calculation),
+            text: formula_text(calculation, currency),
         }
     }
 }
@@ -74,16 +93,17 @@ impl PreviewLineModel {
 #[oai(rename = "PlanPreview")]
 pub struct PreviewModel {
     pub proration_date: i64,
+    /// What is credited of the old plan, then what the new one asks for.
     pub lines: Vec<PreviewLineModel>,
-    /// What the old plan gives back.
+    /// What is credited for the unused time of the old plan.
     pub credit: String,
     /// What the new one asks for until the end of the period.
     pub charge: String,
-    /// Credit of earlier changes that is used up.
+    /// What the customer's balance pays of it, `credit` included.
     pub applied_credit: String,
     /// Due now.
     pub total: String,
-    /// Kept for the next invoices.
+    /// Added to the balance.
     pub credited: String,
     pub current_period_end: i64,
     pub next_amount: String,
@@ -93,11 +113,11 @@ pub struct PreviewModel {
 
 impl PreviewModel {
     fn new(preview: &PlanPreview, currency: &Currency, requester: Requester) -> Self {
-        // What is kept is told by `credited`, and is no line of what is due.
-        let shown = preview.lines.iter().filter(|line| !matches!(line.calculation, Calculation::Flat { .. }));
+        let credits = preview.unused.iter().map(|unused| PreviewLineModel::credit(unused, currency));
+        let charges = preview.lines.iter().map(|line| PreviewLineModel::charge(line, currency));
         Self {
             proration_date: preview.at.seconds(),
-            lines: shown.map(|line| PreviewLineModel::new(line, currency)).collect(),
+            lines: credits.chain(charges).collect(),
             credit: preview.credit.to_string(),
             charge: preview.charge.to_string(),
             applied_credit: preview.applied.to_string(),

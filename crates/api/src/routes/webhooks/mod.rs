@@ -6,9 +6,9 @@ use crate::state::App;
 use poem::http::StatusCode;
 use poem::web::{Data, Path};
 use poem::{Body, Request, handler};
-use souk_domain::events::{Message, Topic};
+use souk_domain::billing::take_card_event;
 use souk_domain::payment::EventError;
-use souk_domain::shared::{EventId, MethodId};
+use souk_domain::shared::MethodId;
 use std::sync::Arc;
 
 /// Largest event, in bytes.
@@ -22,17 +22,10 @@ pub async fn take(app: Data<&Arc<App>>, request: &Request, method: Path<String>,
     let body = body.into_bytes_limit(EVENT_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
     let method = app.ctx.store.read().await?.methods().find(&method).await?.ok_or_else(Problem::not_found)?;
     let rail = app.ctx.networks.card(method.kind).ok_or_else(Problem::not_found)?;
-    let now = app.ctx.now();
-    let event = rail.read_event(&method, &body, signature, now).map_err(|error| match error {
+    let event = rail.read_event(&method, &body, signature, app.ctx.now()).map_err(|error| match error {
         EventError::BadSignature => Problem::new(StatusCode::UNAUTHORIZED, error.to_string()),
         EventError::Malformed => Problem::bad(error.to_string()),
     })?;
-    let Some(provider_id) = event.intent() else { return Ok(StatusCode::OK) };
-    let mut unit = app.ctx.store.begin().await?;
-    let attempt = unit.attempts().find_by_provider(&method.id, provider_id).await?;
-    let Some(attempt) = attempt.filter(|attempt| attempt.status.is_open()) else { return Ok(StatusCode::OK) };
-    let message = Message::new(Topic::SettleAttempt, now).with("attempt", &attempt.id);
-    unit.outbox().publish(&EventId::new(now, app.ctx.random.as_ref()), &message, now).await?;
-    unit.commit().await?;
+    take_card_event(&app.ctx, &method, &event).await?;
     Ok(StatusCode::OK)
 }

@@ -165,7 +165,7 @@ on_one! {
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["prepareTx".to_owned(), "signature".to_owned()]), "{done}");
         let subscription = begun(&app, &alice, &session).await;
         assert_eq!(subscription.stake.map(|stake| (stake.amount, stake.status)), Some((Amount::new(30 * SKT), StakeStatus::Held)));
-        let staked = app.count("SELECT count(*) AS n FROM journal_entries WHERE reason = 'stake'").await;
+        let staked = app.count("SELECT count(*) AS n FROM journal_entries WHERE type = 'stake_placed'").await;
         assert_eq!(staked, 2, "ten, and twenty more");
         let told = alice.browser.get("/api/invoices?include_staking=true").await.ok();
         let of_stake = |one: &&Value| one["billing_reason"] == "stake";
@@ -194,7 +194,7 @@ on_one! {
         expire_session(&app.ctx, &SessionId::parse(&session).expect("an id")).await.expect("expires");
         app.advance(Duration::from_secs(60));
         assert_eq!(check_due(&app.ctx, 10).await.expect("checks"), 1);
-        let back = app.count("SELECT count(*) AS n FROM journal_entries WHERE reason IN ('stake', 'return_stake')").await;
+        let back = app.count("SELECT count(*) AS n FROM journal_entries WHERE type IN ('stake_placed', 'stake_returned')").await;
         assert_eq!(back, 2);
         app.finish().await;
     }

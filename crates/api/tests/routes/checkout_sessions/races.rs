@@ -69,7 +69,7 @@ on_both! {
         assert_eq!(app.mails().len(), 1);
         assert_eq!(alice.browser.get("/api/entitlements").await.ok()["count"], 1);
         assert_eq!(alice.retrieve(&session).await["checkoutSession"]["line_items"][0]["price"]["quantity_sold"], 1);
-        assert_eq!(app.count("SELECT count(*) AS n FROM journal_entries").await, 1);
+        assert_eq!(app.count("SELECT count(*) AS n FROM journal_entries").await, 2, "the invoice and its payment");
         app.finish().await;
     }
 

@@ -51,14 +51,15 @@ async fn a_change_costs_what_its_preview_promised_and_what_is_left_over_pays_the
     assert_eq!((status, &body["items"][0]["price_id"]), (200, &json!(dear.as_str())), "{body}");
     app.drain().await;
     let invoice = latest_invoice(&alice).await;
-    assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &up["total"]));
+    assert_eq!((&invoice["status"], &invoice["total"], &invoice["applied_credit"]), (&json!("paid"), &up["charge"], &up["credit"]));
     assert_eq!(invoice["billing_reason"], "subscription_update");
-    assert_eq!(invoice["lines"][0]["formula"]["kind"], "prorated");
-    assert_eq!((&invoice["lines"][0]["credit"], &invoice["lines"][1]["credit"]), (&json!(true), &json!(false)));
+    assert_eq!((&invoice["lines"][0]["formula"]["kind"], &invoice["lines"][1]), (&json!("prorated"), &json!(null)));
+    let notes = alice.buyer.browser.get("/api/credit-notes").await.ok();
+    assert_eq!((&notes["list"][0]["total"], &notes["list"][0]["to_balance"]), (&up["credit"], &up["credit"]));
     let paper = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
     assert!(pdf_text(&paper.bytes).contains("–5 SKT"), "what is given back has a minus: {}", pdf_text(&paper.bytes));
     let paper = alice.buyer.browser.in_chinese().get(invoice["invoice_pdf"].as_str().expect("a path")).await;
-    assert!(pdf_text(&paper.bytes).contains("未使用的时间"), "{}", pdf_text(&paper.bytes));
+    assert!(pdf_text(&paper.bytes).contains("剩余的时间"), "{}", pdf_text(&paper.bytes));
 
     app.advance(Duration::from_secs(1));
     let down = preview(&alice, &alice.price).await;
@@ -70,13 +71,12 @@ async fn a_change_costs_what_its_preview_promised_and_what_is_left_over_pays_the
     assert_eq!((status, &body["next_invoice"]["amount"]), (200, &down["next_amount"]), "{body}");
     app.live_on(WEEK / 2).await;
     let invoice = latest_invoice(&alice).await;
-    assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &down["next_amount"]));
-    assert_eq!(invoice["lines"][1]["formula"], json!({ "kind": "applied_credit", "amount": kept.to_string() }));
-    assert_eq!((amount(&invoice["subtotal"]), amount(&invoice["applied_credit"])), (10 * TOKEN, kept));
+    assert_eq!((&invoice["status"], amount(&invoice["total"])), (&json!("paid"), 10 * TOKEN));
+    assert_eq!((amount(&invoice["total"]) - kept, amount(&invoice["applied_credit"])), (amount(&down["next_amount"]), kept));
     let paper = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
     let read = pdf_text(&paper.bytes);
-    assert!(read.contains("Applied credit") && read.matches('–').count() == 1, "{read}");
-    assert_eq!(app.count("SELECT count(*) AS n FROM credits WHERE CAST(amount AS NUMERIC) > 0").await, 0);
+    assert!(read.contains("Account balance") && read.matches('–').count() == 1, "{read}");
+    assert_eq!(app.count("SELECT count(*) AS n FROM customer_balances WHERE CAST(amount AS NUMERIC) > 0").await, 0);
     app.finish().await;
 }
 
@@ -150,7 +150,7 @@ async fn one_of_several_items_is_exchanged_and_the_others_stay() {
     assert_eq!((&body["items"][0]["price_id"], &body["items"][1]["price_id"]), (&json!(dear.as_str()), &json!(beside.as_str())));
     app.drain().await;
     let invoice = latest_invoice(&alice).await;
-    assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &up["total"]));
+    assert_eq!((&invoice["status"], &invoice["total"], &invoice["applied_credit"]), (&json!("paid"), &up["charge"], &up["credit"]));
 
     // The other item was paid by the invoice of the period, not by that of the first change.
     app.advance(Duration::from_secs(1));
@@ -244,7 +244,8 @@ on_one! {
         assert_eq!((&seen["items"][0]["price_id"], &seen["status"]), (&json!(plans.yearly.as_str()), &json!("active")), "{seen}");
         let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));
         let invoice = alice.browser.get(&invoice).await.ok();
-        assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &shown["total"]));
+        assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &shown["charge"]));
+        assert_eq!(amount(&shown["charge"]) - amount(&invoice["applied_credit"]), amount(&shown["total"]));
         assert!(amount(&shown["total"]) > 10 * SKT, "more than was permitted before");
         app.finish().await;
     }

@@ -24,7 +24,7 @@ async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
     let rest = json!({ "payment_intent_id": payments["list"][0]["id"] });
     assert_eq!(owner.browser.post("/api/refunds", &rest).await.ok()["amount"], (6 * TOKEN).to_string());
     app.drain().await;
-    assert_eq!(owner.browser.post("/api/refunds", &rest).await.refused(400)["error"], "There is no payment that could be given back");
+    assert_eq!(owner.browser.post("/api/refunds", &rest).await.refused(400)["error"], "There is no payment that could be refunded");
     let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await;
     assert_eq!(back.len(), 2);
     app.finish().await;

@@ -8,7 +8,8 @@ mod stake;
 
 pub use mandate::MandateChange;
 pub(crate) use mandate::{mandate_declined, mandate_given};
-pub use payment::InvoicePayment;
+pub use payment::InvoiceCollection;
+pub(super) use payment::recovered;
 pub use recharge::Recharge;
 pub use refund::RefundPayment;
 pub(super) use stake::leave_behind;
@@ -16,7 +17,7 @@ pub use stake::{StakePlacement, StakeReturn, StakeSlash};
 
 use super::BillingError;
 use crate::context::Context;
-use crate::ledger::{Entry, Movement, Reason};
+use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Attempt, SettlementError};
 use crate::shared::{EntryId, Mode, Timestamp};
 use crate::storage::UnitOfWork;
@@ -31,7 +32,7 @@ impl From<BillingError> for SettlementError {
             BillingError::Rail(error) => Self::Rail(error),
             BillingError::Settlement(error) => error,
             BillingError::Storage(error) => Self::Storage(error),
-            other @ BillingError::Unwritable { .. } => Self::Handler(Box::new(other)),
+            other @ (BillingError::Unwritable { .. } | BillingError::Credit(_)) => Self::Handler(Box::new(other)),
         }
     }
 }
@@ -50,18 +51,20 @@ impl From<SettlementError> for BillingError {
     }
 }
 
-/// The journal entry of money that an attempt moved.
-async fn book(
+/// Posts the transaction of a deposit. That of a forfeit is posted by [`crate::billing::invoice::settle`].
+pub(crate) async fn post_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     attempt: &Attempt,
     mode: Mode,
-    reason: Reason,
+    kind: EntryType,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let movement = Movement { method_id: &attempt.method_id, currency_id: &attempt.currency_id, amount: attempt.amount };
+    let (held, payable) = (Account::stakes_held(&attempt.method_id), Account::StakesPayable);
+    let (debit, credit) = if kind == EntryType::StakePlaced { (held, payable) } else { (payable, held) };
+    let postings =
+        vec![Posting::debit(debit, attempt.amount, &attempt.currency_id), Posting::credit(credit, attempt.amount, &attempt.currency_id)];
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());
-    let entry = Entry::of_movement(id, mode, reason, attempt.id.as_str(), now, &movement)?;
-    unit.journal().book(&entry).await?;
+    unit.journal().post(&Entry::new(id, mode, kind, attempt.id.as_str(), now, postings)?).await?;
     Ok(())
 }

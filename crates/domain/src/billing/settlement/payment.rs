@@ -1,26 +1,25 @@
 //! The payment of invoices: of a renewal, of a retry, by the customer's own hand.
 
-use super::book;
-use crate::billing::debt::{debt_paid, refuse, time_of};
+use crate::billing::debt::{debt_paid, decline_invoice, time_of};
+use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::notifications::notify_paid;
-use crate::billing::promise::keep_promise;
+use crate::billing::reversal::reverse_payment;
 use crate::billing::{BillingError, InvoiceStatus, Subscription};
 use crate::context::Context;
-use crate::ledger::Reason;
 use crate::payment::{
-    Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, Purpose, PurposeHandler, SavedCard, Settlement, SettlementError,
+    Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, Purpose, PurposeHandler, Reversal, SavedCard, Settlement, SettlementError,
 };
-use crate::shared::{AttemptId, PaymentIntentId};
+use crate::shared::{AttemptId, PaymentIntentId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Invoices of renewals, of retries, and those that a customer pays by hand.
 #[derive(Debug, Clone, Copy)]
-pub struct InvoicePayment;
+pub struct InvoiceCollection;
 
 #[async_trait]
-impl PurposeHandler for InvoicePayment {
+impl PurposeHandler for InvoiceCollection {
     async fn settled(
         &self,
         ctx: &Context,
@@ -42,6 +41,17 @@ impl PurposeHandler for InvoicePayment {
     ) -> Result<(), SettlementError> {
         let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         Ok(not_paid(ctx, unit, intent, decline).await?)
+    }
+
+    async fn reversed(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        reversal: &Reversal,
+    ) -> Result<(), SettlementError> {
+        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        Ok(reverse_payment(ctx, unit, attempt, intent, reversal).await?)
     }
 }
 
@@ -65,22 +75,31 @@ async fn paid(
             card_seen(ctx, unit, &locked, seen).await?;
         }
     }
-    let now = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
-    let mut promised: HashMap<_, _> = unit.credits().redeem(&intent.invoices).await?.into_iter().collect();
-    for invoice in invoices {
-        let before = unit.invoices().pay(&invoice.id, invoice.total, Some(&intent.id), now).await?;
-        if let (Some(InvoiceStatus::Uncollectible), Some(subscription)) = (before, &invoice.subscription_id)
-            && !debt_paid(unit, subscription, now).await?
+    let at = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
+    let receipt = Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at };
+    let settled = settle(ctx, unit, &receipt).await?;
+    recovered(ctx, unit, &settled, at).await
+}
+
+/// What follows when invoices were paid: a subscription without overdue invoices is in order again, and customers are told.
+pub(in crate::billing) async fn recovered(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    settled: &[PaidInvoice],
+    at: Timestamp,
+) -> Result<(), BillingError> {
+    for PaidInvoice { before, after } in settled {
+        if after.status != InvoiceStatus::Paid || before.status == InvoiceStatus::Paid {
+            continue;
+        }
+        if let (InvoiceStatus::Uncollectible, Some(subscription)) = (before.status, &before.subscription_id)
+            && !debt_paid(unit, subscription, at).await?
         {
             return Err(BillingError::Contended);
         }
-        if before.is_none() {
-            continue;
-        }
-        keep_promise(ctx, unit, &invoice, promised.remove(&invoice.id).unwrap_or_default(), now).await?;
-        notify_paid(ctx, unit, &invoice).await?;
+        notify_paid(ctx, unit, after).await?;
     }
-    book(ctx, unit, attempt, intent.mode, Reason::Payment, now).await
+    Ok(())
 }
 
 /// Banks send their customers new cards, and providers write them down under the old name: what is told of a kept card follows.
@@ -104,7 +123,7 @@ async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentInte
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     let invoices = unit.invoices().find_all(&intent.invoices).await?;
     for invoice in invoices {
-        refuse(ctx, unit, &invoice, &mut subscription, decline, now).await?;
+        decline_invoice(ctx, unit, &invoice, &mut subscription, decline, now).await?;
     }
     match unit.subscriptions().update(&subscription).await? {
         true => Ok(()),

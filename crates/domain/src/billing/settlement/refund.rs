@@ -1,16 +1,13 @@
 //! Money that goes back over the network that brought it.
 
-use super::book;
-use crate::billing::give_back::not_given_back;
-use crate::billing::{Notification, notify};
+use crate::billing::credit::{refund_declined, refund_settled};
 use crate::context::Context;
-use crate::ledger::Reason;
-use crate::payment::{Attempt, Decline, Purpose, PurposeHandler, RefundStatus, Settlement, SettlementError};
+use crate::payment::{Attempt, Decline, Purpose, PurposeHandler, Settlement, SettlementError};
 use crate::shared::AttemptId;
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
-/// A refund.
+/// A refund of a payment, or a pay-out of the balance.
 #[derive(Debug, Clone, Copy)]
 pub struct RefundPayment;
 
@@ -24,10 +21,7 @@ impl PurposeHandler for RefundPayment {
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let Purpose::Refund(id) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        let refund = unit.refunds().find(id).await?.ok_or(SettlementError::Orphan)?;
-        unit.refunds().finish(id, RefundStatus::Succeeded, &settlement.reference, ctx.now()).await?;
-        book(ctx, unit, attempt, refund.mode, Reason::Refund, ctx.now()).await?;
-        notify(ctx, unit, &Notification::Refunded(id.clone()), ctx.now()).await?;
+        refund_settled(ctx, unit, id, attempt, &settlement.reference).await?;
         Ok(Vec::new())
     }
 
@@ -36,9 +30,9 @@ impl PurposeHandler for RefundPayment {
         ctx: &Context,
         unit: &mut dyn UnitOfWork,
         attempt: &Attempt,
-        _decline: &Decline,
+        decline: &Decline,
     ) -> Result<(), SettlementError> {
         let Purpose::Refund(id) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        Ok(not_given_back(ctx, unit, id).await?)
+        Ok(refund_declined(ctx, unit, id, decline).await?)
     }
 }

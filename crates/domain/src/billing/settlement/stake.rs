@@ -1,15 +1,16 @@
 //! Stakes that are placed, returned and slashed outside of a checkout session.
 
-use super::book;
+use super::{post_stake, recovered};
 use crate::billing::book::Book;
-use crate::billing::debt::{debt_paid, time_of};
-use crate::billing::end::{PATIENCE, StakeMove, move_stake, settle_by_stake, stake_invoice};
+use crate::billing::debt::time_of;
+use crate::billing::end::{PATIENCE, StakeMove, StakeTransaction, move_stake, record_stake};
+use crate::billing::invoice::{Receipt, settle};
 use crate::billing::manage::nonce;
 use crate::billing::renew::publish_charges;
 use crate::billing::restake::restaked;
 use crate::billing::{BillingError, Calculation, STAKE_WAITING, Stake, StakeStatus, Subscription};
 use crate::context::Context;
-use crate::ledger::Reason;
+use crate::ledger::EntryType;
 use crate::payment::{Attempt, AttemptKind, Decline, Purpose, PurposeHandler, Settlement, SettlementError};
 use crate::shared::{AttemptId, SubscriptionId};
 use crate::storage::UnitOfWork;
@@ -34,7 +35,7 @@ impl PurposeHandler for StakePlacement {
         let Purpose::Stake(subscription) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         let found = unit.subscriptions().find(subscription).await?.ok_or(SettlementError::Orphan)?;
         let now = time_of(ctx, unit, found.clock_id.as_ref()).await?;
-        book(ctx, unit, attempt, found.mode, Reason::Stake, now).await?;
+        post_stake(ctx, unit, attempt, found.mode, EntryType::StakePlaced, now).await?;
         restaked(ctx, unit, attempt, subscription, &settlement.reference).await?;
         Ok(Vec::new())
     }
@@ -65,7 +66,7 @@ impl PurposeHandler for StakeReturn {
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let Purpose::ReturnStake(subscription) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        stake_moved(ctx, unit, attempt, subscription, (Reason::ReturnStake, &settlement.reference)).await?;
+        stake_moved(ctx, unit, attempt, subscription, (StakeTransaction::Returned, &settlement.reference)).await?;
         Ok(Vec::new())
     }
 
@@ -95,7 +96,7 @@ impl PurposeHandler for StakeSlash {
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let Purpose::Slash(subscription) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        stake_moved(ctx, unit, attempt, subscription, (Reason::Slash, &settlement.reference)).await?;
+        stake_moved(ctx, unit, attempt, subscription, (StakeTransaction::Forfeited, &settlement.reference)).await?;
         Ok(Vec::new())
     }
 
@@ -116,23 +117,23 @@ async fn stake_moved(
     unit: &mut dyn UnitOfWork,
     attempt: &Attempt,
     id: &SubscriptionId,
-    (reason, reference): (Reason, &str),
+    (transaction, reference): (StakeTransaction, &str),
 ) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Err(BillingError::Orphan) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     let has_ended = subscription.ended_at.is_some();
-    let moved_earlier = subscription.stake.as_mut().is_some_and(|stake| earlier_moved(stake, attempt, reason));
+    let moved_earlier = subscription.stake.as_mut().is_some_and(|stake| earlier_moved(stake, attempt, transaction));
     let moving = |stake: &&mut Stake| !moved_earlier && matches!(stake.status, StakeStatus::Returning | StakeStatus::Slashing);
     if let Some(stake) = subscription.stake.as_mut().filter(moving) {
         let rest = stake.amount.minus(attempt.amount).unwrap_or_default();
-        match (reason, rest.is_zero()) {
-            (Reason::Slash, false) if has_ended => {
+        match (transaction, rest.is_zero()) {
+            (StakeTransaction::Forfeited, false) if has_ended => {
                 // What was not taken goes back in its time.
                 (stake.status, stake.amount) = (StakeStatus::Waiting, rest);
                 stake.return_at = stake.return_at.or(Some(now.plus(STAKE_WAITING)));
             }
-            (Reason::Slash, false) => (stake.status, stake.amount) = (StakeStatus::Held, rest),
-            (Reason::Slash, true) => stake.status = StakeStatus::Slashed,
+            (StakeTransaction::Forfeited, false) => (stake.status, stake.amount) = (StakeStatus::Held, rest),
+            (StakeTransaction::Forfeited, true) => stake.status = StakeStatus::Slashed,
             _ => stake.status = StakeStatus::Returned,
         }
     }
@@ -141,32 +142,32 @@ async fn stake_moved(
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
     }
-    book(ctx, unit, attempt, subscription.mode, reason, now).await?;
-    if reason == Reason::Slash {
-        // Before the series of numbers: what it pays may become credit.
-        unit.credits().hold(std::slice::from_ref(&subscription.customer_id)).await?;
-    }
+    let settled = match transaction {
+        StakeTransaction::Forfeited => {
+            let receipt = Receipt { mode: subscription.mode, customer_id: &subscription.customer_id, attempt, intent: None, at: now };
+            settle(ctx, unit, &receipt).await?
+        }
+        _ => {
+            post_stake(ctx, unit, attempt, subscription.mode, EntryType::StakeReturned, now).await?;
+            Vec::new()
+        }
+    };
     // It may be charged by another method since.
     let subscription = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription };
-    stake_invoice(ctx, unit, &subscription, (reason, reference), Calculation::Flat { amount: attempt.amount }, now).await?;
-    if reason == Reason::Slash {
-        settle_by_stake(ctx, unit, attempt, now).await?;
-    }
-    if reason == Reason::Slash && !has_ended && !debt_paid(unit, id, now).await? {
-        return Err(BillingError::Contended);
-    }
-    Ok(())
+    let calculation = Calculation::Flat { amount: attempt.amount };
+    record_stake(ctx, unit, &subscription, (transaction, reference), calculation, now).await?;
+    recovered(ctx, unit, &settled, now).await
 }
 
 /// A stake in whose place another one was left since has moved. What was not taken of it goes back. False: it was none of those.
-fn earlier_moved(stake: &mut Stake, attempt: &Attempt, reason: Reason) -> bool {
+fn earlier_moved(stake: &mut Stake, attempt: &Attempt, transaction: StakeTransaction) -> bool {
     let AttemptKind::Wallet { payer, .. } = &attempt.kind else { return false };
-    let from = if reason == Reason::Slash { StakeStatus::Slashing } else { StakeStatus::Returning };
+    let from = if transaction == StakeTransaction::Forfeited { StakeStatus::Slashing } else { StakeStatus::Returning };
     stake.change_earlier((payer, &attempt.currency_id), &[from], |earlier| {
         let rest = earlier.amount.minus(attempt.amount).unwrap_or_default();
-        (earlier.status, earlier.amount) = match (reason, rest.is_zero()) {
-            (Reason::Slash, false) => (StakeStatus::Waiting, rest),
-            (Reason::Slash, true) => (StakeStatus::Slashed, earlier.amount),
+        (earlier.status, earlier.amount) = match (transaction, rest.is_zero()) {
+            (StakeTransaction::Forfeited, false) => (StakeStatus::Waiting, rest),
+            (StakeTransaction::Forfeited, true) => (StakeStatus::Slashed, earlier.amount),
             _ => (StakeStatus::Returned, earlier.amount),
         };
     })

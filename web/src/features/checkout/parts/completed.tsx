@@ -12,14 +12,14 @@ import { pageAt, safeUrl } from '../rules/view';
 import type { Checkout, CheckoutSession, LineItem } from '../wire';
 import { Picture } from './picture';
 
-/** What was paid in all, deposit included, as the server settled it; and the deposit of it. Null: nothing. */
+/** What was paid in all, deposit included, as the server settled it; the deposit of it; and what was refunded. Null: nothing. */
 export function paidAmounts({ checkoutSession: session, paymentIntent, paymentMethods }: Checkout, locale: string) {
   const currencyId = paymentIntent?.currency_id ?? session.currency_id;
   const currency = paymentMethods.flatMap((it) => it.payment_currencies).find((it) => it.id === currencyId);
   const deposit = toUnits(session.stake_amount);
   const total = toUnits(session.amount_total ?? paymentIntent?.amount) + deposit;
   const shown = (units: bigint) => (currency && units > 0n ? formatMoney(units.toString(), currency, locale) : null);
-  return { total: shown(total), deposit: shown(deposit) };
+  return { total: shown(total), deposit: shown(deposit), refunded: shown(toUnits(session.amount_refunded)) };
 }
 
 /** What the order has begun, several where it was split by rhythm. */
@@ -58,7 +58,7 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
   const locale = useLocale();
   const heading = useRef<HTMLHeadingElement>(null);
   const { checkoutSession: session, paymentLink, customer } = checkout;
-  const { total, deposit } = paidAmounts(checkout, locale);
+  const { total, deposit, refunded } = paidAmounts(checkout, locale);
   const texts = textsOf(checkout);
   const done = t(texts.title);
   useEffect(() => {
@@ -103,10 +103,11 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
           })}
         </p>
       )}
+      {refunded && <p className="checkout-detail">{t('refunded', { amount: refunded })}</p>}
       <p className="checkout-reason">{message}</p>
       <h2>{t(texts.title === 'setup' ? 'settled' : 'bought')}</h2>
       <ul className="checkout-bought">
-        {entitlements.map(({ app_did, title, version, logo }) => (
+        {entitlements.map(({ app_did, title, version, logo, status = 'active' }) => (
           <li key={app_did}>
             <Picture src={logo} name={localized(title, locale)} />
             <div>
@@ -115,15 +116,19 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
               </a>
               <p className="checkout-detail">{t('version', { version })}</p>
             </div>
-            <ButtonLink
-              href={callAddress(`/api/apps/${app_did}/${version}/bundle`)}
-              download
-              variant="primary"
-              aria-label={t('downloadOf', { name: localized(title, locale) })}
-            >
-              <Download />
-              {t('download')}
-            </ButtonLink>
+            {status === 'active' ? (
+              <ButtonLink
+                href={callAddress(`/api/apps/${app_did}/${version}/bundle`)}
+                download
+                variant="primary"
+                aria-label={t('downloadOf', { name: localized(title, locale) })}
+              >
+                <Download />
+                {t('download')}
+              </ButtonLink>
+            ) : (
+              <p className="checkout-detail">{t(status)}</p>
+            )}
           </li>
         ))}
         {entitlements.length === 0 &&

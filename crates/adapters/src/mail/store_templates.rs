@@ -1,0 +1,162 @@
+//! The emails to the owner of the store, about what somebody has to decide.
+
+use super::email_layout::Block;
+use super::mailbox::one_line;
+use super::strings::dispute_reason;
+use super::template_writer::{Strings, TemplateWriter};
+use souk_domain::payment::{Dispute, DisputeStatus, Intent, Refund, RefundType};
+use souk_domain::shared::Amount;
+
+impl TemplateWriter<'_> {
+    fn customer(&self) -> String {
+        let (name, email) = (one_line(&self.email.customer.name), one_line(&self.email.customer.email));
+        match (name.is_empty(), email.is_empty()) {
+            (true, _) => email,
+            (false, true) => name,
+            (false, false) => self.translate(format!("{name} ({email})"), format!("{name}（{email}）")),
+        }
+    }
+
+    fn console(&self, path: &str, english: &str, chinese: &str) -> Block {
+        Block::Action { label: self.translate(english, chinese), url: self.service.address(&format!("/console/{path}")) }
+    }
+
+    fn customer_row(&self) -> (String, String) {
+        (self.translate("Customer", "客户"), self.customer())
+    }
+
+    pub fn refund_failed(&self, refund: &Refund) -> Strings {
+        let (amount, customer, method) = (self.money(refund.amount), self.customer(), self.method());
+        let is_payout = refund.kind == RefundType::BalancePayout;
+        let next = match is_payout {
+            true => self.paragraph(
+                format!("The amount is back in the account balance of {customer}."),
+                format!("该金额已退回 {customer} 的账户余额。"),
+            ),
+            false => self.paragraph(
+                "You can retry the refund, or move the amount to the customer's account balance.",
+                "你可以重试退款，或将该金额转入客户的账户余额。",
+            ),
+        };
+        let mut rows = vec![self.customer_row(), (self.translate("Payment method", "支付方式"), method.clone())];
+        if let Some(failure) = &refund.failure {
+            rows.push((self.translate("Reason", "原因"), one_line(&failure.message)));
+        }
+        rows.push((self.translate("Amount", "金额"), amount.clone()));
+        let path = match &refund.invoice_id {
+            Some(invoice) => format!("invoices/{invoice}"),
+            None => format!("customers/{}", refund.customer_id),
+        };
+        Strings {
+            subject: self.translate(format!("Refund of {amount} failed"), format!("{amount} 的退款失败")),
+            heading: self.translate("A refund failed", "退款失败"),
+            body: vec![
+                self.paragraph(
+                    format!("The refund of {amount} to {customer} via {method} failed."),
+                    format!("通过 {method} 向 {customer} 退款 {amount} 失败。"),
+                ),
+                next,
+                Block::Rows { rows, sum: true },
+                self.console(&path, "Open in console", "在控制台查看"),
+            ],
+        }
+    }
+
+    pub fn disputed(&self, dispute: &Dispute) -> Strings {
+        let (amount, customer) = (self.money(dispute.amount), self.customer());
+        let (heading, text) = self.dispute_status(dispute);
+        let mut body = vec![self.paragraph(
+            format!("This is about a payment of {amount} by {customer}."),
+            format!("涉及 {customer} 的一笔付款，金额 {amount}。"),
+        )];
+        body.push(Block::Paragraph(text));
+        let mut rows = vec![
+            self.customer_row(),
+            (self.translate("Reason given by the bank", "银行给出的原因"), one_line(&dispute_reason(&dispute.reason, self.language))),
+            (self.translate("Dispute", "争议编号"), one_line(&dispute.provider_id)),
+        ];
+        rows.push((self.translate("Amount", "金额"), amount.clone()));
+        body.push(Block::Rows { rows, sum: true });
+        body.push(self.console("disputes", "View disputes", "查看拒付争议"));
+        Strings { subject: self.translate(format!("{heading}: {amount}"), format!("{heading}：{amount}")), heading, body }
+    }
+
+    /// Where a dispute stands, and what follows from it.
+    fn dispute_status(&self, dispute: &Dispute) -> (String, String) {
+        let answer = match dispute.respond_by.map(|at| self.time(at)) {
+            Some(at) => self.translate(
+                format!("Respond in the dashboard of the card processor by {at}."),
+                format!("请在 {at} 之前到支付服务商的后台回应。"),
+            ),
+            None => self.translate("Respond in the dashboard of the card processor.", "请到支付服务商的后台回应。"),
+        };
+        let (heading, text) = match dispute.status {
+            DisputeStatus::Inquiry => (
+                self.translate("Inquiry about a payment", "付款查询"),
+                self.translate(
+                    format!("The cardholder's bank asks about the payment. No funds are withdrawn. {answer}"),
+                    format!("持卡人的银行正在查询这笔付款，尚未收回资金。{answer}"),
+                ),
+            ),
+            DisputeStatus::InquiryUnderReview => (
+                self.translate("Inquiry under review", "查询审核中"),
+                self.translate("The cardholder's bank is reviewing your response.", "持卡人的银行正在审核你的回应。"),
+            ),
+            DisputeStatus::InquiryClosed => (
+                self.translate("Inquiry closed", "查询已结束"),
+                self.translate("The inquiry ended without a chargeback. The payment stands.", "查询已结束，没有拒付，付款有效。"),
+            ),
+            DisputeStatus::NeedsResponse => (
+                self.translate("Payment disputed", "付款被拒付"),
+                self.translate(
+                    format!(
+                        "The card processor withdrew the funds, and the customer's access is suspended until the dispute is decided. {answer}"
+                    ),
+                    format!("支付服务商已收回资金，争议裁决前客户的访问权限暂停。{answer}"),
+                ),
+            ),
+            DisputeStatus::UnderReview => (
+                self.translate("Dispute under review", "争议审核中"),
+                self.translate("The cardholder's bank is reviewing your response.", "持卡人的银行正在审核你的回应。"),
+            ),
+            DisputeStatus::Won => (
+                self.translate("Dispute won", "争议胜诉"),
+                self.translate("The funds are yours again, and the customer has access again.", "资金已归还，客户的访问权限已恢复。"),
+            ),
+            DisputeStatus::Lost => (
+                self.translate("Dispute lost", "争议败诉"),
+                self.translate(
+                    "The funds are gone. A credit note was issued for what the invoice can still give; the rest is owed by the customer.",
+                    "资金无法收回。已就账单可贷记的部分开具贷项通知单，其余仍由客户支付。",
+                ),
+            ),
+        };
+        (heading, text)
+    }
+
+    pub fn dashboard_refund(&self, intent: &Intent, reference: &str, amount: Amount) -> Strings {
+        let (amount, customer) = (self.money(amount), self.customer());
+        let rows = vec![
+            self.customer_row(),
+            (self.translate("Payment", "付款"), one_line(&intent.reference)),
+            (self.translate("Refund", "退款"), one_line(reference)),
+            (self.translate("Amount without an invoice item", "没有对应账单项目的金额"), amount.clone()),
+        ];
+        Strings {
+            subject: self.translate(format!("Refund of {amount} has no invoice item"), format!("{amount} 的退款没有对应的账单项目")),
+            heading: self.translate("A refund needs your attention", "有一笔退款需要处理"),
+            body: vec![
+                self.paragraph(
+                    format!("Somebody refunded a payment of {customer} in the dashboard of the card processor."),
+                    format!("有人在支付服务商的后台退还了 {customer} 的付款。"),
+                ),
+                self.paragraph(
+                    format!("The invoice items of this payment were credited before, so {amount} of the refund has no invoice item. The amount is held in suspense."),
+                    format!("这笔付款的账单项目之前已被贷记，因此退款中有 {amount} 没有对应的账单项目，已计入暂记账户。"),
+                ),
+                Block::Rows { rows, sum: true },
+                self.console(&format!("customers/{}", intent.customer_id), "Open in console", "在控制台查看"),
+            ],
+        }
+    }
+}

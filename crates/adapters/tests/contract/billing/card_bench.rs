@@ -1,0 +1,151 @@
+//! A customer with a card, and invoices that it has paid at the sandbox's processor.
+
+use super::bench::{Billing, planned};
+use crate::cards::bench::{ACCEPTED, Bench as Cards};
+use crate::checkout_fixtures::{card_attempt, id, intent, invoice};
+use souk_adapters::stripe::StripeRail;
+use souk_adapters::testing::TestDatabase;
+use souk_domain::billing::{self, BillingReason, Invoice, InvoiceStatus};
+use souk_domain::ledger::EntryType;
+use souk_domain::payment::{
+    self, Attempt, AttemptKind, CardIntent, Currency, Dispute, DisputeFilter, Intent, Method, MethodKind, Outcome, ProviderDispute,
+};
+use souk_domain::shared::{Amount, AttemptId, Mode, Page};
+use std::sync::Arc;
+
+pub struct CardBuyer {
+    pub billing: Billing,
+    pub cards: Cards,
+    pub method: Method,
+    pub currency: Currency,
+}
+
+impl CardBuyer {
+    pub async fn open(db: &TestDatabase) -> Self {
+        let mut billing = Billing::open(db, 10).await;
+        let cards = Cards::open(db).await;
+        let method = Method { id: id("pm_card"), ..cards.method.clone() };
+        let currency = Currency { id: id("pc_card"), method_id: method.id.clone(), ..cards.currency.clone() };
+        let rail = StripeRail::new(&cards.address).expect("a client");
+        billing.ctx.networks = billing.ctx.networks.clone().with_card(MethodKind::Stripe, Arc::new(rail));
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.methods().insert(&method).await.expect("inserts");
+        unit.methods().insert_currency(&currency).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        Self { billing, cards, method, currency }
+    }
+
+    /// An open invoice of so many cents, with one line.
+    pub async fn invoice(&self, name: &str, cents: u128) -> Invoice {
+        let open = Invoice {
+            status: InvoiceStatus::Open,
+            reason: BillingReason::Manual,
+            currency_id: self.currency.id.clone(),
+            method_id: self.method.id.clone(),
+            session_id: None,
+            intent_id: None,
+            total: Amount::new(cents),
+            created_at: self.billing.start,
+            finalized_at: Some(self.billing.start),
+            updated_at: self.billing.start,
+            ..invoice(name)
+        };
+        self.billing.insert_invoice(&open).await;
+        self.billing.again(&open).await
+    }
+
+    /// Writes the payment of invoices, and opens it at the provider.
+    pub async fn begin(&self, name: &str, invoices: &[Invoice]) -> AttemptId {
+        let amount = Amount::sum(invoices.iter().map(Invoice::remaining)).expect("a sum");
+        let (method_id, currency_id) = (self.method.id.clone(), self.currency.id.clone());
+        let paying = Intent {
+            amount,
+            method_id: method_id.clone(),
+            currency_id: currency_id.clone(),
+            session_id: None,
+            invoices: invoices.iter().map(|invoice| invoice.id.clone()).collect(),
+            ..intent(&format!("pi_{name}"))
+        };
+        let attempt = card_attempt(&format!("att_{name}"), &format!("pi_{name}"));
+        let attempt = Attempt { method_id, currency_id, session_id: None, amount, ..attempt };
+        let planned: Vec<_> = invoices.iter().flat_map(planned).collect();
+        let mut unit = self.billing.ctx.store.begin().await.expect("begins");
+        unit.intents().put(&paying).await.expect("inserts");
+        unit.attempts().insert(&attempt, &planned).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        payment::settle(&self.billing.ctx, &attempt.id).await.expect("is opened");
+        attempt.id
+    }
+
+    /// The customer enters the card. Answers the provider's name of the payment.
+    pub async fn enter_card(&self, attempt: &AttemptId) -> String {
+        let AttemptKind::Card { provider_id, client_secret, .. } = self.attempt(attempt).await.kind else { panic!("not a card form") };
+        let form = CardIntent { provider_id: provider_id.clone(), client_secret, outcome: Outcome::NotFound };
+        assert_eq!(self.cards.confirm(&form, ACCEPTED).await.body["status"], "succeeded");
+        provider_id
+    }
+
+    /// Pays invoices together. Answers the provider's name of the payment.
+    pub async fn pay(&self, name: &str, invoices: &[Invoice]) -> String {
+        let attempt = self.begin(name, invoices).await;
+        let payment = self.enter_card(&attempt).await;
+        payment::settle(&self.billing.ctx, &attempt).await.expect("is settled");
+        payment
+    }
+
+    /// An invoice of so many cents that the card has paid, and the provider's name of the payment.
+    pub async fn paid(&self, cents: u128) -> (Invoice, String) {
+        let invoice = self.invoice("in_1", cents).await;
+        let payment = self.pay("1", std::slice::from_ref(&invoice)).await;
+        (self.billing.again(&invoice).await, payment)
+    }
+
+    pub async fn attempt(&self, id: &AttemptId) -> Attempt {
+        let mut unit = self.billing.ctx.store.read().await.expect("reads");
+        unit.attempts().find(id).await.expect("reads").expect("stands")
+    }
+
+    /// Records everything that has changed about a payment, twice: the second time changes nothing.
+    pub async fn check(&self, payment: &str) {
+        for _ in 0..2 {
+            billing::check_card_payment(&self.billing.ctx, &self.method, payment).await.expect("is recorded");
+        }
+    }
+
+    /// What the provider says of its newest dispute of a payment.
+    pub async fn provider_dispute(&self, payment: &str) -> ProviderDispute {
+        let rail = self.billing.ctx.networks.card(MethodKind::Stripe).expect("a rail");
+        rail.disputes_of(&self.method, payment).await.expect("an answer").remove(0)
+    }
+
+    /// The recorded disputes, newest first.
+    pub async fn disputes(&self) -> Vec<Dispute> {
+        let mut unit = self.billing.ctx.store.read().await.expect("reads");
+        unit.disputes().list(Mode::Test, &DisputeFilter::default(), &Page::new(None, Some(100))).await.expect("reads").list
+    }
+
+    /// The entries that the journal has for a subject.
+    pub async fn entries(&self, subject: &str) -> Vec<EntryType> {
+        let mut unit = self.billing.ctx.store.read().await.expect("reads");
+        unit.journal().of_subject(subject).await.expect("reads").iter().map(|entry| entry.kind).collect()
+    }
+
+    /// Refunded, disputed and reversed, of the only payment of an invoice.
+    pub async fn used(&self, invoice: &Invoice) -> (u128, u128, u128) {
+        let payments = self.billing.payments(invoice).await;
+        assert_eq!(payments.len(), 1, "{payments:?}");
+        (payments[0].refunded.base_units(), payments[0].disputed.base_units(), payments[0].reversed.base_units())
+    }
+
+    /// Status, total, paid and credited.
+    pub async fn standing(&self, invoice: &Invoice) -> (InvoiceStatus, u128, u128, u128) {
+        let invoice = self.billing.again(invoice).await;
+        (invoice.status, invoice.total.base_units(), invoice.amount_paid.base_units(), invoice.amount_credited.base_units())
+    }
+
+    /// The accounts of the journal that are not even, without the method's id.
+    pub async fn accounts(&self) -> Vec<(String, i128)> {
+        let accounts = self.billing.accounts().await;
+        accounts.into_iter().map(|(name, sum)| (name.replace(":pm_card", ""), sum)).collect()
+    }
+}

@@ -1,0 +1,313 @@
+//! The ten cases of docs/BILLING-CASES.md, with its numbers. Amounts are cents, but for the case of the deposit.
+
+use super::bench::{Billing, DAY, HOURLY, MONTHLY, at_once, refund_order};
+use super::card_bench::CardBuyer;
+use crate::cards::bench::ACCEPTED;
+use crate::catalogue::price;
+use crate::checkout_fixtures::id;
+use crate::ledger::bench::UNIT;
+use souk_adapters::on_both;
+use souk_adapters::persistence::SqlPrices;
+use souk_adapters::testing::TestDatabase;
+use souk_domain::billing::{
+    self, BalanceTransactionType, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview, PlanSwitch,
+    RefundChoice, RefundedNote, Requester, Subscription, Threshold, UsageAction, UsageReport,
+};
+use souk_domain::payment::{Decline, Mandate, MandateDetails, MandateStatus, Refund, RefundStatus};
+use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Usage};
+use souk_domain::shared::{Amount, Mode, Page};
+use std::time::Duration;
+
+const METERED: Recurring = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
+
+/// A customer whose card pays a subscription.
+struct Shop {
+    buyer: CardBuyer,
+}
+
+impl Shop {
+    async fn open(db: &TestDatabase) -> Self {
+        let buyer = CardBuyer::open(db).await;
+        let card = buyer.cards.saved("att_saved", ACCEPTED).await;
+        let mandate = Mandate {
+            id: id("man_card"),
+            mode: Mode::Test,
+            customer_id: id("cus_1"),
+            method_id: buyer.method.id.clone(),
+            status: MandateStatus::Active,
+            grant: Some(MandateDetails::Card(card)),
+            created_at: buyer.billing.start,
+            updated_at: buyer.billing.start,
+        };
+        let mut unit = buyer.billing.ctx.store.begin().await.expect("begins");
+        unit.mandates().put(&mandate).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        Self { buyer }
+    }
+
+    fn billing(&self) -> &Billing {
+        &self.buyer.billing
+    }
+
+    async fn plan(&self, name: &str, cents: u128, recurring: Recurring) -> Price {
+        let currency_id = self.buyer.currency.id.clone();
+        let price = Price { unit_amount: Amount::new(cents), currency_id, recurring: Some(recurring), ..price(name, 0) };
+        let mut session = self.billing().database().begin().await.expect("begins");
+        SqlPrices(&mut session).insert(&price).await.expect("inserts");
+        session.commit().await.expect("commits");
+        price
+    }
+
+    /// Day 0: the card pays the month that begins now.
+    async fn subscribe(&self, price: &Price, change: impl FnOnce(Subscription) -> Subscription) {
+        let month = Duration::from_secs(30 * 24 * 3_600);
+        let one = Subscription {
+            method_id: self.buyer.method.id.clone(),
+            currency_id: self.buyer.currency.id.clone(),
+            mandate_id: Some(id("man_card")),
+            ..self.billing().subscription("sub_1", price, month)
+        };
+        self.billing().insert(&change(one)).await;
+        self.billing().round().await;
+    }
+
+    fn wait(&self, time: Duration) {
+        self.billing().wait(time);
+        self.buyer.cards.clock.advance(time);
+    }
+
+    /// The customer accepts what the page shows.
+    async fn change_plan(&self, price: &str) -> PlanPreview {
+        let choice = PlanChoice { price: id(price), quantity: Some(1), item: None };
+        let shown = billing::preview_plan(&self.billing().ctx, &id("sub_1"), &choice).await.expect("is shown");
+        let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
+        let changed = billing::switch_plan(&self.billing().ctx, &id("sub_1"), &order, Requester::Customer).await.expect("changes");
+        assert_eq!(changed, PlanSwitch::Switched);
+        self.billing().send_all().await;
+        shown
+    }
+
+    async fn use_units(&self, quantity: u64, action: UsageAction) {
+        let report = UsageReport { item: id("si_1"), quantity, action, at: None, identifier: None };
+        billing::report_usage(&self.billing().ctx, Mode::Test, &report).await.expect("is taken");
+        self.billing().send_all().await;
+    }
+
+    /// Total, reason and where the money went of the last credit note: the unpaid part, the balance, refunds.
+    async fn last_note(&self) -> (u128, CreditNoteReason, [u128; 3]) {
+        let note = self.billing().notes().await.pop().expect("a credit note");
+        let to = [note.due_reduced, note.to_balance, note.refunded].map(Amount::base_units);
+        (note.total.base_units(), note.reason, to)
+    }
+
+    async fn last_invoice(&self) -> Invoice {
+        self.billing().last().await
+    }
+
+    async fn refunds(&self) -> Vec<(u128, RefundStatus)> {
+        let mut unit = self.billing().ctx.store.read().await.expect("reads");
+        let listed = unit.refunds().list(Mode::Test, &Default::default(), &Page::new(None, Some(100))).await.expect("reads").list;
+        listed.iter().map(|refund: &Refund| (refund.amount.base_units(), refund.status)).collect()
+    }
+
+    async fn refund(&self, invoice: &Invoice) -> RefundedNote {
+        billing::refund_invoice(&self.billing().ctx, Mode::Test, &invoice.id, &refund_order(None)).await.expect("is ordered")
+    }
+
+    /// Case 2 as far as the balance of 13.34.
+    async fn downgraded(db: &TestDatabase) -> Self {
+        let shop = Self::open(db).await;
+        let large = shop.plan("price_large", 3_000, MONTHLY).await;
+        shop.plan("price_small", 1_000, MONTHLY).await;
+        shop.subscribe(&large, |one| one).await;
+        shop.wait(DAY * 10);
+        shop.change_plan("price_small").await;
+        shop
+    }
+}
+
+on_both! {
+    async fn case_1_upgrade_in_the_middle_of_a_month_by_card(db: &TestDatabase) {
+        let shop = Shop::open(db).await;
+        let small = shop.plan("price_small", 1_000, MONTHLY).await;
+        shop.plan("price_large", 3_000, MONTHLY).await;
+        shop.subscribe(&small, |one| one).await;
+        shop.wait(DAY * 10);
+        let shown = shop.change_plan("price_large").await;
+        assert_eq!([shown.credit, shown.charge, shown.applied, shown.total].map(Amount::base_units), [666, 2_000, 666, 1_334]);
+        assert_eq!(shop.last_note().await, (666, CreditNoteReason::PlanChange, [0, 666, 0]));
+        let invoice = shop.last_invoice().await;
+        assert_eq!((invoice.total.base_units(), invoice.status), (2_000, InvoiceStatus::Paid));
+        assert_eq!(shop.billing().paid_by(&invoice).await, [("network", 1_334), ("balance", 666)]);
+        assert_eq!((shop.billing().customer_balance().await, shown.next.base_units()), (0, 3_000));
+        shop.billing().is_sound().await;
+    }
+
+    async fn case_2_downgrade_to_the_balance(db: &TestDatabase) {
+        let shop = Shop::downgraded(db).await;
+        assert_eq!(shop.last_note().await, (2_000, CreditNoteReason::PlanChange, [0, 2_000, 0]));
+        assert_eq!(shop.billing().paid_by(&shop.last_invoice().await).await, [("balance", 666)]);
+        assert_eq!(shop.billing().customer_balance().await, 1_334);
+        shop.wait(DAY * 20);
+        shop.billing().round().await;
+        assert_eq!(shop.billing().paid_by(&shop.last_invoice().await).await, [("balance", 1_000)]);
+        assert_eq!(shop.billing().customer_balance().await, 334);
+        shop.billing().is_sound().await;
+    }
+
+    async fn case_3_two_changes_in_one_day(db: &TestDatabase) {
+        let shop = Shop::open(db).await;
+        let small = shop.plan("price_small", 1_000, MONTHLY).await;
+        shop.plan("price_tiny", 500, MONTHLY).await;
+        shop.plan("price_medium", 2_000, MONTHLY).await;
+        shop.subscribe(&small, |one| one).await;
+        shop.wait(DAY * 15);
+        shop.change_plan("price_tiny").await;
+        assert_eq!((shop.last_note().await.0, shop.last_invoice().await.total.base_units()), (500, 250));
+        assert_eq!(shop.billing().customer_balance().await, 250);
+        shop.wait(DAY / 2);
+        let shown = shop.change_plan("price_medium").await;
+        assert_eq!([shown.credit, shown.charge, shown.applied, shown.total].map(Amount::base_units), [241, 966, 491, 475]);
+        assert_eq!(shop.last_note().await.0, 241, "the first line gives nothing again");
+        shop.billing().is_sound().await;
+    }
+
+    async fn case_4_a_threshold_invoice_then_lower_usage(db: &TestDatabase) {
+        let shop = Shop::open(db).await;
+        let units = shop.plan("price_units", 10, METERED).await;
+        let threshold = Some(Threshold { amount: Amount::new(500), resets_anchor: false });
+        shop.subscribe(&units, |one| Subscription { billing_threshold: threshold, ..one }).await;
+        shop.wait(DAY);
+        shop.use_units(60, UsageAction::Increment).await;
+        assert_eq!(shop.last_invoice().await.total.base_units(), 600);
+        shop.wait(DAY);
+        shop.use_units(40, UsageAction::Set).await;
+        shop.wait(DAY * 28);
+        shop.billing().round().await;
+        assert_eq!(shop.last_note().await, (200, CreditNoteReason::UsageCorrection, [0, 200, 0]));
+        assert_eq!((shop.last_invoice().await.total.base_units(), shop.billing().customer_balance().await), (0, 200));
+        shop.billing().is_sound().await;
+    }
+
+    async fn case_5_refund_of_a_payment_that_the_balance_was_part_of(db: &TestDatabase) {
+        let shop = Shop::open(db).await;
+        let small = shop.plan("price_small", 1_000, MONTHLY).await;
+        shop.subscribe(&small, |one| one).await;
+        let (first, order) = (shop.last_invoice().await, refund_order(Some(300)));
+        let note = billing::CreditNoteOrder {
+            invoice_id: first.id.clone(),
+            items: Vec::new(),
+            amount: order.amount,
+            reason: CreditNoteReason::Other,
+            memo: String::new(),
+            to: billing::CreditTo::Balance,
+        };
+        billing::create_credit_note(&shop.billing().ctx, Mode::Test, &note).await.expect("is issued");
+        shop.wait(DAY * 30);
+        shop.billing().round().await;
+        let invoice = shop.last_invoice().await;
+        assert_eq!(shop.billing().paid_by(&invoice).await, [("network", 700), ("balance", 300)]);
+        shop.refund(&invoice).await;
+        shop.billing().send_all().await;
+        assert_eq!(shop.last_note().await, (1_000, CreditNoteReason::Other, [0, 300, 700]));
+        assert_eq!((shop.refunds().await, shop.billing().customer_balance().await), (vec![(700, RefundStatus::Succeeded)], 300));
+        shop.billing().is_sound().await;
+    }
+
+    async fn case_6_immediate_cancellation_with_proration(db: &TestDatabase) {
+        let shop = Shop::open(db).await;
+        let large = shop.plan("price_large", 3_000, MONTHLY).await;
+        shop.subscribe(&large, |one| one).await;
+        shop.wait(DAY * 20);
+        let terms = at_once(RefundChoice::Proration, billing::StakeChoice::None);
+        billing::cancel(&shop.billing().ctx, Requester::Store, &id("sub_1"), &terms).await.expect("ends");
+        shop.billing().send_all().await;
+        assert_eq!(shop.last_note().await, (1_000, CreditNoteReason::Cancellation, [0, 0, 1_000]));
+        assert_eq!(shop.refunds().await, [(1_000, RefundStatus::Succeeded)]);
+        shop.billing().is_sound().await;
+    }
+
+    async fn case_7_a_deposit_covers_half_of_a_debt(db: &TestDatabase) {
+        let billing = Billing::open(db, 9).await;
+        let price = billing.price("price_1", 10, HOURLY).await;
+        let one = billing.subscription("sub_1", &price, Duration::from_secs(3_600));
+        let stake = billing.posted_stake(&one, 5).await;
+        billing.insert(&Subscription { stake: Some(stake), days_until_cancel: 0, ..one }).await;
+        billing.round().await;
+        assert_eq!(billing.last().await.status, InvoiceStatus::Uncollectible, "the permission is too small");
+        billing.write("UPDATE invoices SET retry_at = NULL").await;
+        billing.wait(Duration::from_secs(60));
+        billing.round().await;
+        billing.send_all().await;
+        let invoice = billing.last().await;
+        assert_eq!((billing.paid_by(&invoice).await, invoice.remaining()), (vec![("stake", 5 * UNIT)], Amount::new(5 * UNIT)));
+        assert_eq!((billing.invoices().await.len(), invoice.status), (1, InvoiceStatus::Uncollectible), "no invoice replaces it");
+        billing.is_sound().await;
+    }
+
+    async fn case_8_a_dispute_that_is_lost_after_a_plan_change(db: &TestDatabase) {
+        let shop = Shop::open(db).await;
+        let small = shop.plan("price_small", 1_000, MONTHLY).await;
+        shop.plan("price_other", 1_000, MONTHLY).await;
+        shop.subscribe(&small, |one| one).await;
+        let first = shop.last_invoice().await;
+        let paid = first.intent_id.clone().expect("a payment");
+        let mut unit = shop.billing().ctx.store.read().await.expect("reads");
+        let payment = unit.intents().find(&paid).await.expect("reads").expect("stands").reference;
+        drop(unit);
+        shop.wait(DAY * 15);
+        shop.change_plan("price_other").await;
+        assert_eq!((shop.last_note().await.0, shop.billing().customer_balance().await), (500, 0), "the new plan used it");
+        let form = [("payment_intent", payment.as_str()), ("amount", "1000")];
+        let dispute = shop.buyer.cards.order("disputes", &form).await["id"].as_str().expect("an id").to_owned();
+        shop.buyer.check(&payment).await;
+        let accounts = shop.billing().accounts().await;
+        assert_eq!((accounts["assets:disputes"], accounts["expenses:fees"]), (1_000, 1_500));
+        shop.buyer.cards.order(&format!("disputes/{dispute}"), &[("status", "lost")]).await;
+        shop.buyer.check(&payment).await;
+        assert_eq!(shop.last_note().await, (500, CreditNoteReason::Dispute, [500, 0, 0]));
+        let first = shop.billing().again(&first).await;
+        assert_eq!((first.remaining().base_units(), first.status), (500, InvoiceStatus::Uncollectible));
+        assert_eq!(shop.billing().customer_balance().await, 0);
+        shop.billing().is_sound().await;
+    }
+
+    async fn case_9_a_refund_that_the_network_refuses(db: &TestDatabase) {
+        let shop = Shop::open(db).await;
+        let small = shop.plan("price_small", 1_000, MONTHLY).await;
+        shop.subscribe(&small, |one| one).await;
+        let ordered = shop.refund(&shop.last_invoice().await).await;
+        let decline = Decline { code: "refund_failed".to_owned(), message: "The card is closed.".to_owned() };
+        let mut unit = shop.billing().ctx.store.begin().await.expect("begins");
+        let refund = &ordered.refunds[0];
+        let open = unit.attempts().open_of(&souk_domain::payment::Purpose::Refund(refund.id.clone())).await.expect("reads").expect("open");
+        let outcome = souk_domain::payment::Outcome::Declined(decline);
+        let (method, currency) = (shop.buyer.method.clone(), shop.buyer.currency.clone());
+        let context = souk_domain::payment::AttemptContext { attempt: open, method, currency };
+        let trigger = souk_domain::payment::Trigger::Reconciler;
+        souk_domain::payment::record(&shop.billing().ctx, unit.as_mut(), &context, &outcome, trigger).await.expect("is recorded");
+        unit.commit().await.expect("commits");
+        assert_eq!(shop.refunds().await, [(1_000, RefundStatus::Failed)]);
+        assert_eq!(shop.billing().payments(&shop.last_invoice().await).await[0].room(), Amount::ZERO, "it stays reserved");
+        billing::move_refund_to_balance(&shop.billing().ctx, Mode::Test, &refund.id).await.expect("moves");
+        assert_eq!((shop.billing().customer_balance().await, shop.refunds().await), (1_000, vec![(1_000, RefundStatus::Canceled)]));
+        shop.billing().is_sound().await;
+    }
+
+    async fn case_10_paying_the_balance_out(db: &TestDatabase) {
+        let shop = Shop::downgraded(db).await;
+        let order =
+            PayoutOrder { customer_id: id("cus_1"), currency_id: shop.buyer.currency.id.clone(), amount: None, memo: String::new() };
+        billing::pay_out_balance(&shop.billing().ctx, Mode::Test, &order).await.expect("is ordered");
+        shop.billing().send_all().await;
+        assert_eq!((shop.refunds().await, shop.billing().customer_balance().await), (vec![(1_334, RefundStatus::Succeeded)], 0));
+        let mut unit = shop.billing().ctx.store.read().await.expect("reads");
+        let paid = unit.intents().last_paid(&id("cus_1"), &shop.buyer.currency.id).await.expect("reads").expect("a payment");
+        assert_eq!((paid.amount_received.base_units(), paid.amount_refunded.base_units()), (3_000, 1_334));
+        let page = Page::new(None, Some(1));
+        let last = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &page).await.expect("reads").list.remove(0);
+        assert_eq!((last.kind, last.balance_after), (BalanceTransactionType::Payout, Amount::ZERO));
+        drop(unit);
+        shop.billing().is_sound().await;
+    }
+}

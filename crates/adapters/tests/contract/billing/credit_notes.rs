@@ -1,0 +1,256 @@
+//! Credit notes that an owner orders: by line or by amount, over what is unpaid and what was paid, to the balance or to the payments.
+
+use super::bench::{Billing, DAY, MONTHLY};
+use crate::checkout_fixtures::{all_at_once, id, store};
+use crate::ledger::bench::UNIT;
+use souk_adapters::testing::TestDatabase;
+use souk_adapters::{on_both, on_one};
+use souk_domain::billing::{
+    self, CreditError, CreditNote, CreditNoteItem, CreditNoteOrder, CreditNotePreview, CreditNoteReason, CreditTo, Invoice, InvoiceStatus,
+    OrderedItem, Subscription, SubscriptionItem, SubscriptionStatus,
+};
+use souk_domain::context::Context;
+use souk_domain::payment::{self, Refund};
+use souk_domain::shared::{Amount, Mode};
+use std::sync::Arc;
+
+/// A month of so many tokens for each item, in one invoice; the network is asked for it.
+async fn billed(db: &TestDatabase, items: &[u128]) -> Billing {
+    let billing = Billing::open(db, 3_000).await;
+    let mut prices = Vec::new();
+    for (place, tokens) in items.iter().enumerate() {
+        prices.push(billing.price(&format!("price_{place}"), *tokens, MONTHLY).await);
+    }
+    let mut one = billing.subscription("sub_1", &prices[0], DAY * 30);
+    one.items = prices
+        .iter()
+        .enumerate()
+        .map(|(place, price)| SubscriptionItem { id: id(&format!("si_{place}")), price_id: price.id.clone(), ..one.items[0].clone() })
+        .collect();
+    billing.insert(&one).await;
+    billing.round().await;
+    billing
+}
+
+/// The same, of 1,500: the wallet has 1,000, and the balance paid 600.
+async fn partly_paid(db: &TestDatabase) -> Billing {
+    let billing = billed(db, &[1_500]).await;
+    billing.overpay(600 * UNIT).await;
+    billing.deliver().await;
+    let owed = billing.last().await;
+    assert_eq!((owed.status, owed.remaining()), (InvoiceStatus::Uncollectible, Amount::new(900 * UNIT)));
+    billing
+}
+
+fn order(invoice: &Invoice, tokens: Option<u128>, to: CreditTo) -> CreditNoteOrder {
+    CreditNoteOrder {
+        invoice_id: invoice.id.clone(),
+        items: Vec::new(),
+        amount: tokens.map(|tokens| Amount::new(tokens * UNIT)),
+        reason: CreditNoteReason::Other,
+        memo: "Sorry".to_owned(),
+        to,
+    }
+}
+
+async fn create(billing: &Billing, order: &CreditNoteOrder) -> Result<(CreditNote, Vec<CreditNoteItem>, Vec<Refund>), CreditError> {
+    let shown = billing::preview_credit_note(&billing.ctx, Mode::Test, order).await;
+    let done = billing::create_credit_note(&billing.ctx, Mode::Test, order).await;
+    match (&shown, &done) {
+        (Ok(shown), Ok((note, items, _))) => {
+            let CreditNotePreview { total, due_reduced, to_balance, refunded, .. } = *shown;
+            assert_eq!((note.total, note.due_reduced, note.to_balance, note.refunded), (total, due_reduced, to_balance, refunded));
+            let lines = |items: &[CreditNoteItem]| {
+                items.iter().map(|item| (item.invoice_item_id.clone(), item.amount, Some(item.revokes))).collect::<Vec<_>>()
+            };
+            let shown: Vec<_> = shown.items.iter().map(|item| (item.invoice_item_id.clone(), item.amount, item.revokes)).collect();
+            assert_eq!(lines(items), shown, "the preview is what happens");
+        }
+        (Err(shown), Err(done)) => assert_eq!(shown.to_string(), done.to_string()),
+        differ => panic!("{differ:?}"),
+    }
+    done
+}
+
+/// Due reduced, to the balance, and refunded, in tokens.
+fn parts(note: &CreditNote) -> (u128, u128, u128) {
+    (note.due_reduced.base_units() / UNIT, note.to_balance.base_units() / UNIT, note.refunded.base_units() / UNIT)
+}
+
+/// What of each line was credited, in base units.
+async fn credited(billing: &Billing, invoice: &Invoice) -> Vec<u128> {
+    billing.lines(invoice).await.iter().map(|line| line.credited.base_units()).collect()
+}
+
+on_both! {
+    async fn a_paid_invoice_is_credited_to_the_balance_or_refunded_over_its_network(db: &TestDatabase) {
+        let billing = billed(db, &[30]).await;
+        let invoice = billing.last().await;
+        let (note, ..) = create(&billing, &order(&invoice, Some(10), CreditTo::Balance)).await.expect("is issued");
+        assert_eq!((parts(&note), note.number_text().as_str()), ((0, 10, 0), "SOUK-TEST-CN-000001"));
+        assert_eq!((billing.customer_balance().await, note.memo.as_str()), (10 * UNIT, "Sorry"));
+        let (note, _, refunds) = create(&billing, &order(&invoice, Some(5), CreditTo::Payments)).await.expect("is issued");
+        assert_eq!((parts(&note), note.number, refunds.len()), ((0, 0, 5), 2, 1));
+        assert_eq!(billing.given().await, (vec![5], 10));
+        let after = billing.again(&invoice).await;
+        assert_eq!((after.status, after.amount_credited, after.amount_paid), (InvoiceStatus::Paid, Amount::ZERO, Amount::new(30 * UNIT)));
+        assert_eq!(credited(&billing, &invoice).await, [15 * UNIT]);
+        let beyond = create(&billing, &order(&invoice, Some(16), CreditTo::Balance)).await;
+        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
+        billing.is_sound().await;
+    }
+
+    async fn many_credit_notes_at_once_give_no_more_of_a_line_than_it_asked_for(db: &TestDatabase) {
+        let billing = billed(db, &[30]).await;
+        let (invoice, ctx) = (billing.last().await, billing.ctx.clone());
+        let asked = all_at_once(db, 6, move |db, place| {
+            let (invoice, ctx) = (invoice.clone(), Context { store: Arc::new(store(&db)), ..ctx.clone() });
+            let to = if place % 2 == 0 { CreditTo::Balance } else { CreditTo::Payments };
+            async move { billing::create_credit_note(&ctx, Mode::Test, &order(&invoice, Some(10), to)).await.is_ok() }
+        });
+        assert_eq!(asked.await.into_iter().filter(|is_done| *is_done).count(), 3);
+        let (refunded, balance) = billing.given().await;
+        assert_eq!(refunded.iter().sum::<u128>() + balance, 30);
+        billing.is_sound().await;
+    }
+}
+
+on_one! {
+    async fn items_name_the_amount_of_each_line(db: &TestDatabase) {
+        let billing = billed(db, &[30, 60]).await;
+        let invoice = billing.last().await;
+        let lines = billing.lines(&invoice).await;
+        let item = |place: usize, tokens: u128| OrderedItem { invoice_item_id: lines[place].id.clone(), amount: Amount::new(tokens * UNIT), revokes: None };
+        let named = |items: Vec<OrderedItem>| CreditNoteOrder { items, ..order(&invoice, None, CreditTo::Balance) };
+        let (_, items, _) = create(&billing, &named(vec![item(1, 60), item(0, 7)])).await.expect("is issued");
+        let told: Vec<_> = items.iter().map(|item| (item.amount.base_units() / UNIT, item.revokes)).collect();
+        assert_eq!(told, [(60, true), (7, false)], "a line that is credited in full ends what it paid for");
+        assert_eq!((credited(&billing, &invoice).await, billing.customer_balance().await), (vec![7 * UNIT, 60 * UNIT], 67 * UNIT));
+        for (items, refusal) in [
+            (vec![item(0, 24)], CreditError::OverRefund),
+            (vec![item(1, 1)], CreditError::OverRefund),
+            (vec![item(0, 1), item(0, 1)], CreditError::BadItems),
+            (vec![OrderedItem { invoice_item_id: id("ii_another"), ..item(0, 1) }], CreditError::BadItems),
+            (vec![item(0, 0)], CreditError::NoAmount),
+        ] {
+            let refused = create(&billing, &named(items)).await.expect_err("is refused");
+            assert_eq!(refused.to_string(), refusal.to_string());
+        }
+        billing.is_sound().await;
+    }
+
+    async fn an_amount_is_spread_over_the_lines_in_proportion_to_the_rest_of_each(db: &TestDatabase) {
+        let billing = billed(db, &[30, 60, 10]).await;
+        let invoice = billing.last().await;
+        let third = CreditNoteOrder { amount: Some(Amount::new(100)), ..order(&invoice, None, CreditTo::Balance) };
+        create(&billing, &third).await.expect("is issued");
+        assert_eq!(credited(&billing, &invoice).await, [30, 60, 10]);
+        let one = CreditNoteOrder { amount: Some(Amount::new(1)), ..third };
+        create(&billing, &one).await.expect("is issued");
+        assert_eq!(credited(&billing, &invoice).await, [30, 61, 10], "the largest remainder");
+        create(&billing, &order(&invoice, None, CreditTo::Payments)).await.expect("is issued");
+        assert_eq!(credited(&billing, &invoice).await, [30 * UNIT, 60 * UNIT, 10 * UNIT], "without an amount: all that is left");
+        let again = create(&billing, &order(&invoice, None, CreditTo::Payments)).await;
+        assert!(matches!(again, Err(CreditError::NoAmount)), "{again:?}");
+        billing.is_sound().await;
+    }
+
+    async fn a_credit_note_over_a_debt_reduces_it_and_ends_the_past_due_state_with_it(db: &TestDatabase) {
+        let billing = billed(db, &[1_500]).await;
+        let invoice = billing.last().await;
+        for to in [CreditTo::Balance, CreditTo::Payments] {
+            let (note, ..) = create(&billing, &order(&invoice, Some(500), to)).await.expect("is issued");
+            assert_eq!(parts(&note), (500, 0, 0), "what is unpaid comes first");
+        }
+        let after = billing.again(&invoice).await;
+        assert_eq!((after.status, after.remaining(), after.amount_due()), (InvoiceStatus::Uncollectible, Amount::new(500 * UNIT), Amount::new(500 * UNIT)));
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
+        create(&billing, &order(&invoice, None, CreditTo::Balance)).await.expect("is issued");
+        let one = billing.find("sub_1").await;
+        assert_eq!((billing.again(&invoice).await.status, one.status, one.past_due_since), (InvoiceStatus::Void, SubscriptionStatus::Active, None));
+        assert_eq!((billing.given().await, billing.retry().await), ((vec![], 0), 0));
+        billing.is_sound().await;
+    }
+
+    async fn a_retry_charges_the_amount_that_a_credit_note_has_left(db: &TestDatabase) {
+        let billing = billed(db, &[1_500]).await;
+        let invoice = billing.last().await;
+        create(&billing, &order(&invoice, Some(700), CreditTo::Balance)).await.expect("is issued");
+        billing.wait(DAY);
+        assert_eq!(billing.retry().await, 1);
+        assert_eq!((billing.again(&invoice).await.status, billing.networks.earned().await), (InvoiceStatus::Paid, 800));
+        billing.is_sound().await;
+    }
+
+    async fn the_unpaid_part_of_a_partly_paid_invoice_is_credited_first(db: &TestDatabase) {
+        let billing = partly_paid(db).await;
+        let invoice = billing.last().await;
+        let (note, ..) = create(&billing, &order(&invoice, Some(1_000), CreditTo::Payments)).await.expect("is issued");
+        assert_eq!(parts(&note), (900, 100, 0), "100 were paid by the balance, and return to it");
+        let after = billing.again(&invoice).await;
+        assert_eq!((after.status, after.amount_paid, after.amount_credited), (InvoiceStatus::Paid, Amount::new(600 * UNIT), Amount::new(900 * UNIT)));
+        assert_eq!((billing.find("sub_1").await.status, billing.customer_balance().await), (SubscriptionStatus::Active, 100 * UNIT));
+    }
+
+    async fn a_refund_of_a_partly_paid_invoice_leaves_the_unpaid_part(db: &TestDatabase) {
+        let billing = partly_paid(db).await;
+        let invoice = billing.last().await;
+        let shown = billing::refundable(&billing.ctx, Mode::Test, &invoice.id).await.expect("is told");
+        assert_eq!((shown.most, shown.to_balance), (Amount::new(600 * UNIT), Amount::new(600 * UNIT)));
+        let done = billing.refund(&invoice, Some(100 * UNIT)).await.expect("goes back");
+        assert_eq!((done.to_balance, billing.again(&invoice).await.remaining()), (Amount::new(100 * UNIT), Amount::new(900 * UNIT)));
+    }
+
+    async fn a_payment_in_flight_overpays_an_invoice_that_was_credited_meanwhile(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 30, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let charge = billing.round_unsent().await;
+        let invoice = billing.last().await;
+        let (note, ..) = create(&billing, &order(&invoice, Some(20), CreditTo::Payments)).await.expect("is issued");
+        assert_eq!((parts(&note), billing.again(&invoice).await.status), ((20, 0, 0), InvoiceStatus::Open));
+        payment::charge(&billing.ctx, &charge).await.expect("charges");
+        let after = billing.again(&invoice).await;
+        assert_eq!((after.status, after.amount_paid, billing.customer_balance().await), (InvoiceStatus::Paid, Amount::new(10 * UNIT), 20 * UNIT));
+        assert_eq!(billing.networks.earned().await, 30);
+        billing.is_sound().await;
+    }
+
+    async fn a_payment_in_flight_becomes_balance_when_the_whole_invoice_was_credited_meanwhile(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 30, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        let charge = billing.round_unsent().await;
+        let invoice = billing.last().await;
+        create(&billing, &order(&invoice, None, CreditTo::Balance)).await.expect("is issued");
+        assert_eq!(billing.again(&invoice).await.status, InvoiceStatus::Void);
+        payment::charge(&billing.ctx, &charge).await.expect("charges");
+        let after = billing.again(&invoice).await;
+        assert_eq!((after.status, after.amount_paid, billing.customer_balance().await), (InvoiceStatus::Void, Amount::ZERO, 30 * UNIT));
+        billing.is_sound().await;
+    }
+
+    async fn drafts_void_invoices_statements_and_invoices_of_the_other_mode_are_not_credited(db: &TestDatabase) {
+        let billing = billed(db, &[1_500]).await;
+        let invoice = billing.last().await;
+        let live = billing::create_credit_note(&billing.ctx, Mode::Live, &order(&invoice, None, CreditTo::Balance)).await;
+        assert!(matches!(live, Err(CreditError::NotFound)), "{live:?}");
+        billing::void_invoice(&billing.ctx, &invoice.id).await.expect("is void");
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let draft = Invoice { status: InvoiceStatus::Draft, number: None, period: None, session_id: None, ..billing.debt("in_draft", &billing.find("sub_1").await, 1, Amount::new(9)) };
+        unit.invoices().insert_draft(&draft, &[]).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let one = billing.find("sub_1").await;
+        let stake = billing.posted_stake(&one, 50).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        assert!(unit.subscriptions().update(&Subscription { stake: Some(stake), ..one }).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        billing::slash_stake(&billing.ctx, &id("sub_1"), None, "owed").await.expect("is ordered");
+        billing.send_all().await;
+        let statement = billing.statements().await.remove(0);
+        for invoice in [&invoice, &draft, &statement] {
+            let refused = create(&billing, &order(invoice, None, CreditTo::Balance)).await;
+            assert!(matches!(refused, Err(CreditError::NotCreditable)), "{:?}: {refused:?}", invoice.status);
+        }
+    }
+}

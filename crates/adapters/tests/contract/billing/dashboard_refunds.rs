@@ -1,0 +1,109 @@
+//! Refunds that somebody made in the provider's dashboard, and refunds that fail after they succeeded.
+
+use super::card_bench::CardBuyer;
+use souk_adapters::{on_both, on_one};
+use souk_domain::billing::{self, CreditNoteReason, InvoiceStatus};
+use souk_domain::payment::{RefundFilter, RefundStatus};
+use souk_domain::shared::{Amount, Mode, Page};
+
+impl CardBuyer {
+    /// Somebody refunds so many cents in the provider's dashboard. Answers the provider's name of the refund.
+    async fn refund_in_dashboard(&self, payment: &str, cents: u128) -> String {
+        let form = [("payment_intent", payment), ("amount", &cents.to_string()), ("reason", "duplicate")];
+        self.cards.order("refunds", &form).await["id"].as_str().expect("an id").to_owned()
+    }
+
+    async fn fail_refund(&self, refund: &str) {
+        self.cards.order(&format!("refunds/{refund}"), &[("failure_reason", "lost_or_stolen_card")]).await;
+    }
+
+    /// Status and cents of all refunds, the smallest first.
+    async fn refunds(&self) -> Vec<(u128, RefundStatus)> {
+        let mut unit = self.billing.ctx.store.read().await.expect("reads");
+        let listed = unit.refunds().list(Mode::Test, &RefundFilter::default(), &Page::new(None, Some(100))).await.expect("reads").list;
+        let mut refunds: Vec<_> = listed.iter().map(|refund| (refund.amount.base_units(), refund.status)).collect();
+        refunds.sort_by_key(|(amount, _)| *amount);
+        refunds
+    }
+}
+
+on_both! {
+    async fn a_refund_of_the_dashboard_gets_a_credit_note_over_each_invoice_in_turn(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let invoices = [buyer.invoice("in_1", 1_000).await, buyer.invoice("in_2", 2_000).await];
+        let payment = buyer.pay("both", &invoices).await;
+        buyer.refund_in_dashboard(&payment, 1_500).await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.refunds().await, [(500, RefundStatus::Succeeded), (1_000, RefundStatus::Succeeded)]);
+        let notes = buyer.billing.notes().await;
+        let given: Vec<_> = notes.iter().map(|note| (note.reason, note.refunded.base_units())).collect();
+        assert_eq!(given, [(CreditNoteReason::Duplicate, 1_000), (CreditNoteReason::Duplicate, 500)], "oldest first");
+        let accounts = buyer.accounts().await;
+        assert_eq!(accounts, [("assets:cash".to_owned(), 1_500), ("income:revenue".to_owned(), -1_500)]);
+        buyer.billing.is_sound().await;
+    }
+
+    async fn what_the_lines_cannot_give_goes_to_suspense_and_back_when_the_refund_fails(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        let order = billing::CreditNoteOrder {
+            invoice_id: invoice.id.clone(),
+            items: Vec::new(),
+            amount: Some(Amount::new(700)),
+            reason: CreditNoteReason::Other,
+            memo: String::new(),
+            to: billing::CreditTo::Balance,
+        };
+        billing::create_credit_note(&buyer.billing.ctx, Mode::Test, &order).await.expect("is issued");
+        let refund = buyer.refund_in_dashboard(&payment, 1_000).await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.refunds().await, [(300, RefundStatus::Succeeded)]);
+        let names = |sums: &[(&str, i128)]| sums.iter().map(|(name, sum)| ((*name).to_owned(), *sum)).collect::<Vec<_>>();
+        assert_eq!(buyer.accounts().await, names(&[("liabilities:customer_balance", -700), ("liabilities:suspense", 700)]));
+        buyer.billing.is_sound().await;
+
+        buyer.fail_refund(&refund).await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.refunds().await, [(300, RefundStatus::Failed)]);
+        let failed = [("assets:cash", 1_000), ("liabilities:customer_balance", -700), ("liabilities:refunds_payable", -300)];
+        assert_eq!(buyer.accounts().await, names(&failed));
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_refund_that_failed_later_is_sent_again_by_another_try(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        let ordered = buyer.billing.refund(&invoice, Some(400)).await.expect("is ordered").refunds.remove(0);
+        buyer.billing.send_all().await;
+        assert_eq!(buyer.cards.held().await, 600);
+        let mut unit = buyer.billing.ctx.store.read().await.expect("reads");
+        let sent = unit.refunds().find(&ordered.id).await.expect("reads").expect("stands");
+        drop(unit);
+        buyer.fail_refund(&sent.reference).await;
+        buyer.check(&payment).await;
+        assert_eq!((buyer.refunds().await, buyer.cards.held().await), (vec![(400, RefundStatus::Failed)], 1_000));
+        assert_eq!(buyer.used(&invoice).await, (400, 0, 0), "the reservation stays");
+        buyer.billing.is_sound().await;
+
+        billing::retry_refund(&buyer.billing.ctx, Mode::Test, &ordered.id).await.expect("is sent again");
+        buyer.billing.send_all().await;
+        assert_eq!((buyer.refunds().await, buyer.cards.held().await), (vec![(400, RefundStatus::Succeeded)], 600));
+        buyer.check(&payment).await;
+        assert_eq!(buyer.refunds().await, [(400, RefundStatus::Succeeded)], "the failure of the first try is no failure of the second");
+        buyer.billing.is_sound().await;
+    }
+}
+
+on_one! {
+    async fn a_refund_of_the_dashboard_leaves_the_reservations_of_the_store_alone(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        // Ordered, and not sent yet.
+        buyer.billing.refund(&invoice, Some(800)).await.expect("is ordered");
+        buyer.refund_in_dashboard(&payment, 500).await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.refunds().await, [(200, RefundStatus::Succeeded), (800, RefundStatus::Pending)]);
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 1_000, 0));
+        buyer.billing.is_sound().await;
+    }
+}

@@ -1,0 +1,284 @@
+//! Disputes: what the withdrawal, the return and the loss of funds change.
+
+use super::card_bench::CardBuyer;
+use crate::catalogue::{app, shelve};
+use crate::checkout_fixtures::{did, id};
+use souk_adapters::testing::TestDatabase;
+use souk_adapters::{on_both, on_one};
+use souk_domain::billing::{self, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, InvoiceStatus};
+use souk_domain::ledger::EntryType;
+use souk_domain::payment::{CardEvent, CardHint, DisputeStatus, ProviderDispute};
+use souk_domain::shared::{Amount, Mode};
+use souk_domain::store::Entitlement;
+
+const FEE: i128 = 1_500;
+
+fn named(accounts: &[(&str, i128)]) -> Vec<(String, i128)> {
+    accounts.iter().map(|(name, sum)| ((*name).to_owned(), *sum)).collect()
+}
+
+impl CardBuyer {
+    /// The bank disputes so many cents of a payment. Answers the provider's name of the dispute.
+    async fn dispute(&self, payment: &str, cents: u128) -> String {
+        let form = [("payment_intent", payment), ("amount", &cents.to_string())];
+        self.cards.order("disputes", &form).await["id"].as_str().expect("an id").to_owned()
+    }
+
+    async fn decide(&self, dispute: &str, status: &str) {
+        self.cards.order(&format!("disputes/{dispute}"), &[("status", status)]).await;
+    }
+
+    async fn credit_to_balance(&self, invoice: &Invoice, cents: u128) {
+        let order = CreditNoteOrder {
+            invoice_id: invoice.id.clone(),
+            items: Vec::new(),
+            amount: Some(Amount::new(cents)),
+            reason: CreditNoteReason::Other,
+            memo: String::new(),
+            to: CreditTo::Balance,
+        };
+        billing::create_credit_note(&self.billing.ctx, Mode::Test, &order).await.expect("is issued");
+    }
+
+    /// The customer may download an app that the invoice's line has paid for.
+    async fn grant(&self, db: &TestDatabase, invoice: &Invoice) {
+        shelve(db, &[app("z1", "One")]).await;
+        let line = self.billing.lines(invoice).await.remove(0);
+        let entitlement = Entitlement {
+            id: id("ent_1"),
+            mode: Mode::Test,
+            holder: did("z1buyer"),
+            app: did("z1"),
+            session_id: id("cs_1"),
+            subscription_id: None,
+            invoice_id: Some(invoice.id.clone()),
+            invoice_item_id: Some(line.id),
+            acquired_at: self.billing.start,
+            revoked_at: None,
+            suspended_at: None,
+        };
+        let mut unit = self.billing.ctx.store.begin().await.expect("begins");
+        unit.entitlements().grant(&entitlement).await.expect("grants");
+        unit.commit().await.expect("commits");
+    }
+
+    async fn may_download(&self) -> bool {
+        let mut unit = self.billing.ctx.store.read().await.expect("reads");
+        unit.entitlements().holds(Mode::Test, &did("z1buyer"), &did("z1"), self.billing.ctx.now()).await.expect("reads")
+    }
+
+    /// The emails about disputes and refunds that the outbox asks for.
+    async fn emails(&self, kind: &str) -> usize {
+        let mut session = self.billing.database().read().await.expect("reads");
+        let rows = session.query("SELECT payload FROM outbox WHERE topic = 'billing_mail'").all().await.expect("reads");
+        let is_kind = |row: &souk_adapters::persistence::Row| row.get::<serde_json::Value>("payload").expect("ids")["kind"] == kind;
+        rows.iter().filter(|row| is_kind(row)).count()
+    }
+}
+
+on_both! {
+    async fn funds_that_a_dispute_withdraws_are_booked_and_come_back_when_it_is_won(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(5_000).await;
+        buyer.grant(db, &invoice).await;
+        let dispute = buyer.dispute(&payment, 5_000).await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.used(&invoice).await, (0, 5_000, 0));
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 5_000, 5_000, 0), "a dispute that is not decided owes nothing");
+        let withdrawn = [("assets:cash", -FEE), ("assets:disputes", 5_000), ("expenses:fees", FEE), ("income:revenue", -5_000)];
+        assert_eq!(buyer.accounts().await, named(&withdrawn));
+        assert!(!buyer.may_download().await, "suspended until it is decided");
+        buyer.billing.is_sound().await;
+
+        buyer.decide(&dispute, "won").await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.used(&invoice).await, (0, 0, 0));
+        let won = [("assets:cash", 5_000 - FEE), ("expenses:fees", FEE), ("income:revenue", -5_000)];
+        assert_eq!(buyer.accounts().await, named(&won));
+        assert!(buyer.may_download().await);
+        let recorded = buyer.disputes().await;
+        assert_eq!((recorded.len(), recorded[0].status, recorded[0].movements), (1, DisputeStatus::Won, 3));
+        assert_eq!(buyer.emails("disputed").await, 2, "one when it begins, one when it is decided");
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_lost_dispute_gets_a_credit_note_over_all_that_the_lines_can_give(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(5_000).await;
+        buyer.grant(db, &invoice).await;
+        let dispute = buyer.dispute(&payment, 5_000).await;
+        buyer.decide(&dispute, "lost").await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.used(&invoice).await, (0, 0, 5_000));
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Void, 5_000, 0, 5_000));
+        assert_eq!(buyer.accounts().await, named(&[("assets:cash", -FEE), ("expenses:fees", FEE)]));
+        let notes = buyer.billing.notes().await;
+        assert_eq!((notes.len(), notes[0].reason, notes[0].due_reduced), (1, CreditNoteReason::Dispute, Amount::new(5_000)));
+        assert_eq!(buyer.disputes().await[0].credit_note_ids, [notes[0].id.clone()]);
+        assert!(!buyer.may_download().await, "the line is credited in full");
+        buyer.billing.is_sound().await;
+    }
+
+    async fn what_a_credit_note_gave_to_the_balance_before_is_owed_after_the_loss(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        buyer.credit_to_balance(&invoice, 500).await;
+        let dispute = buyer.dispute(&payment, 1_000).await;
+        buyer.decide(&dispute, "lost").await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Uncollectible, 1_000, 0, 500), "a credit note of 500, due 500");
+        assert_eq!(buyer.billing.again(&invoice).await.retry_at, None, "nothing is tried automatically");
+        assert_eq!(buyer.billing.customer_balance().await, 500);
+        buyer.billing.is_sound().await;
+        buyer.billing.deliver().await;
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 500, 500), "the balance pays what is owed");
+        buyer.billing.is_sound().await;
+    }
+
+    async fn an_inquiry_books_nothing(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(5_000).await;
+        let inquiry = ProviderDispute {
+            provider_id: "du_inquiry".to_owned(),
+            payment: payment.clone(),
+            amount: Amount::new(5_000),
+            currency: "usd".to_owned(),
+            fee: Amount::ZERO,
+            fee_currency: "usd".to_owned(),
+            status: DisputeStatus::Inquiry,
+            funds_withdrawn: false,
+            reason: "unrecognized".to_owned(),
+            respond_by: None,
+            created: buyer.billing.start,
+        };
+        let record = async |dispute: &ProviderDispute| billing::record_dispute(&buyer.billing.ctx, &buyer.method, dispute).await;
+        record(&inquiry).await.expect("is recorded");
+        let closed = ProviderDispute { status: DisputeStatus::InquiryClosed, ..inquiry };
+        record(&closed).await.expect("is recorded");
+        assert_eq!(buyer.used(&invoice).await, (0, 0, 0));
+        assert_eq!(buyer.accounts().await, named(&[("assets:cash", 5_000), ("income:revenue", -5_000)]));
+        assert_eq!((buyer.disputes().await[0].status, buyer.disputes().await[0].movements), (DisputeStatus::InquiryClosed, 0));
+        buyer.billing.is_sound().await;
+    }
+
+    async fn each_movement_of_a_disputes_funds_has_an_entry_of_its_own(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(5_000).await;
+        buyer.dispute(&payment, 2_000).await;
+        let opened = buyer.provider_dispute(&payment).await;
+        for (status, funds_withdrawn, disputed) in [
+            (DisputeStatus::NeedsResponse, true, 2_000),
+            (DisputeStatus::UnderReview, false, 0),
+            (DisputeStatus::UnderReview, true, 2_000),
+            (DisputeStatus::Lost, true, 0),
+        ] {
+            let dispute = ProviderDispute { status, funds_withdrawn, ..opened.clone() };
+            billing::record_dispute(&buyer.billing.ctx, &buyer.method, &dispute).await.expect("is recorded");
+            assert_eq!(buyer.used(&invoice).await.1, disputed, "{status:?} {funds_withdrawn}");
+        }
+        let dispute = buyer.disputes().await.remove(0);
+        let mut kinds = Vec::new();
+        for movement in 1..=dispute.movements {
+            kinds.extend(buyer.entries(&format!("{}/{movement}", dispute.id)).await);
+        }
+        use EntryType::{DisputeLost, DisputeReinstated, DisputeWithdrawn, NetworkFee};
+        assert_eq!(kinds, [DisputeWithdrawn, NetworkFee, DisputeReinstated, DisputeWithdrawn, DisputeLost]);
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 5_000, 3_000, 2_000), "the rest of the payment stands");
+        buyer.billing.is_sound().await;
+    }
+
+    async fn what_invoices_have_no_room_for_goes_to_suspense_and_back(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        buyer.billing.refund(&invoice, Some(400)).await.expect("is ordered");
+        buyer.billing.send_all().await;
+        let opened = ProviderDispute { amount: Amount::new(1_000), ..ProviderDispute {
+            provider_id: "du_1".to_owned(),
+            payment: payment.clone(),
+            amount: Amount::ZERO,
+            currency: "usd".to_owned(),
+            fee: Amount::ZERO,
+            fee_currency: "eur".to_owned(),
+            status: DisputeStatus::NeedsResponse,
+            funds_withdrawn: true,
+            reason: "fraudulent".to_owned(),
+            respond_by: None,
+            created: buyer.billing.start,
+        } };
+        let record = async |dispute: &ProviderDispute| billing::record_dispute(&buyer.billing.ctx, &buyer.method, dispute).await;
+        record(&opened).await.expect("is recorded");
+        assert_eq!(buyer.used(&invoice).await, (400, 600, 0));
+        let withdrawn = [("assets:cash", -400), ("assets:disputes", 600), ("income:revenue", -600), ("liabilities:suspense", 400)];
+        assert_eq!(buyer.accounts().await, named(&withdrawn));
+        buyer.billing.is_sound().await;
+        record(&ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, ..opened.clone() }).await.expect("is recorded");
+        assert_eq!(buyer.used(&invoice).await, (400, 0, 0));
+        assert_eq!(buyer.accounts().await, named(&[("assets:cash", 600), ("income:revenue", -600)]));
+        // A fee in a currency that the method does not have is kept with the dispute, and not booked.
+        record(&ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, fee: Amount::new(7), ..opened }).await.expect("is recorded");
+        assert_eq!((buyer.disputes().await[0].fee, buyer.disputes().await[0].fee_currency_id.clone()), (Amount::new(7), None));
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_dispute_of_one_payment_for_two_invoices_takes_the_newest_first(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let invoices = [buyer.invoice("in_1", 1_000).await, buyer.invoice("in_2", 2_000).await];
+        let payment = buyer.pay("both", &invoices).await;
+        let dispute = buyer.dispute(&payment, 2_500).await;
+        buyer.check(&payment).await;
+        let disputed = [buyer.used(&invoices[0]).await.1, buyer.used(&invoices[1]).await.1];
+        assert_eq!(disputed.iter().sum::<u128>(), 2_500);
+        buyer.decide(&dispute, "lost").await;
+        buyer.check(&payment).await;
+        let reversed = [buyer.used(&invoices[0]).await.2, buyer.used(&invoices[1]).await.2];
+        assert_eq!(reversed, disputed);
+        assert_eq!(buyer.billing.notes().await.len(), 2);
+        buyer.billing.is_sound().await;
+    }
+
+    async fn an_event_of_a_dispute_asks_for_a_job_that_records_it(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (_, payment) = buyer.paid(1_000).await;
+        let dispute = buyer.dispute(&payment, 1_000).await;
+        let ctx = &buyer.billing.ctx;
+        let event = |hint| CardEvent { id: "evt_1".to_owned(), kind: "charge.dispute.created".to_owned(), hint: Some(hint) };
+        let about = |payment: &str| CardHint::Dispute { provider_id: dispute.clone(), payment: Some(payment.to_owned()) };
+        billing::take_card_event(ctx, &buyer.method, &event(about(&payment))).await.expect("is taken");
+        billing::take_card_event(ctx, &buyer.method, &event(about("pi_of_somebody_else"))).await.expect("is taken");
+        let mut session = buyer.billing.database().read().await.expect("reads");
+        let rows = session.query("SELECT payload FROM outbox WHERE topic = 'check_card'").all().await.expect("reads");
+        assert_eq!(rows.len(), 1, "an event of another store's payment asks for nothing");
+        drop(session);
+        billing::check_card_hint(ctx, &buyer.method.id, &about(&payment)).await.expect("is recorded");
+        assert_eq!(buyer.disputes().await[0].provider_id, dispute);
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_dispute_that_is_known_before_its_payment_is_recorded_after_it(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let invoice = buyer.invoice("in_1", 1_000).await;
+        let attempt = buyer.begin("1", std::slice::from_ref(&invoice)).await;
+        let payment = buyer.enter_card(&attempt).await;
+        buyer.dispute(&payment, 1_000).await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.used(&invoice).await, (0, 1_000, 0));
+        buyer.billing.is_sound().await;
+    }
+}
+
+on_one! {
+    async fn funds_that_return_after_a_loss_wait_for_the_owner(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        let dispute = buyer.dispute(&payment, 1_000).await;
+        buyer.decide(&dispute, "lost").await;
+        buyer.check(&payment).await;
+        let lost = buyer.provider_dispute(&payment).await;
+        let won = ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, ..lost };
+        billing::record_dispute(&buyer.billing.ctx, &buyer.method, &won).await.expect("is recorded");
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Void, 1_000, 0, 1_000), "the invoice has been credited");
+        let returned = [("assets:cash", 1_000 - FEE), ("expenses:fees", FEE), ("liabilities:suspense", -1_000)];
+        assert_eq!(buyer.accounts().await, named(&returned));
+        buyer.billing.is_sound().await;
+    }
+}

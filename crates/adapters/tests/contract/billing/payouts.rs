@@ -1,0 +1,230 @@
+//! Pay-outs of the balance: over card payments that have room, or to the wallet that paid last; restored where the network refuses.
+
+use super::bench::{Billing, DAY, MONTHLY};
+use super::card_bench::CardBuyer;
+use super::plans::subscribed;
+use crate::checkout_fixtures::{all_at_once, id, store};
+use crate::ledger::bench::UNIT;
+use souk_adapters::testing::TestDatabase;
+use souk_adapters::{on_both, on_one};
+use souk_domain::billing::{self, BalanceTransactionType, CreditError, CreditNoteOrder, CreditNoteReason, CreditTo, PayoutOrder};
+use souk_domain::context::Context;
+use souk_domain::payment::{Refund, RefundStatus, RefundType};
+use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PaymentIntentId};
+use std::sync::Arc;
+
+fn order(currency: &CurrencyId, amount: Option<u128>) -> PayoutOrder {
+    PayoutOrder { customer_id: id("cus_1"), currency_id: currency.clone(), amount: amount.map(Amount::new), memo: "Yours".to_owned() }
+}
+
+impl Billing {
+    async fn pay_out(&self, amount: Option<u128>) -> Result<Vec<Refund>, CreditError> {
+        billing::pay_out_balance(&self.ctx, Mode::Test, &order(&self.networks.currency.id, amount)).await
+    }
+
+    async fn transactions(&self) -> Vec<BalanceTransactionType> {
+        let mut unit = self.ctx.store.read().await.expect("reads");
+        let page = Page::new(None, Some(100));
+        let told = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &page).await.expect("reads").list;
+        told.iter().map(|one| one.kind).collect()
+    }
+}
+
+/// A month of 30 was paid and credited to the balance.
+async fn credited(db: &TestDatabase) -> Billing {
+    let billing = subscribed(db, 30, 1, MONTHLY).await;
+    billing.price("price_2", 0, MONTHLY).await;
+    billing.accept("price_2", 1).await;
+    assert_eq!(billing.customer_balance().await, 30 * UNIT);
+    billing
+}
+
+/// A customer whose card has paid so many cents for each of several invoices, the oldest first. All of it was credited to the balance.
+struct CreditedBuyer {
+    buyer: CardBuyer,
+    payments: Vec<PaymentIntentId>,
+}
+
+impl CreditedBuyer {
+    async fn open(db: &TestDatabase, payments: &[u128]) -> Self {
+        let mut credited = Self { buyer: CardBuyer::open(db).await, payments: Vec::new() };
+        for (place, cents) in payments.iter().enumerate() {
+            let buyer = &credited.buyer;
+            let invoice = buyer.invoice(&format!("in_{place}"), *cents).await;
+            buyer.pay(&place.to_string(), std::slice::from_ref(&invoice)).await;
+            let note = CreditNoteOrder {
+                invoice_id: invoice.id.clone(),
+                items: Vec::new(),
+                amount: None,
+                reason: CreditNoteReason::Other,
+                memo: String::new(),
+                to: CreditTo::Balance,
+            };
+            billing::create_credit_note(&buyer.billing.ctx, Mode::Test, &note).await.expect("is issued");
+            let payment = buyer.billing.again(&invoice).await.intent_id.expect("a payment");
+            credited.payments.push(payment);
+        }
+        credited
+    }
+
+    async fn pay_out(&self, amount: Option<u128>) -> Result<Vec<Refund>, CreditError> {
+        billing::pay_out_balance(&self.buyer.billing.ctx, Mode::Test, &order(&self.buyer.currency.id, amount)).await
+    }
+
+    /// What of each payment is reserved or was sent back, the oldest first; and the balance.
+    async fn reserved(&self) -> (Vec<u128>, u128) {
+        let mut unit = self.buyer.billing.ctx.store.read().await.expect("reads");
+        let mut reserved = Vec::new();
+        for intent in &self.payments {
+            reserved.push(unit.intents().find(intent).await.expect("reads").expect("stands").amount_refunded.base_units());
+        }
+        drop(unit);
+        (reserved, self.buyer.billing.customer_balance().await)
+    }
+
+    /// Sends what was ordered. Answers what the processor holds then.
+    async fn send(&self) -> i64 {
+        self.buyer.billing.send_all().await;
+        self.buyer.billing.is_sound().await;
+        self.buyer.cards.held().await
+    }
+}
+
+on_both! {
+    async fn a_wallet_is_paid_out_to_the_account_that_paid_last(db: &TestDatabase) {
+        let billing = credited(db).await;
+        let before = billing.networks.balance().await;
+        let [refund] = &billing.pay_out(Some(12 * UNIT)).await.expect("is ordered")[..] else { panic!("one pay-out") };
+        assert_eq!((refund.kind, refund.status, refund.intent_id.clone(), refund.credit_note_id.clone()), (RefundType::BalancePayout, RefundStatus::Pending, None, None));
+        assert_eq!(billing.customer_balance().await, 18 * UNIT, "debited on request");
+        billing.is_sound().await;
+        billing.send_all().await;
+        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.cash().await), (before + 12, 18, 18));
+        billing.pay_out(None).await.expect("is ordered");
+        assert_eq!(billing.given().await, (vec![12, 18], 0));
+        let nothing = billing.pay_out(None).await;
+        assert!(matches!(nothing, Err(CreditError::BalanceTooSmall)), "{nothing:?}");
+        billing.is_sound().await;
+    }
+
+    async fn a_refused_pay_out_is_balance_again(db: &TestDatabase) {
+        let billing = credited(db).await;
+        billing.pay_out(None).await.expect("is ordered");
+        billing.networks.fault("refuse").await;
+        billing.send_all().await;
+        assert_eq!((billing.customer_balance().await, billing.refunded().await), (30 * UNIT, vec![]));
+        use BalanceTransactionType as T;
+        assert_eq!(billing.transactions().await, [T::PayoutRestored, T::Payout, T::CreditNote]);
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let failed = unit.refunds().list(Mode::Test, &Default::default(), &Page::new(None, None)).await.expect("reads").list.remove(0);
+        drop(unit);
+        for decided in [
+            billing::retry_refund(&billing.ctx, Mode::Test, &failed.id).await,
+            billing::move_refund_to_balance(&billing.ctx, Mode::Test, &failed.id).await,
+        ] {
+            assert!(matches!(decided, Err(CreditError::NotFailed)), "a pay-out is ordered anew: {decided:?}");
+        }
+        billing.is_sound().await;
+        billing.pay_out(None).await.expect("is ordered");
+        assert_eq!(billing.given().await, (vec![30], 0));
+        billing.is_sound().await;
+    }
+
+    async fn many_pay_outs_at_once_spend_the_balance_once(db: &TestDatabase) {
+        let billing = credited(db).await;
+        let (ctx, currency) = (billing.ctx.clone(), billing.networks.currency.id.clone());
+        let asked = all_at_once(db, 6, move |db, _| {
+            let (currency, ctx) = (currency.clone(), Context { store: Arc::new(store(&db)), ..ctx.clone() });
+            async move { billing::pay_out_balance(&ctx, Mode::Test, &order(&currency, Some(20 * UNIT))).await.is_ok() }
+        });
+        assert_eq!(asked.await.into_iter().filter(|is_done| *is_done).count(), 1);
+        assert_eq!(billing.given().await, (vec![20], 10));
+        billing.is_sound().await;
+    }
+
+    async fn a_balance_is_paid_out_over_the_newest_card_payments_that_have_room(db: &TestDatabase) {
+        let credited = CreditedBuyer::open(db, &[1_000, 2_000]).await;
+        let ordered = credited.pay_out(Some(2_500)).await.expect("is ordered");
+        assert_eq!(ordered.iter().map(|one| one.amount.base_units()).collect::<Vec<_>>(), [2_000, 500]);
+        assert_eq!(credited.reserved().await, (vec![500, 2_000], 500));
+        assert_eq!(credited.send().await, 500);
+        credited.pay_out(None).await.expect("is ordered");
+        assert_eq!((credited.send().await, credited.reserved().await), (0, (vec![1_000, 2_000], 0)));
+        assert!(credited.buyer.billing.refunds().await.iter().all(|refund| refund.status == RefundStatus::Succeeded));
+    }
+}
+
+on_one! {
+    async fn a_pay_out_that_a_card_network_refuses_frees_its_payment(db: &TestDatabase) {
+        let credited = CreditedBuyer::open(db, &[1_000]).await;
+        let mut unit = credited.buyer.billing.ctx.store.read().await.expect("reads");
+        let reference = unit.intents().find(&credited.payments[0]).await.expect("reads").expect("stands").reference;
+        drop(unit);
+        let dispute = credited.buyer.cards.order("disputes", &[("payment_intent", &reference)]).await["id"].as_str().expect("an id").to_owned();
+        credited.pay_out(None).await.expect("is ordered");
+        credited.send().await;
+        assert_eq!(credited.reserved().await, (vec![0], 1_000), "what is withdrawn cannot be paid out");
+        credited.buyer.cards.order(&format!("disputes/{dispute}"), &[("status", "won")]).await;
+        credited.pay_out(None).await.expect("is ordered");
+        credited.send().await;
+        assert_eq!(credited.reserved().await, (vec![1_000], 0));
+    }
+
+    async fn a_pay_out_never_exceeds_the_room_of_the_card_payments(db: &TestDatabase) {
+        let credited = CreditedBuyer::open(db, &[1_000]).await;
+        let mut unit = credited.buyer.billing.ctx.store.begin().await.expect("begins");
+        assert!(unit.intents().reserve_refund(&credited.payments[0], Amount::new(400), credited.buyer.billing.ctx.now()).await.expect("reserves"));
+        unit.commit().await.expect("commits");
+        let beyond = credited.pay_out(None).await;
+        assert!(matches!(beyond, Err(CreditError::NoPayoutRoute)), "{beyond:?}");
+        assert_eq!(credited.reserved().await, (vec![400], 1_000), "nothing of it has happened");
+        assert_eq!(credited.pay_out(Some(600)).await.expect("is ordered").len(), 1);
+    }
+
+    async fn a_pay_out_and_a_refund_share_the_room_of_a_payment(db: &TestDatabase) {
+        let credited = CreditedBuyer::open(db, &[1_000]).await;
+        let buyer = &credited.buyer;
+        let other = buyer.invoice("in_other", 600).await;
+        buyer.billing.deliver().await;
+        assert_eq!((buyer.billing.paid_by(&other).await, buyer.billing.customer_balance().await), (vec![("balance", 600)], 400));
+        credited.pay_out(None).await.expect("is ordered");
+        let refund = buyer.billing.refund(&other, None).await.expect("goes back");
+        assert_eq!((refund.to_balance, refund.refunds.len()), (Amount::new(600), 0));
+        credited.pay_out(None).await.expect("is ordered");
+        assert_eq!((credited.send().await, credited.reserved().await), (0, (vec![1_000], 0)));
+    }
+
+    async fn a_pay_out_leaves_the_amount_of_unpaid_invoices_on_the_balance(db: &TestDatabase) {
+        let billing = Billing::open(db, 1_000).await;
+        let price = billing.price("price_1", 40, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        billing.networks.fault("refuse").await;
+        billing.round().await;
+        billing.overpay(50 * UNIT).await;
+        for (amount, refusal) in [
+            (Some(10 * UNIT + 1), CreditError::BalanceOwed),
+            (Some(50 * UNIT + 1), CreditError::BalanceTooSmall),
+            (Some(0), CreditError::NoAmount),
+        ] {
+            let refused = billing.pay_out(amount).await.expect_err("is refused");
+            assert_eq!(refused.to_string(), refusal.to_string());
+        }
+        billing.pay_out(None).await.expect("is ordered");
+        assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![10 * UNIT], 40 * UNIT));
+        billing::pay_from_balance(&billing.ctx, &id("cus_1"), &billing.networks.currency.id).await.expect("pays");
+        assert_eq!((billing.paid_by(&billing.last().await).await, billing.customer_balance().await), (vec![("balance", 40 * UNIT)], 0));
+    }
+
+    async fn a_pay_out_needs_a_payment_to_go_back_to(db: &TestDatabase) {
+        let billing = credited(db).await;
+        billing.write("UPDATE payment_intents SET payer = ''").await;
+        let nowhere = billing.pay_out(None).await;
+        assert!(matches!(nowhere, Err(CreditError::NoPayoutRoute)), "{nowhere:?}");
+        let stranger = PayoutOrder { customer_id: id("cus_none"), ..order(&billing.networks.currency.id, None) };
+        let nobody = billing::pay_out_balance(&billing.ctx, Mode::Test, &stranger).await;
+        assert!(matches!(nobody, Err(CreditError::NotFound)), "{nobody:?}");
+        let live = billing::pay_out_balance(&billing.ctx, Mode::Live, &order(&billing.networks.currency.id, None)).await;
+        assert!(matches!(live, Err(CreditError::NotFound)), "{live:?}");
+        assert_eq!(billing.customer_balance().await, 30 * UNIT);
+    }
+}

@@ -1,0 +1,86 @@
+//! Voiding: nobody asks for an invoice any more, and what the balance paid of it returns.
+
+use super::bench::{Billing, DAY, MONTHLY, planned};
+use crate::checkout_fixtures::id;
+use crate::ledger::bench::UNIT;
+use souk_adapters::on_both;
+use souk_adapters::testing::TestDatabase;
+use souk_domain::billing::{self, BalanceTransactionType, CreditNoteReason, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
+use souk_domain::ledger::EntryType;
+use souk_domain::payment::Purpose;
+use souk_domain::shared::{Amount, Mode, Page};
+
+/// A month of 1,500 that the wallet cannot pay, and of which the balance paid so much.
+async fn owing(db: &TestDatabase, by_balance: u128) -> Billing {
+    let billing = Billing::open(db, 2_000).await;
+    let price = billing.price("price_1", 1_500, MONTHLY).await;
+    billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+    if by_balance > 0 {
+        billing.overpay(by_balance * UNIT).await;
+    }
+    billing.round().await;
+    let owed = billing.last().await;
+    assert_eq!((owed.status, owed.remaining()), (InvoiceStatus::Uncollectible, Amount::new((1_500 - by_balance) * UNIT)));
+    billing
+}
+
+on_both! {
+    async fn a_void_invoice_returns_its_balance_and_a_credit_note_covers_everything(db: &TestDatabase) {
+        let billing = owing(db, 300).await;
+        let owed = billing.last().await;
+        assert_eq!(billing.customer_balance().await, 0);
+        billing::void_invoice(&billing.ctx, &owed.id).await.expect("is void");
+        let void = billing.again(&owed).await;
+        let all = Amount::new(1_500 * UNIT);
+        assert_eq!((void.status, void.number, void.amount_paid, void.amount_credited), (InvoiceStatus::Void, owed.number, Amount::ZERO, all));
+        assert_eq!(billing.customer_balance().await, 300 * UNIT);
+        let [note] = &billing.notes().await[..] else { panic!("one note") };
+        assert_eq!((note.reason, note.total, note.due_reduced, note.to_balance), (CreditNoteReason::Other, all, all, Amount::ZERO));
+        let payment = billing.payments(&owed).await.remove(0);
+        assert_eq!((payment.amount, payment.reversed), (Amount::new(300 * UNIT), Amount::new(300 * UNIT)));
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let told = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &Page::new(None, None)).await.expect("reads").list;
+        let kinds: Vec<_> = told.iter().map(|one| one.kind).collect();
+        use BalanceTransactionType as T;
+        assert_eq!(kinds, [T::UnappliedFromInvoice, T::AppliedToInvoice, T::Overpayment], "newest first");
+        let posted = unit.journal().of_subject(told[0].id.as_str()).await.expect("reads");
+        assert_eq!(posted[0].kind, EntryType::BalanceUnapplied);
+        drop(unit);
+        let one = billing.find("sub_1").await;
+        assert_eq!((one.status, one.past_due_since), (SubscriptionStatus::Active, None), "nothing is overdue any more");
+        let again = billing::void_invoice(&billing.ctx, &owed.id).await;
+        assert!(matches!(again, Err(ManageError::NothingOwed)), "{again:?}");
+        assert_eq!((billing.customer_balance().await, billing.notes().await.len()), (300 * UNIT, 1));
+        let accounts = billing.accounts().await;
+        assert!(!accounts.contains_key("assets:receivable") && !accounts.contains_key("income:revenue"), "{accounts:?}");
+    }
+
+    async fn an_invoice_is_not_voided_while_another_payment_stands_or_is_on_its_way(db: &TestDatabase) {
+        let billing = owing(db, 0).await;
+        let owed = billing.last().await;
+        let stake = billing.posted_stake(&billing.find("sub_1").await, 200).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let one = unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("stands");
+        assert!(unit.subscriptions().update(&Subscription { stake: Some(stake), ..one }).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        billing::slash_stake(&billing.ctx, &id("sub_1"), None, "owed").await.expect("is ordered");
+        let void = billing::void_invoice(&billing.ctx, &owed.id).await;
+        assert!(matches!(void, Err(ManageError::PaymentInFlight)), "{void:?}");
+        billing.send(&Purpose::Slash(id("sub_1"))).await;
+        let void = billing::void_invoice(&billing.ctx, &owed.id).await;
+        assert!(matches!(void, Err(ManageError::PartlyPaid)), "{void:?}");
+        let after = billing.again(&owed).await;
+        assert_eq!((after.status, after.remaining(), billing.notes().await.len()), (InvoiceStatus::Uncollectible, Amount::new(1_300 * UNIT), 0));
+        assert_eq!(planned(&after)[0].amount, Amount::new(1_300 * UNIT));
+    }
+
+    async fn a_paid_invoice_is_not_voided(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        billing.round().await;
+        let void = billing::void_invoice(&billing.ctx, &billing.last().await.id).await;
+        assert!(matches!(void, Err(ManageError::NothingOwed)), "{void:?}");
+        billing.is_sound().await;
+    }
+}

@@ -1,0 +1,220 @@
+use crate::exact::Decimal;
+use crate::problem::Problem;
+use crate::routes::checkout_sessions::TextModel;
+use crate::routes::invoices::{LineDescription, formula, formula_text};
+use crate::routes::payments::{CurrencyModel, MethodModel};
+use crate::routes::refunds::RefundModel;
+use crate::state::App;
+use poem_openapi::Object;
+use souk_domain::billing::{CreditNote, CreditNoteItem, CreditNotePreview, ExpandedCreditNote, Invoice, InvoiceItem, expand_credit_note};
+use souk_domain::payment::{Currency, Method};
+use souk_domain::shared::{CreditNoteId, Mode};
+use souk_domain::storage::UnitOfWork;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CreditNoteItem", skip_serializing_if_is_none)]
+pub struct CreditNoteItemModel {
+    pub invoice_item_id: String,
+    /// What the line is for, in English.
+    pub description: String,
+    /// The same as a code, and the parameters of its text: see `InvoiceLine`.
+    pub description_code: String,
+    pub description_params: BTreeMap<String, String>,
+    /// Base units.
+    pub amount: String,
+    /// Whether what the line had paid for ends.
+    pub revokes: bool,
+    /// The inputs of the amount, under the name of the formula (`kind`), where time was credited.
+    pub formula: Option<serde_json::Value>,
+    /// The same in words.
+    pub formula_text: Option<TextModel>,
+}
+
+impl CreditNoteItemModel {
+    fn new(item: &CreditNoteItem, line: &InvoiceItem, currency: &Currency) -> Self {
+        let description = LineDescription::of_credit(line, item.calculation.as_ref());
+        Self {
+            invoice_item_id: item.invoice_item_id.to_string(),
+            description: description.english(),
+            description_code: description.code.to_owned(),
+            description_params: description.params,
+            amount: item.amount.to_string(),
+            revokes: item.revokes,
+            formula: item.calculation.as_ref().map(formula),
+            formula_text: item.calculation.as_ref().map(|calculation| formula_text(calculation, currency)),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CreditNote", skip_serializing_if_is_none)]
+pub struct CreditNoteModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    pub number: String,
+    pub invoice_id: String,
+    /// The number of that invoice.
+    pub invoice_number: String,
+    pub subscription_id: Option<String>,
+    pub customer_id: String,
+    pub currency_id: String,
+    pub payment_method_id: String,
+    /// plan_change, cancellation, usage_correction, duplicate, fraudulent, dispute or other.
+    pub reason: String,
+    /// What the store writes to the customer.
+    pub memo: String,
+    /// Base units: what was taken off the amount due, added to the balance and refunded.
+    pub total: String,
+    /// Taken off the amount due.
+    pub due_reduced: String,
+    pub to_balance: String,
+    /// Sent back over networks, or on its way.
+    pub refunded: String,
+    /// Of a single credit note.
+    pub items: Option<Vec<CreditNoteItemModel>>,
+    /// Of a single credit note.
+    pub refunds: Option<Vec<RefundModel>>,
+    pub credit_note_pdf: String,
+    #[oai(rename = "paymentCurrency")]
+    pub payment_currency: Option<CurrencyModel>,
+    #[oai(rename = "paymentMethod")]
+    pub payment_method: Option<MethodModel>,
+    pub created_at: String,
+}
+
+impl CreditNoteModel {
+    fn new(note: &CreditNote, invoice_number: String, currencies: &[Currency], methods: &[Method], app: &App) -> Self {
+        let currency = currencies.iter().find(|currency| currency.id == note.currency_id);
+        let method = methods.iter().find(|method| method.id == note.method_id);
+        Self {
+            id: note.id.to_string(),
+            object: "credit_note".to_owned(),
+            livemode: note.mode.is_live(),
+            number: note.number_text(),
+            invoice_id: note.invoice_id.to_string(),
+            invoice_number,
+            subscription_id: note.subscription_id.as_ref().map(ToString::to_string),
+            customer_id: note.customer_id.to_string(),
+            currency_id: note.currency_id.to_string(),
+            payment_method_id: note.method_id.to_string(),
+            reason: note.reason.name().to_owned(),
+            memo: note.memo.clone(),
+            total: note.total.to_string(),
+            due_reduced: note.due_reduced.to_string(),
+            to_balance: note.to_balance.to_string(),
+            refunded: note.refunded.to_string(),
+            items: None,
+            refunds: None,
+            credit_note_pdf: format!("/api/credit-notes/{}/pdf", note.id),
+            payment_currency: currency.map(CurrencyModel::from),
+            payment_method: method.map(|method| MethodModel::new(method, &[], &app.site)),
+            created_at: note.created_at.to_iso(),
+        }
+    }
+}
+
+/// Credit notes of a mode as a list shows them.
+pub async fn credit_notes(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, notes: &[CreditNote]) -> Result<Vec<CreditNoteModel>, Problem> {
+    if notes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<_> = notes.iter().map(|note| note.invoice_id.clone()).collect();
+    let invoices = unit.invoices().find_all(&ids).await?;
+    let methods = unit.methods().list(mode).await?;
+    let currencies = unit.methods().currencies(mode).await?;
+    let number_of = |note: &CreditNote| {
+        let invoice = invoices.iter().find(|invoice| invoice.id == note.invoice_id);
+        invoice.and_then(Invoice::number_text).unwrap_or_default()
+    };
+    Ok(notes.iter().map(|note| CreditNoteModel::new(note, number_of(note), &currencies, &methods, app)).collect())
+}
+
+/// One credit note with its items and refunds.
+pub async fn credit_note(app: &App, unit: &mut dyn UnitOfWork, id: &CreditNoteId) -> Result<CreditNoteModel, Problem> {
+    let expanded = expand_credit_note(unit, id).await?.ok_or_else(Problem::not_found)?;
+    let ExpandedCreditNote { note, items, currency, refunds, .. } = &expanded;
+    let model = credit_notes(app, unit, note.mode, std::slice::from_ref(note)).await?.pop().ok_or_else(Problem::not_found)?;
+    Ok(CreditNoteModel {
+        items: Some(items.iter().map(|credited| CreditNoteItemModel::new(&credited.item, &credited.line, currency)).collect()),
+        refunds: Some(refunds.iter().map(|route| RefundModel::from(&route.refund)).collect()),
+        ..model
+    })
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CreditNoteList")]
+pub struct CreditNoteListModel {
+    pub count: u64,
+    pub list: Vec<CreditNoteModel>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CreditNoteItemInput")]
+pub struct CreditNoteItemInputModel {
+    pub invoice_item_id: String,
+    /// A human decimal.
+    pub amount: Decimal,
+    /// Whether what the line had paid for ends; absent: if the line is credited in full, unless the reason keeps access.
+    pub revokes: Option<bool>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CreditNoteInput")]
+pub struct CreditNoteInputModel {
+    pub invoice_id: String,
+    /// Absent: the amount is spread over the lines, in proportion to what each of them can give.
+    pub items: Option<Vec<CreditNoteItemInputModel>>,
+    /// A human decimal, instead of items; both absent: all that the lines can give.
+    pub amount: Option<Decimal>,
+    /// A reason of credit notes; absent: other.
+    pub reason: Option<String>,
+    /// What the store writes to the customer.
+    pub memo: Option<String>,
+    /// Where the part goes that was paid already. balance: to the customer's balance. refund: back to the payments of the invoice.
+    pub to: String,
+}
+
+/// What an ordered item would be.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CreditNotePreviewItem")]
+pub struct PreviewItemModel {
+    pub invoice_item_id: String,
+    /// Base units.
+    pub amount: String,
+    pub revokes: bool,
+}
+
+/// What a credit note would give now, and where its money would go; in base units.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "CreditNotePreview")]
+pub struct CreditNotePreviewModel {
+    pub invoice_id: String,
+    pub currency_id: String,
+    pub items: Vec<PreviewItemModel>,
+    pub total: String,
+    pub due_reduced: String,
+    pub to_balance: String,
+    pub refunded: String,
+}
+
+impl CreditNotePreviewModel {
+    #[must_use]
+    pub fn new(invoice: &Invoice, preview: &CreditNotePreview) -> Self {
+        let items = preview.items.iter().map(|item| PreviewItemModel {
+            invoice_item_id: item.invoice_item_id.to_string(),
+            amount: item.amount.to_string(),
+            revokes: item.revokes.unwrap_or_default(),
+        });
+        Self {
+            invoice_id: invoice.id.to_string(),
+            currency_id: invoice.currency_id.to_string(),
+            items: items.collect(),
+            total: preview.total.to_string(),
+            due_reduced: preview.due_reduced.to_string(),
+            to_balance: preview.to_balance.to_string(),
+            refunded: preview.refunded.to_string(),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Payments whose network moved another amount than it was asked for.
+
+use crate::app::{Buyer, TestApp};
+use serde_json::json;
+use souk_domain::payment::{self, AttemptContext, Outcome, Settlement, Trigger};
+use souk_domain::shared::{Amount, PaymentIntentId};
+
+/// The network says that it moved so many cents of a card payment that was asked for more.
+async fn on_hold(app: &TestApp, buyer: &Buyer, cents: u128) -> String {
+    let session = buyer.start(&app.shop.atlas).await;
+    buyer.submit_for_card(app, &session).await;
+    let intent = buyer.retrieve(&session).await["paymentIntent"]["id"].as_str().expect("a payment").to_owned();
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let id = PaymentIntentId::parse(&intent).expect("an id");
+    let attempt = unit.attempts().open_of_intent(&id).await.expect("reads").expect("an attempt");
+    let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
+    let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
+    let settlement = Settlement { reference: "pi_provider".to_owned(), payer: String::new(), amount: Amount::new(cents), card: None };
+    let context = AttemptContext { attempt, method, currency };
+    payment::record(&app.ctx, unit.as_mut(), &context, &Outcome::Settled(settlement), Trigger::Reconciler).await.expect("is recorded");
+    unit.commit().await.expect("commits");
+    intent
+}
+
+#[tokio::test]
+async fn the_store_moves_what_arrived_to_the_balance() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    let intent = on_hold(&app, &alice, 300).await;
+    let path = format!("/api/payment-intents/{intent}/resolve");
+    app.browser().post(&path, &json!({})).await.refused(401);
+    alice.browser.post(&path, &json!({})).await.refused(403);
+    owner.browser.live().post(&path, &json!({})).await.refused(404);
+    owner.browser.post("/api/payment-intents/pi_01234/resolve", &json!({})).await.refused(404);
+    let moved = owner.browser.post(&path, &json!({})).await.ok();
+    assert_eq!((&moved["type"], &moved["amount"], &moved["balance_after"]), (&json!("suspense_resolved"), &json!("300"), &json!("300")));
+    assert_eq!(owner.browser.post(&path, &json!({})).await.refused(400)["code"], "NOT_ON_HOLD");
+    assert_eq!(alice.browser.get("/api/customers/me/balance").await.ok()["list"][0]["amount"], "300");
+    assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
+}

@@ -1,0 +1,99 @@
+//! `/api/refunds`: refunds that a network refuses, and what the store decides about them
+
+use crate::app::{Buyer, TOKEN, TestApp};
+use serde_json::{Value, json};
+use souk_adapters::on_both;
+use std::time::Duration;
+
+fn tokens(whole: u128) -> Value {
+    json!((whole * TOKEN).to_string())
+}
+
+/// A purchase whose refund the network has refused. Answers the path of the refund.
+async fn refused(app: &TestApp, buyer: &Buyer, owner: &Buyer) -> String {
+    let session = buyer.buy(app, &app.shop.atlas).await;
+    let invoice = buyer.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
+    let refund = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "4" })).await.ok();
+    assert_eq!((&refund["type"], &refund["status"], &refund["amount"]), (&json!("refund"), &json!("pending"), &tokens(4)));
+    app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+    app.drain().await;
+    format!("/api/refunds/{}", refund["id"].as_str().expect("an id"))
+}
+
+on_both! {
+    async fn a_refused_refund_is_sent_again_or_moved_to_the_balance(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+        let path = refused(&app, &alice, &owner).await;
+        let failed = alice.browser.get(&path).await.ok();
+        assert_eq!((&failed["status"], &failed["failure_count"]), (&json!("failed"), &json!(1)));
+        assert!(failed["failure"]["code"].as_str().is_some_and(|code| !code.is_empty()), "{failed}");
+        assert_eq!(owner.browser.get("/api/refunds?status=failed").await.ok()["count"], 1);
+        assert_eq!(owner.browser.get("/api/refunds?status=succeeded").await.ok()["count"], 0);
+        assert_eq!(owner.browser.get("/api/refunds?status=nonsense").await.ok()["count"], 0);
+        let again = owner.browser.post(&format!("{path}/retry"), &json!({})).await.ok();
+        assert_eq!(again["status"], "pending");
+        app.drain().await;
+        assert_eq!(alice.browser.get(&path).await.ok()["status"], "succeeded");
+        for action in ["retry", "move-to-balance"] {
+            let late = owner.browser.post(&format!("{path}/{action}"), &json!({})).await.refused(400);
+            assert_eq!(late["code"], "REFUND_NOT_FAILED");
+        }
+
+        // Two starts of one visitor within three seconds are one session.
+        app.advance(Duration::from_secs(4));
+        let path = refused(&app, &alice, &owner).await;
+        let moved = owner.browser.post(&format!("{path}/move-to-balance"), &json!({})).await.ok();
+        assert_eq!(moved["status"], "canceled");
+        assert_eq!(alice.browser.get("/api/customers/me/balance").await.ok()["list"][0]["amount"], tokens(4));
+        app.drain().await;
+        assert_eq!(app.networks.transfers_to(alice.wallet.did().as_str()).await.len(), 1, "the first refund");
+        assert_eq!(app.breaches().await, [""; 0]);
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_failed_refund_is_decided_by_the_store_alone() {
+    let app = TestApp::open().await;
+    let (alice, bob, owner) = (app.sign_in("alice").await, app.sign_in("bob").await, app.owner().await);
+    let path = refused(&app, &alice, &owner).await;
+    bob.browser.get(&path).await.refused(404);
+    for action in ["retry", "move-to-balance"] {
+        let path = format!("{path}/{action}");
+        app.browser().post(&path, &json!({})).await.refused(401);
+        alice.browser.post(&path, &json!({})).await.refused(403);
+        owner.browser.live().post(&path, &json!({})).await.refused(404);
+        owner.browser.post(&format!("/api/refunds/re_01234/{action}"), &json!({})).await.refused(404);
+    }
+    assert_eq!(owner.browser.get(&path).await.ok()["status"], "failed");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_balance_paid_is_answered_with_the_credit_note() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    let first = alice.buy(&app, &app.shop.atlas).await;
+    let invoice = alice.retrieve(&first).await["checkoutSession"]["invoice_id"].clone();
+    owner.browser.post("/api/credit-notes", &json!({ "invoice_id": invoice, "to": "balance" })).await.ok();
+    app.drain().await;
+    app.advance(Duration::from_secs(4));
+    let session = alice.start(&app.shop.atlas).await;
+    assert_eq!(alice.submit_for_wallet(&app, &session).await["fastPayInfo"]["type"], "credit");
+    let confirm = format!("/api/checkout-sessions/{session}/fast-checkout-confirm");
+    assert_eq!(alice.browser.post(&confirm, &json!({})).await.ok()["fastPaid"], true);
+    app.drain().await;
+    let second = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
+    let path = format!("/api/invoices/{}", second.as_str().expect("an invoice"));
+    let seen = alice.browser.get(&path).await.ok();
+    assert_eq!((&seen["applied_credit"], &seen["payments"][0]["source"]), (&tokens(10), &json!("balance")));
+    assert_eq!((&seen["amount_paid"], &seen["amount_due"], &seen["status"]), (&tokens(10), &tokens(10), &json!("paid")));
+    let preview = format!("/api/refunds/preview?invoice_id={}", second.as_str().expect("an invoice"));
+    assert_eq!(owner.browser.get(&preview).await.ok(), json!({ "amount": tokens(10), "to_balance": tokens(10) }));
+    let note = owner.browser.post("/api/refunds", &json!({ "invoice_id": second })).await.ok();
+    assert_eq!((&note["object"], &note["to_balance"]), (&json!("credit_note"), &tokens(10)));
+    assert_eq!(alice.browser.get("/api/customers/me/balance").await.ok()["list"][0]["amount"], tokens(10));
+    assert_eq!(owner.browser.post("/api/refunds", &json!({ "invoice_id": second })).await.refused(400)["code"], "NOTHING_PAID");
+    app.finish().await;
+}

@@ -1,0 +1,67 @@
+//! One change of a balance, and its entry in the journal.
+
+use super::{BalanceTransaction, BalanceTransactionType};
+use crate::billing::BillingError;
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::shared::{Amount, BalanceTransactionId, CurrencyId, CustomerId, EntryId, EventId, Mode, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// What changes a balance.
+#[derive(Debug, Clone)]
+pub(crate) struct BalanceChange<'a> {
+    pub mode: Mode,
+    pub customer_id: &'a CustomerId,
+    pub currency_id: &'a CurrencyId,
+    pub kind: BalanceTransactionType,
+    pub amount: Amount,
+    /// The id of the object that changes it.
+    pub source: &'a str,
+    pub at: Timestamp,
+}
+
+/// Changes a balance. The two types that move money between a balance and an invoice are posted here; every other type is a part of its
+/// source's own entry, which the caller posts. After an increase, unpaid invoices that nobody is paying use the balance: an event asks
+/// for that.
+///
+/// # Errors
+/// [`BillingError::Contended`] when the balance is less than a decrease asks for: it was read before.
+pub(crate) async fn change_balance(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    change: &BalanceChange<'_>,
+) -> Result<BalanceTransaction, BillingError> {
+    let wall = ctx.now();
+    let transaction = BalanceTransaction {
+        id: BalanceTransactionId::new(wall, ctx.random.as_ref()),
+        mode: change.mode,
+        customer_id: change.customer_id.clone(),
+        currency_id: change.currency_id.clone(),
+        kind: change.kind,
+        amount: change.amount,
+        balance_after: Amount::ZERO,
+        source: change.source.to_owned(),
+        created_at: change.at,
+    };
+    let transaction = unit.balances().record(&transaction).await?.ok_or(BillingError::Contended)?;
+    let entry = match change.kind {
+        BalanceTransactionType::AppliedToInvoice => Some((EntryType::BalanceApplied, Account::CustomerBalance, Account::Receivable)),
+        BalanceTransactionType::UnappliedFromInvoice => Some((EntryType::BalanceUnapplied, Account::Receivable, Account::CustomerBalance)),
+        _ => None,
+    };
+    if let Some((kind, debit, credit)) = entry {
+        let postings = vec![
+            Posting::debit(debit, change.amount, change.currency_id),
+            Posting::credit(credit, change.amount, change.currency_id),
+        ];
+        let id = EntryId::new(wall, ctx.random.as_ref());
+        let entry = Entry::new(id, change.mode, kind, transaction.id.as_str(), change.at, postings)?;
+        unit.journal().post(&entry).await?;
+    }
+    if change.kind.is_increase() {
+        let message = Message::new(Topic::ApplyBalance, wall).with("customer", change.customer_id).with("currency", change.currency_id);
+        unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
+    }
+    Ok(transaction)
+}

@@ -1,0 +1,73 @@
+//! Paying unpaid invoices from a balance that has grown.
+
+use super::balance::balance_of;
+use super::debt::time_of;
+use super::invoice::apply_balance;
+use super::settlement::recovered;
+use super::{BillingError, Invoice};
+use crate::context::Context;
+use crate::shared::{CurrencyId, CustomerId, InvoiceId};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
+
+/// The most invoices that one increase of a balance pays, oldest first.
+const INVOICES: u32 = 100;
+/// How often it is tried again after another unit of work changed the same rows.
+const TRIES: u32 = 8;
+
+/// Pays the unpaid invoices of a customer in a currency from the balance, oldest first, except those that a payment is on its way for.
+/// Safe to call at any time, also twice at once.
+///
+/// # Errors
+/// [`BillingError::Contended`] when the rows kept changing.
+#[tracing::instrument(skip_all, fields(customer = %customer, currency = %currency))]
+pub async fn pay_from_balance(ctx: &Context, customer: &CustomerId, currency: &CurrencyId) -> Result<(), BillingError> {
+    for _ in 0..TRIES {
+        match try_pay(ctx, customer, currency).await {
+            Err(BillingError::Contended) => {}
+            done => return done,
+        }
+    }
+    Err(BillingError::Contended)
+}
+
+async fn try_pay(ctx: &Context, customer: &CustomerId, currency: &CurrencyId) -> Result<(), BillingError> {
+    let mut unit = ctx.store.begin().await?;
+    if balance_of(unit.as_mut(), customer, currency).await?.is_zero() {
+        return Ok(());
+    }
+    let unpaid = unit.invoices().unpaid_in(customer, currency, INVOICES).await?;
+    let unpaid = without_in_flight(unit.as_mut(), unpaid).await?;
+    if unpaid.is_empty() {
+        return Ok(());
+    }
+    let invoices = lock(unit.as_mut(), &unpaid).await?;
+    let currency = unit.methods().find_currency(currency).await?.ok_or(BillingError::Orphan)?;
+    let now = time_of(ctx, unit.as_mut(), invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
+    let paid = apply_balance(ctx, unit.as_mut(), &currency, invoices, now).await?;
+    recovered(ctx, unit.as_mut(), &paid, now).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+async fn without_in_flight(unit: &mut dyn UnitOfWork, mut invoices: Vec<Invoice>) -> Result<Vec<Invoice>, BillingError> {
+    let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
+    let in_flight = if ids.is_empty() { Vec::new() } else { unit.attempts().in_flight(&ids).await? };
+    invoices.retain(|invoice| !in_flight.contains(&invoice.id));
+    Ok(invoices)
+}
+
+/// Locks the subscriptions of unpaid invoices, then the invoices. Answers those that still are unpaid and that nobody is paying, oldest
+/// first.
+async fn lock(unit: &mut dyn UnitOfWork, unpaid: &[Invoice]) -> Result<Vec<Invoice>, BillingError> {
+    let subscriptions: BTreeSet<_> = unpaid.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    for subscription in &subscriptions {
+        unit.subscriptions().lock(subscription).await?;
+    }
+    let mut ids: Vec<InvoiceId> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
+    ids.sort();
+    let mut invoices = unit.invoices().lock_all(&ids).await?;
+    invoices.retain(|invoice| invoice.status.is_payable());
+    invoices.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+    without_in_flight(unit, invoices).await
+}

@@ -1,0 +1,112 @@
+//! Events of card processors. An event is a hint: what has changed is asked of the network by a job (invariant 10).
+
+use super::credit::{CardCheckError, check_card_payment, record_dispute, record_provider_refund};
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::payment::{CardEvent, CardHint, Method};
+use crate::shared::{EventId, MethodId, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
+
+/// Takes an event whose signature was checked: asks for a job that asks the network, where the event is about a payment of this store.
+///
+/// # Errors
+/// [`StorageError`] when the job could not be written: the processor sends the event again.
+#[tracing::instrument(skip_all, fields(method = %method.id, event = event.id, kind = event.kind))]
+pub async fn take_card_event(ctx: &Context, method: &Method, event: &CardEvent) -> Result<(), StorageError> {
+    let Some(hint) = &event.hint else { return Ok(()) };
+    let mut unit = ctx.store.begin().await?;
+    let Some(message) = message_for(unit.as_mut(), method, hint, ctx.now()).await? else { return Ok(()) };
+    unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await?;
+    unit.commit().await
+}
+
+/// `None`: the event is about nothing that this store knows, or about a payment that is decided already.
+async fn message_for(unit: &mut dyn UnitOfWork, method: &Method, hint: &CardHint, now: Timestamp) -> Result<Option<Message>, StorageError> {
+    match hint {
+        CardHint::Intent { provider_id } => {
+            let attempt = unit.attempts().find_by_provider(&method.id, provider_id).await?.filter(|attempt| attempt.status.is_open());
+            Ok(attempt.map(|attempt| Message::new(Topic::SettleAttempt, now).with("attempt", &attempt.id)))
+        }
+        CardHint::Charge { payment }
+        | CardHint::Dispute { payment: Some(payment), .. }
+        | CardHint::Refund { payment: Some(payment), .. } => {
+            let is_ours = is_ours(unit, &method.id, payment).await?;
+            Ok(is_ours.then(|| hint_message(&method.id, hint, now)).flatten())
+        }
+        CardHint::Dispute { payment: None, .. } | CardHint::Refund { payment: None, .. } => Ok(hint_message(&method.id, hint, now)),
+    }
+}
+
+/// Several stores may share an account of the processor.
+async fn is_ours(unit: &mut dyn UnitOfWork, method: &MethodId, payment: &str) -> Result<bool, StorageError> {
+    let is_known = unit.intents().find_by_reference(method, payment).await?.is_some();
+    Ok(is_known || unit.attempts().find_by_provider(method, payment).await?.is_some())
+}
+
+/// The message that asks for [`check_card_hint`].
+fn hint_message(method: &MethodId, hint: &CardHint, now: Timestamp) -> Option<Message> {
+    let message = Message::new(Topic::CheckCard, now).with("method", method);
+    match hint {
+        CardHint::Intent { .. } => None,
+        CardHint::Charge { payment } => Some(message.with("payment", payment)),
+        CardHint::Dispute { provider_id, .. } => Some(message.with("dispute", provider_id)),
+        CardHint::Refund { provider_id, .. } => Some(message.with("refund", provider_id)),
+    }
+}
+
+/// What a message of [`Topic::CheckCard`] asks about. `None`: the payload is malformed.
+#[must_use]
+pub fn card_hint_of(payload: &BTreeMap<String, String>) -> Option<CardHint> {
+    let value = |name: &str| payload.get(name).cloned();
+    let payment = value("payment").map(|payment| CardHint::Charge { payment });
+    let dispute = value("dispute").map(|provider_id| CardHint::Dispute { provider_id, payment: None });
+    let refund = value("refund").map(|provider_id| CardHint::Refund { provider_id, payment: None });
+    payment.or(dispute).or(refund)
+}
+
+/// Asks the network about the object of a hint, and records what has changed.
+///
+/// # Errors
+/// Those of [`check_card_payment`]. An object that the provider has never heard of is none.
+#[tracing::instrument(skip_all, fields(method = %method))]
+pub async fn check_card_hint(ctx: &Context, method: &MethodId, hint: &CardHint) -> Result<(), CardCheckError> {
+    let Some(method) = ctx.store.read().await?.methods().find(method).await? else { return Ok(()) };
+    let rail = ctx.networks.card(method.kind).ok_or(CardCheckError::NoCardNetwork)?;
+    match hint {
+        // An attempt is settled by its own job.
+        CardHint::Intent { .. } => {}
+        CardHint::Charge { payment } => check_card_payment(ctx, &method, payment).await?,
+        CardHint::Dispute { provider_id, .. } => {
+            if let Some(dispute) = rail.find_dispute(&method, provider_id).await? {
+                record_dispute(ctx, &method, &dispute).await?;
+            }
+        }
+        CardHint::Refund { provider_id, .. } => {
+            if let Some(refund) = rail.find_refund(&method, provider_id).await? {
+                record_provider_refund(ctx, &method, &refund).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_reads_back_from_its_message() {
+        let method = MethodId::parse("pm_1").expect("an id");
+        let at = Timestamp::from_seconds(0);
+        let read = |hint: &CardHint| hint_message(&method, hint, at).and_then(|message| card_hint_of(&message.payload));
+        let charge = CardHint::Charge { payment: "pi_1".to_owned() };
+        assert_eq!(read(&charge), Some(charge.clone()));
+        let dispute = |payment: Option<&str>| CardHint::Dispute { provider_id: "du_1".to_owned(), payment: payment.map(str::to_owned) };
+        assert_eq!(read(&dispute(Some("pi_1"))), Some(dispute(None)));
+        let refund = |payment: Option<&str>| CardHint::Refund { provider_id: "re_1".to_owned(), payment: payment.map(str::to_owned) };
+        assert_eq!(read(&refund(None)), Some(refund(None)));
+        assert_eq!(read(&CardHint::Intent { provider_id: "pi_1".to_owned() }), None, "an attempt has a message of its own");
+        assert_eq!(card_hint_of(&BTreeMap::new()), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! Recording what a card network says about a dispute.
+
+use super::CreditError;
+use super::card_payment::{CardPaymentState, find_card_payment};
+use super::dispute_booking::DisputeBooking;
+use super::dispute_change::changes;
+use super::undo::lock_paid_by;
+use crate::billing::debt::time_of_customer;
+use crate::billing::{Notification, notify};
+use crate::context::Context;
+use crate::payment::{Dispute, Intent, Method, ProviderDispute, SettlementError};
+use crate::shared::{Amount, CurrencyId, DisputeId, StorageError};
+use crate::storage::UnitOfWork;
+
+/// How often a dispute is recorded again after another unit of work changed the same rows.
+const TRIES: u32 = 8;
+
+#[derive(Debug, thiserror::Error)]
+pub enum DisputeError {
+    /// The dispute is about a payment of somebody else.
+    #[error("no payment of this store is disputed")]
+    UnknownPayment,
+    /// The payment itself is not decided: the dispute is recorded after it.
+    #[error("the disputed payment is not decided yet")]
+    Undecided,
+    #[error("the dispute is in {dispute}, its payment in {payment}")]
+    OtherCurrency { dispute: String, payment: String },
+    #[error(transparent)]
+    Credit(CreditError),
+    /// The attempt that was open could not be settled.
+    #[error(transparent)]
+    Settlement(SettlementError),
+}
+
+impl From<CreditError> for DisputeError {
+    fn from(error: CreditError) -> Self {
+        Self::Credit(error)
+    }
+}
+
+impl From<SettlementError> for DisputeError {
+    fn from(error: SettlementError) -> Self {
+        match error {
+            SettlementError::Contended => Self::Credit(CreditError::Contended),
+            SettlementError::Storage(error) => Self::Credit(CreditError::Storage(error)),
+            error => Self::Settlement(error),
+        }
+    }
+}
+
+/// Records a dispute as its provider has it now: status, funds and fee. Safe to call at any time, also twice at once: what has been booked
+/// is not booked again.
+///
+/// # Errors
+/// [`DisputeError::UnknownPayment`] when the payment is not of this store, [`DisputeError::Undecided`] when it is not decided yet.
+#[tracing::instrument(skip_all, fields(method = %method.id, dispute = provider.provider_id))]
+pub async fn record_dispute(ctx: &Context, method: &Method, provider: &ProviderDispute) -> Result<(), DisputeError> {
+    let (intent, currency) = match find_card_payment(ctx, method, &provider.payment).await? {
+        CardPaymentState::Settled { intent, currency } => (intent, currency),
+        CardPaymentState::Undecided => return Err(DisputeError::Undecided),
+        CardPaymentState::Unknown => return Err(DisputeError::UnknownPayment),
+    };
+    if currency.contract != provider.currency {
+        return Err(DisputeError::OtherCurrency { dispute: provider.currency.clone(), payment: currency.contract });
+    }
+    for _ in 0..TRIES {
+        match try_record(ctx, method, &intent, provider).await {
+            // Of two who record a new dispute at once, one finds the row of the other on the next try.
+            Err(CreditError::Contended | CreditError::Storage(StorageError::Duplicate(_))) => {}
+            done => return Ok(done?),
+        }
+    }
+    Err(CreditError::Contended.into())
+}
+
+async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &ProviderDispute) -> Result<(), CreditError> {
+    let mut unit = ctx.store.begin().await?;
+    let recorded = unit.disputes().lock(&method.id, &provider.provider_id).await?;
+    let is_new = recorded.is_none();
+    let before = match recorded {
+        Some(recorded) => recorded,
+        None => {
+            let new = new_dispute(ctx, method, intent, provider);
+            unit.disputes().insert(&new).await?;
+            new
+        }
+    };
+    let changes = changes(&before, provider);
+    let fee_currency_id = match &before.fee_currency_id {
+        Some(currency) => Some(currency.clone()),
+        None => fee_currency(unit.as_mut(), method, &provider.fee_currency).await?,
+    };
+    let mut after = Dispute {
+        // What was withdrawn is what is returned, or lost.
+        amount: if before.funds_withdrawn { before.amount } else { provider.amount },
+        fee_currency_id,
+        status: provider.status,
+        funds_withdrawn: provider.funds_withdrawn,
+        reason: provider.reason.clone(),
+        respond_by: provider.respond_by,
+        ..before.clone()
+    };
+    if !is_new && after == before && changes.is_empty() {
+        return Ok(());
+    }
+    after.updated_at = ctx.now();
+    if !changes.is_empty() {
+        let paid = lock_paid_by(unit.as_mut(), &intent.id).await?;
+        let at = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
+        let mut booking = DisputeBooking { dispute: after, paid, at };
+        for change in changes {
+            booking.book(ctx, unit.as_mut(), change).await?;
+        }
+        after = booking.dispute;
+    }
+    if !unit.disputes().update(&before, &after).await? {
+        return Err(CreditError::Contended);
+    }
+    if is_new || before.status != after.status {
+        notify(ctx, unit.as_mut(), &Notification::Disputed(after.id.clone()), ctx.now()).await?;
+    }
+    unit.commit().await?;
+    Ok(())
+}
+
+/// A dispute of which nothing is booked yet.
+fn new_dispute(ctx: &Context, method: &Method, intent: &Intent, provider: &ProviderDispute) -> Dispute {
+    let now = ctx.now();
+    Dispute {
+        id: DisputeId::new(now, ctx.random.as_ref()),
+        mode: intent.mode,
+        method_id: method.id.clone(),
+        provider_id: provider.provider_id.clone(),
+        intent_id: intent.id.clone(),
+        customer_id: intent.customer_id.clone(),
+        amount: provider.amount,
+        currency_id: intent.currency_id.clone(),
+        fee: Amount::ZERO,
+        fee_currency_id: None,
+        status: provider.status,
+        funds_withdrawn: false,
+        movements: 0,
+        reason: provider.reason.clone(),
+        respond_by: provider.respond_by,
+        credit_note_ids: Vec::new(),
+        created_at: provider.created,
+        updated_at: now,
+    }
+}
+
+/// The method's currency that a provider calls by this name.
+async fn fee_currency(unit: &mut dyn UnitOfWork, method: &Method, name: &str) -> Result<Option<CurrencyId>, StorageError> {
+    let currencies = unit.methods().currencies(method.mode).await?;
+    let found = currencies.into_iter().find(|currency| currency.method_id == method.id && currency.contract == name);
+    Ok(found.map(|currency| currency.id))
+}

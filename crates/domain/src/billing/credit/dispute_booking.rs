@@ -1,0 +1,182 @@
+//! What the movements of a dispute's funds change: journal, invoice payments, invoices, entitlements, and the credit note of a loss.
+
+use super::allocation::{Destination, spread};
+use super::dispute_change::DisputeChange;
+use super::issue::{ItemOrder, NoteOrder, issue_note};
+use super::undo::{PaidByIntent, subscriptions_of, take_newest_first};
+use super::{CreditError, CreditNoteReason};
+use crate::billing::{InvoiceItem, InvoicePayment};
+use crate::context::Context;
+use crate::ledger::{Account, Entry, EntryType, Posting, Side};
+use crate::payment::{Dispute, DisputeFilter};
+use crate::shared::{Amount, EntryId, InvoiceId, MAX_PAGE_SIZE, Page, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
+
+/// A dispute whose changes are booked, and the invoices of its payment, locked.
+pub(super) struct DisputeBooking {
+    /// As it will be written: each movement is counted.
+    pub dispute: Dispute,
+    pub paid: PaidByIntent,
+    /// In the customer's time.
+    pub at: Timestamp,
+}
+
+impl DisputeBooking {
+    pub async fn book(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, change: DisputeChange) -> Result<(), CreditError> {
+        match change {
+            DisputeChange::Withdrawn => self.withdraw(ctx, unit).await,
+            DisputeChange::Reinstated => self.reinstate(ctx, unit).await,
+            DisputeChange::Lost => self.lose(ctx, unit).await,
+            DisputeChange::Fee { before, now } => self.charge_fee(ctx, unit, before, now).await,
+        }
+    }
+
+    /// What the invoice payments have no room for goes to suspense: it was refunded, or is balance.
+    async fn withdraw(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
+        let amount = self.dispute.amount;
+        let taken = take_newest_first(amount, &self.paid.payments, InvoicePayment::room)?;
+        self.paid.change(unit, &taken.parts, InvoicePayment::dispute).await?;
+        let invoices = self.paid.touched(&taken.parts);
+        let subscriptions = subscriptions_of(self.paid.invoices.iter().filter(|invoice| invoices.contains(&invoice.id)));
+        if !invoices.is_empty() {
+            unit.entitlements().suspend(&invoices, &subscriptions, ctx.now()).await?;
+        }
+        let currency = &self.dispute.currency_id;
+        let postings = vec![
+            Posting::debit(Account::Disputes, amount.minus(taken.rest)?, currency),
+            Posting::debit(Account::Suspense, taken.rest, currency),
+            Posting::credit(Account::cash(&self.dispute.method_id), amount, currency),
+        ];
+        self.post(ctx, unit, EntryType::DisputeWithdrawn, postings).await
+    }
+
+    /// What was posted to suspense returns to it. After a loss that is everything: the invoices have been credited.
+    async fn reinstate(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
+        let (amount, held) = (self.dispute.amount, self.held(unit).await?);
+        let taken = take_newest_first(held, &self.paid.payments, |payment| payment.disputed)?;
+        self.paid.change(unit, &taken.parts, InvoicePayment::reinstate).await?;
+        self.reinstate_entitlements(unit).await?;
+        let currency = &self.dispute.currency_id;
+        let postings = vec![
+            Posting::debit(Account::cash(&self.dispute.method_id), amount, currency),
+            Posting::credit(Account::Disputes, held, currency),
+            Posting::credit(Account::Suspense, amount.minus(held)?, currency),
+        ];
+        self.post(ctx, unit, EntryType::DisputeReinstated, postings).await
+    }
+
+    /// The payments are taken back, the due grows, and a credit note gives all that the lines can still give. The rest is owed.
+    async fn lose(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
+        let held = self.held(unit).await?;
+        if held.is_zero() {
+            return Ok(());
+        }
+        let taken = take_newest_first(held, &self.paid.payments, |payment| payment.disputed)?;
+        self.paid.change(unit, &taken.parts, InvoicePayment::lose_dispute).await?;
+        self.paid.lower_paid(unit, &taken.parts, self.at).await?;
+        // Before the notes, which revoke what they credit in full.
+        self.reinstate_entitlements(unit).await?;
+        let currency = &self.dispute.currency_id;
+        let postings = vec![Posting::debit(Account::Receivable, held, currency), Posting::credit(Account::Disputes, held, currency)];
+        self.post(ctx, unit, EntryType::DisputeLost, postings).await?;
+        for invoice in self.paid.touched(&taken.parts) {
+            self.credit(ctx, unit, &invoice).await?;
+        }
+        Ok(())
+    }
+
+    async fn credit(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<(), CreditError> {
+        let Some(invoice) = self.paid.invoices.iter_mut().find(|invoice| invoice.id == *id) else { return Ok(()) };
+        let lines = unit.invoices().items(id).await?;
+        let creditable: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
+        let amount = Amount::sum(creditable.iter().copied())?.min(invoice.remaining());
+        if amount.is_zero() {
+            return Ok(());
+        }
+        let parts = spread(amount, &creditable)?;
+        let items = lines.into_iter().zip(parts).filter(|(_, part)| !part.is_zero()).map(|(line, part)| ItemOrder::new(line, part));
+        let order = NoteOrder::new(CreditNoteReason::Dispute, items.collect(), Destination::UnpaidPart);
+        let issued = issue_note(ctx, unit, invoice, &order, self.at).await?;
+        *invoice = issued.invoice;
+        self.dispute.credit_note_ids.push(issued.note.id);
+        Ok(())
+    }
+
+    /// A fee in a currency that the method does not have is not booked.
+    async fn charge_fee(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, before: Amount, now: Amount) -> Result<(), CreditError> {
+        self.dispute.fee = now;
+        let Some(currency) = self.dispute.fee_currency_id.clone() else {
+            tracing::warn!(dispute = %self.dispute.id, fee = %now, "the fee of a dispute is in a currency that its method does not have");
+            return Ok(());
+        };
+        let (fees, cash) = (Account::Fees, Account::cash(&self.dispute.method_id));
+        let (debit, credit, amount) = if now > before { (fees, cash, now.minus(before)?) } else { (cash, fees, before.minus(now)?) };
+        let postings = vec![Posting::debit(debit, amount, &currency), Posting::credit(credit, amount, &currency)];
+        self.post(ctx, unit, EntryType::NetworkFee, postings).await
+    }
+
+    /// What the last withdrawal holds of invoice payments, as the journal tells; nothing after a loss.
+    async fn held(&self, unit: &mut dyn UnitOfWork) -> Result<Amount, CreditError> {
+        for movement in (1..=self.dispute.movements).rev() {
+            for entry in unit.journal().of_subject(&movement_subject(&self.dispute, movement)).await? {
+                match entry.kind {
+                    EntryType::DisputeLost | EntryType::DisputeReinstated => return Ok(Amount::ZERO),
+                    EntryType::DisputeWithdrawn => {
+                        let held = entry.postings().iter().filter(|one| one.account == Account::Disputes && one.side == Side::Debit);
+                        return Ok(Amount::sum(held.map(|posting| posting.amount))?);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(Amount::ZERO)
+    }
+
+    /// Ends the suspension of what the payment gives, except where another dispute holds funds of the same invoices or subscriptions.
+    async fn reinstate_entitlements(&self, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
+        let contested = self.contested_by_others(unit).await?;
+        let free = self.paid.invoices.iter().filter(|invoice| !contested.invoices.contains(&invoice.id));
+        let invoices: Vec<_> = free.map(|invoice| invoice.id.clone()).collect();
+        let mut subscriptions = subscriptions_of(&self.paid.invoices);
+        subscriptions.retain(|subscription| !contested.subscriptions.contains(subscription));
+        if !invoices.is_empty() || !subscriptions.is_empty() {
+            unit.entitlements().reinstate(&invoices, &subscriptions).await?;
+        }
+        Ok(())
+    }
+
+    async fn contested_by_others(&self, unit: &mut dyn UnitOfWork) -> Result<Contested, CreditError> {
+        let filter = DisputeFilter { customer_id: Some(self.dispute.customer_id.clone()), open: true, ..DisputeFilter::default() };
+        let open = unit.disputes().list(self.dispute.mode, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list;
+        let mut contested = Contested::default();
+        for other in open.into_iter().filter(|other| other.id != self.dispute.id && other.funds_withdrawn) {
+            let payments = unit.invoice_payments().of_intent(&other.intent_id).await?;
+            contested.invoices.extend(payments.into_iter().filter(|one| !one.disputed.is_zero()).map(|one| one.invoice_id));
+        }
+        let ids: Vec<_> = contested.invoices.iter().cloned().collect();
+        let invoices = if ids.is_empty() { Vec::new() } else { unit.invoices().find_all(&ids).await? };
+        contested.subscriptions.extend(subscriptions_of(&invoices));
+        Ok(contested)
+    }
+
+    async fn post(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, kind: EntryType, postings: Vec<Posting>) -> Result<(), CreditError> {
+        self.dispute.movements = self.dispute.movements.saturating_add(1);
+        let subject = movement_subject(&self.dispute, self.dispute.movements);
+        let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+        unit.journal().post(&Entry::new(id, self.dispute.mode, kind, subject, self.at, postings)?).await?;
+        Ok(())
+    }
+}
+
+/// What other open disputes hold funds of.
+#[derive(Debug, Default)]
+struct Contested {
+    invoices: BTreeSet<InvoiceId>,
+    subscriptions: BTreeSet<SubscriptionId>,
+}
+
+/// Funds can be withdrawn, reinstated and withdrawn again: each movement has an entry of its own.
+fn movement_subject(dispute: &Dispute, movement: u32) -> String {
+    format!("{}/{movement}", dispute.id)
+}

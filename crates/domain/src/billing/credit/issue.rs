@@ -1,0 +1,283 @@
+//! Writing a credit note: lines, invoice, payments, balance, refunds and journal change in one unit of work.
+
+use super::allocation::{Destination, NoteAllocation, Returnable, allocate};
+use super::refund::{NewRefund, write_refund};
+use super::{CreditError, CreditNote, CreditNoteItem, CreditNoteReason};
+use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
+use crate::billing::{
+    Calculation, DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, ItemCredit, Notification, PaymentSource, notify,
+};
+use crate::context::Context;
+use crate::events::{Message, Topic};
+use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::payment::{Intent, IntentStatus, Refund};
+use crate::shared::{Amount, AttemptId, CreditNoteId, EntryId, EventId, InvoicePaymentId, PaymentIntentId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::HashMap;
+
+/// What a note is to give of one line.
+#[derive(Debug, Clone)]
+pub(crate) struct ItemOrder {
+    /// As it was read under its invoice's lock.
+    pub item: InvoiceItem,
+    pub amount: Amount,
+    /// Unused time is credited: the line covers no more than until then.
+    pub covers_until: Option<Timestamp>,
+    /// `None`: what the line paid for ends if the line is credited in full, unless the reason keeps access.
+    pub revokes: Option<bool>,
+    pub calculation: Option<Calculation>,
+}
+
+impl ItemOrder {
+    pub const fn new(item: InvoiceItem, amount: Amount) -> Self {
+        Self { item, amount, covers_until: None, revokes: None, calculation: None }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct NoteOrder {
+    pub reason: CreditNoteReason,
+    pub memo: String,
+    pub items: Vec<ItemOrder>,
+    pub destination: Destination,
+    /// The provider's name of a refund that it has sent already: see [`Destination::Sent`].
+    pub reference: String,
+}
+
+impl NoteOrder {
+    pub const fn new(reason: CreditNoteReason, items: Vec<ItemOrder>, destination: Destination) -> Self {
+        Self { reason, memo: String::new(), items, destination, reference: String::new() }
+    }
+
+    pub fn total(&self) -> Result<Amount, CreditError> {
+        Ok(Amount::sum(self.items.iter().map(|item| item.amount))?)
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone)]
+pub(crate) struct IssuedNote {
+    pub note: CreditNote,
+    pub items: Vec<CreditNoteItem>,
+    pub invoice: Invoice,
+    pub refunds: Vec<Refund>,
+    /// For the caller to send.
+    pub attempts: Vec<AttemptId>,
+}
+
+/// What a note would do: the same for preview and issue.
+pub(super) struct NotePlan {
+    pub total: Amount,
+    pub allocation: NoteAllocation,
+    pub items: Vec<(ItemCredit, bool)>,
+    pub payments: Vec<InvoicePayment>,
+    pub intents: HashMap<PaymentIntentId, Intent>,
+}
+
+/// Plans a note without writing anything.
+///
+/// # Errors
+/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when lines or payments cannot
+/// give that much; [`CreditError::BadItems`] when a line is named twice.
+pub(super) async fn plan(unit: &mut dyn UnitOfWork, invoice: &Invoice, order: &NoteOrder) -> Result<NotePlan, CreditError> {
+    if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.document() != DocumentType::Invoice {
+        return Err(CreditError::NotCreditable);
+    }
+    let total = order.total()?;
+    if total.is_zero() {
+        return Err(CreditError::NoAmount);
+    }
+    let mut items = Vec::with_capacity(order.items.len());
+    for (place, one) in order.items.iter().enumerate() {
+        let is_repeated = order.items[..place].iter().any(|other| other.item.id == one.item.id);
+        if is_repeated || one.item.invoice_id != invoice.id {
+            return Err(CreditError::BadItems);
+        }
+        let credited = one.item.credited.plus(one.amount)?;
+        if credited > one.item.amount {
+            return Err(CreditError::OverRefund);
+        }
+        let fills = credited == one.item.amount && !credited.is_zero() && !one.amount.is_zero();
+        let revokes = one.revokes.unwrap_or(fills && !order.reason.keeps_access());
+        let covers_until = one.covers_until.or(one.item.covers_until);
+        items.push((ItemCredit { id: one.item.id.clone(), credited_before: one.item.credited, credited, covers_until }, revokes));
+    }
+    let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(&invoice.id)).await?;
+    let ids: Vec<_> = payments.iter().filter_map(|payment| payment.source.intent().cloned()).collect();
+    let found = if ids.is_empty() { Vec::new() } else { unit.intents().find_all(&ids).await? };
+    let intents: HashMap<_, _> = found.into_iter().map(|intent| (intent.id.clone(), intent)).collect();
+    let returnable: Vec<_> = payments.iter().map(|payment| returnable(payment, &intents)).collect();
+    let allocation = allocate(total, invoice.remaining(), &returnable, &order.destination)?;
+    Ok(NotePlan { total, allocation, items, payments, intents })
+}
+
+/// A network payment gives back no more than its network payment has left: pay-outs of the balance use the same room.
+pub(super) fn returnable(payment: &InvoicePayment, intents: &HashMap<PaymentIntentId, Intent>) -> Returnable {
+    let at_network = payment.source.intent().map(|intent| {
+        let intent = intents.get(intent).filter(|intent| intent.status == IntentStatus::Succeeded);
+        intent.map_or(Amount::ZERO, |intent| intent.amount_received.minus(intent.amount_refunded).unwrap_or_default())
+    });
+    let room = payment.room();
+    Returnable { room: at_network.map_or(room, |left| room.min(left)), payment: payment.clone() }
+}
+
+/// Issues a credit note over an invoice that is locked in this unit of work. A note is allowed while a payment is in flight: what that
+/// payment brings beyond the rest goes to the balance.
+///
+/// # Errors
+/// Those of [`plan`], and [`CreditError::Contended`] when a row changed since it was read.
+pub(crate) async fn issue_note(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    invoice: &Invoice,
+    order: &NoteOrder,
+    now: Timestamp,
+) -> Result<IssuedNote, CreditError> {
+    let plan = plan(unit, invoice, order).await?;
+    let wall = ctx.now();
+    let id = CreditNoteId::new(wall, ctx.random.as_ref());
+    let to_balance_payments = balance_part(&plan)?;
+    let refunded = Amount::sum(plan.allocation.returned.iter().map(|(_, amount)| *amount))?.minus(to_balance_payments)?;
+    let credits: Vec<_> = plan.items.iter().map(|(credit, _)| credit.clone()).collect();
+    if !unit.invoices().credit_items(&credits).await? {
+        return Err(CreditError::Contended);
+    }
+    let after = invoice.with_amounts(invoice.amount_paid, invoice.amount_credited.plus(plan.allocation.due)?, now)?;
+    if after != *invoice && !unit.invoices().update(invoice, &after).await? {
+        return Err(CreditError::Contended);
+    }
+    let to_balance = plan.allocation.to_balance.plus(to_balance_payments)?;
+    let mut note = CreditNote {
+        id: id.clone(),
+        mode: invoice.mode,
+        number: 0,
+        invoice_id: invoice.id.clone(),
+        subscription_id: invoice.subscription_id.clone(),
+        customer_id: invoice.customer_id.clone(),
+        currency_id: invoice.currency_id.clone(),
+        method_id: invoice.method_id.clone(),
+        reason: order.reason,
+        memo: order.memo.clone(),
+        total: plan.total,
+        due_reduced: plan.allocation.due,
+        to_balance,
+        refunded,
+        created_at: now,
+    };
+    let items: Vec<_> = plan
+        .items
+        .iter()
+        .zip(&order.items)
+        .map(|((credit, revokes), ordered)| CreditNoteItem {
+            note_id: id.clone(),
+            invoice_item_id: credit.id.clone(),
+            amount: ordered.amount,
+            revokes: *revokes,
+            calculation: ordered.calculation.clone(),
+        })
+        .collect();
+    revoke(ctx, unit, invoice, &note, &plan, order, now).await?;
+    if !to_balance.is_zero() {
+        let change = BalanceChange {
+            mode: note.mode,
+            customer_id: &note.customer_id,
+            currency_id: &note.currency_id,
+            kind: BalanceTransactionType::CreditNote,
+            amount: to_balance,
+            source: id.as_str(),
+            at: now,
+        };
+        change_balance(ctx, unit, &change).await?;
+    }
+    note.number = unit.invoices().take_numbers(note.mode, DocumentType::CreditNote, 1).await?;
+    unit.credit_notes().insert(&note, &items).await?;
+    let (refunds, attempts) = return_payments(ctx, unit, &note, &plan, order, now).await?;
+    post_note(ctx, unit, &note, now).await?;
+    notify(ctx, unit, &Notification::Credited(note.id.clone()), wall).await?;
+    Ok(IssuedNote { note, items, invoice: after, refunds, attempts })
+}
+
+/// What balance payments give back, which becomes balance again.
+fn balance_part(plan: &NotePlan) -> Result<Amount, CreditError> {
+    let is_balance = |id: &InvoicePaymentId| {
+        plan.payments.iter().any(|payment| payment.id == *id && matches!(payment.source, PaymentSource::Balance(_)))
+    };
+    Ok(Amount::sum(plan.allocation.returned.iter().filter(|(id, _)| is_balance(id)).map(|(_, amount)| *amount))?)
+}
+
+/// Reserves what each payment gives back, and writes the refunds that send it.
+async fn return_payments(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    note: &CreditNote,
+    plan: &NotePlan,
+    order: &NoteOrder,
+    now: Timestamp,
+) -> Result<(Vec<Refund>, Vec<AttemptId>), CreditError> {
+    let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
+    for (id, amount) in &plan.allocation.returned {
+        let Some(payment) = plan.payments.iter().find(|payment| payment.id == *id) else { continue };
+        if !unit.invoice_payments().update(payment, &payment.refund(*amount)?).await? {
+            return Err(CreditError::Contended);
+        }
+        let intent = payment.source.intent().and_then(|intent| plan.intents.get(intent));
+        if matches!(payment.source, PaymentSource::Balance(_)) {
+            continue;
+        }
+        let reference = matches!(order.destination, Destination::Sent(_)).then_some(order.reference.as_str());
+        let new = NewRefund { note, payment, intent, amount: *amount, reference, now };
+        let (refund, attempt) = write_refund(ctx, unit, &new).await?;
+        refunds.push(refund);
+        attempts.extend(attempt);
+    }
+    Ok((refunds, attempts))
+}
+
+/// What the credited lines had paid for ends: what was bought once in this unit of work, a subscription by an event, if the line covers
+/// the present.
+async fn revoke(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    invoice: &Invoice,
+    note: &CreditNote,
+    plan: &NotePlan,
+    order: &NoteOrder,
+    now: Timestamp,
+) -> Result<(), CreditError> {
+    let mut ends_subscription = false;
+    for ((credit, _), ordered) in plan.items.iter().zip(&order.items).filter(|((_, revokes), _)| *revokes) {
+        if ordered.item.subscription_item_id.is_some() && invoice.subscription_id.is_some() {
+            ends_subscription |= ordered.item.covers(now);
+        } else {
+            unit.entitlements().revoke(&credit.id, now).await?;
+        }
+    }
+    if ends_subscription {
+        let wall = ctx.now();
+        let message = Message::new(Topic::EndRefunded, wall).with("note", &note.id);
+        unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
+    }
+    Ok(())
+}
+
+async fn post_note(ctx: &Context, unit: &mut dyn UnitOfWork, note: &CreditNote, now: Timestamp) -> Result<(), CreditError> {
+    if note.total.is_zero() {
+        return Ok(());
+    }
+    let currency = &note.currency_id;
+    let postings = vec![
+        Posting::debit(Account::Revenue, note.total, currency),
+        Posting::credit(Account::Receivable, note.due_reduced, currency),
+        Posting::credit(Account::CustomerBalance, note.to_balance, currency),
+        Posting::credit(Account::RefundsPayable, note.refunded, currency),
+    ];
+    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+    unit.journal().post(&Entry::new(id, note.mode, EntryType::CreditNote, note.id.as_str(), now, postings)?).await?;
+    Ok(())
+}
+
+/// Orders a note over everything that the lines of an invoice can still give.
+pub(crate) fn credit_everything(items: Vec<InvoiceItem>) -> Vec<ItemOrder> {
+    let creditable = items.into_iter().map(|item| (item.creditable(), item)).filter(|(amount, _)| !amount.is_zero());
+    creditable.map(|(amount, item)| ItemOrder::new(item, amount)).collect()
+}

@@ -1,0 +1,170 @@
+//! Credit notes: the only way to give back what an invoice asked for (the billing model, section 2, "Credit notes"). Beside them what
+//! networks take back: disputes, late failures, refunds of the provider's dashboard.
+
+mod allocation;
+mod card_check;
+mod card_payment;
+mod create;
+mod dashboard_refund;
+mod dispute;
+mod dispute_booking;
+mod dispute_change;
+mod document;
+mod error;
+mod issue;
+mod payout;
+mod provider_refund;
+mod refund;
+mod suspense;
+mod undo;
+
+pub(crate) use allocation::Destination;
+pub use card_check::{CardCheckError, check_card_payment};
+pub use create::{
+    CreditNoteOrder, CreditNotePreview, CreditTo, OrderedItem, RefundOrder, Refundable, RefundedNote, create_credit_note, preview_credit_note,
+    refund_invoice, refund_payment, refundable,
+};
+pub(crate) use create::refund_fully;
+pub use dispute::{DisputeError, record_dispute};
+pub use document::{CreditNotePrinter, CreditedLine, ExpandedCreditNote, RefundRoute, expand_credit_note};
+pub use error::CreditError;
+pub(crate) use issue::{ItemOrder, NoteOrder, credit_everything, issue_note};
+pub use payout::{PayoutOrder, pay_out_balance, payout_limit};
+pub use provider_refund::{ProviderRefundError, record_provider_refund};
+pub(crate) use refund::refund_declined;
+pub use refund::{move_refund_to_balance, refund_failed_later, refund_settled, retry_refund};
+pub use suspense::{SuspenseError, resolve_suspense};
+pub(super) use undo::{lock_paid_by, take_newest_first};
+
+use super::Calculation;
+use crate::shared::{
+    Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, Listed, MethodId, Mode, Page, StorageError, SubscriptionId,
+    Timestamp,
+};
+use async_trait::async_trait;
+use std::time::Duration;
+
+/// Why a credit note was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CreditNoteReason {
+    PlanChange,
+    Cancellation,
+    UsageCorrection,
+    Duplicate,
+    Fraudulent,
+    Dispute,
+    Other,
+}
+
+impl CreditNoteReason {
+    pub const ALL: [Self; 7] = [
+        Self::PlanChange,
+        Self::Cancellation,
+        Self::UsageCorrection,
+        Self::Duplicate,
+        Self::Fraudulent,
+        Self::Dispute,
+        Self::Other,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PlanChange => "plan_change",
+            Self::Cancellation => "cancellation",
+            Self::UsageCorrection => "usage_correction",
+            Self::Duplicate => "duplicate",
+            Self::Fraudulent => "fraudulent",
+            Self::Dispute => "dispute",
+            Self::Other => "other",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
+    /// Whether a line that is credited in full still gives access: the customer has bought something else instead.
+    #[must_use]
+    pub const fn keeps_access(self) -> bool {
+        matches!(self, Self::PlanChange | Self::UsageCorrection)
+    }
+}
+
+/// A finalized document. It is never changed: a mistake is corrected by a manual invoice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreditNote {
+    pub id: CreditNoteId,
+    pub mode: Mode,
+    /// Without gaps, in the mode's series of credit notes.
+    pub number: u64,
+    pub invoice_id: InvoiceId,
+    pub subscription_id: Option<SubscriptionId>,
+    pub customer_id: CustomerId,
+    pub currency_id: CurrencyId,
+    pub method_id: MethodId,
+    pub reason: CreditNoteReason,
+    /// What the store writes to the customer.
+    pub memo: String,
+    /// `due_reduced + to_balance + refunded`.
+    pub total: Amount,
+    /// Taken off what was due.
+    pub due_reduced: Amount,
+    pub to_balance: Amount,
+    /// Sent back over networks, or on its way.
+    pub refunded: Amount,
+    pub created_at: Timestamp,
+}
+
+impl CreditNote {
+    #[must_use]
+    pub fn number_text(&self) -> String {
+        super::DocumentType::CreditNote.number_text(self.mode, self.number)
+    }
+}
+
+/// What a credit note gives of one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreditNoteItem {
+    pub note_id: CreditNoteId,
+    pub invoice_item_id: InvoiceItemId,
+    pub amount: Amount,
+    /// Whether what the line had paid for ends.
+    pub revokes: bool,
+    /// How the amount was computed, where time was credited.
+    pub calculation: Option<Calculation>,
+}
+
+/// Which credit notes are listed; `None`: of any.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CreditNoteFilter {
+    pub customer_id: Option<CustomerId>,
+    pub invoice_id: Option<InvoiceId>,
+    pub subscription_id: Option<SubscriptionId>,
+}
+
+#[async_trait]
+pub trait CreditNotes: Send {
+    async fn insert(&mut self, note: &CreditNote, items: &[CreditNoteItem]) -> Result<(), StorageError>;
+    async fn find(&mut self, id: &CreditNoteId) -> Result<Option<CreditNote>, StorageError>;
+    /// The items of these notes, those of each note in their order.
+    async fn items_of(&mut self, notes: &[CreditNoteId]) -> Result<Vec<CreditNoteItem>, StorageError>;
+    /// How far, together, the changes of plan of a subscription that were made after `since` were dated back: each credited time that had
+    /// passed already.
+    async fn dated_back(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError>;
+    /// Newest first.
+    async fn list(&mut self, mode: Mode, filter: &CreditNoteFilter, page: &Page) -> Result<Listed<CreditNote>, StorageError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_reads_back() {
+        for reason in CreditNoteReason::ALL {
+            assert_eq!(CreditNoteReason::from_name(reason.name()), Some(reason));
+        }
+    }
+}

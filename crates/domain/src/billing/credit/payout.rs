@@ -1,0 +1,145 @@
+//! Paying a customer's balance out: over the card payments that have room, or to the wallet that paid last.
+
+use super::CreditError;
+use super::refund::send;
+use crate::billing::balance::{BalanceChange, BalanceTransactionType, balance_of, change_balance};
+use crate::billing::debt::time_of_customer;
+use crate::billing::{COMMENT_MAX, publish_charges};
+use crate::context::Context;
+use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::payment::{Method, Refund, RefundStatus, RefundType};
+use crate::shared::{Amount, CurrencyId, CustomerId, EntryId, Mode, PaymentIntentId, RefundId, Timestamp, check_text};
+use crate::storage::UnitOfWork;
+
+/// The most card payments that one pay-out is spread over.
+const PAYMENTS: u32 = 100;
+/// How many unpaid invoices are read; more are as good as none: the balance does not cover them.
+const UNPAID: u32 = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PayoutOrder {
+    pub customer_id: CustomerId,
+    pub currency_id: CurrencyId,
+    /// `None`: all that can be paid out.
+    pub amount: Option<Amount>,
+    /// What the store writes to the customer.
+    pub memo: String,
+}
+
+/// The most that can be paid out now: the balance less what unpaid invoices in its currency ask for.
+pub async fn payout_limit(unit: &mut dyn UnitOfWork, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, CreditError> {
+    let balance = balance_of(unit, customer, currency).await?;
+    let unpaid = unit.invoices().unpaid_in(customer, currency, UNPAID).await?;
+    let unpaid = Amount::sum(unpaid.iter().map(crate::billing::Invoice::remaining))?;
+    Ok(balance.minus(unpaid).unwrap_or_default())
+}
+
+/// Pays out a part of the balance, or all that can be paid out. The balance is debited now, and restored where the network refuses.
+///
+/// # Errors
+/// [`CreditError::BalanceTooSmall`] and [`CreditError::BalanceOwed`] when less can be paid out than is asked for;
+/// [`CreditError::NoPayoutRoute`] when no payment of the customer can take that much back.
+pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> Result<Vec<Refund>, CreditError> {
+    let memo = check_text("memo", &order.memo, COMMENT_MAX)?;
+    let mut unit = ctx.store.begin().await?;
+    let customer = unit.customers().find(&order.customer_id).await?.filter(|customer| customer.mode == mode);
+    let customer = customer.ok_or(CreditError::NotFound)?;
+    let now = time_of_customer(ctx, unit.as_mut(), &customer.id).await?;
+    let currency = unit.methods().find_currency(&order.currency_id).await?.ok_or(CreditError::NotFound)?;
+    let method = unit.methods().find(&currency.method_id).await?.ok_or(CreditError::NotFound)?;
+    // Locked before the unpaid invoices are read: what is finalized meanwhile waits for the same row.
+    unit.balances().lock(std::slice::from_ref(&customer.id)).await?;
+    let balance = balance_of(unit.as_mut(), &customer.id, &currency.id).await?;
+    let limit = payout_limit(unit.as_mut(), &customer.id, &currency.id).await?;
+    let amount = order.amount.unwrap_or(limit);
+    match amount {
+        Amount::ZERO if order.amount.is_some() => return Err(CreditError::NoAmount),
+        Amount::ZERO if balance.is_zero() => return Err(CreditError::BalanceTooSmall),
+        Amount::ZERO => return Err(CreditError::BalanceOwed),
+        amount if amount > balance => return Err(CreditError::BalanceTooSmall),
+        amount if amount > limit => return Err(CreditError::BalanceOwed),
+        _ => {}
+    }
+    let routes = routes(unit.as_mut(), &method, &customer.id, &currency.id, amount).await?;
+    let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
+    for (intent_id, part) in routes {
+        if let Some(intent) = &intent_id
+            && !unit.intents().reserve_refund(intent, part, now).await?
+        {
+            return Err(CreditError::Contended);
+        }
+        let refund = Refund {
+            id: RefundId::new(ctx.now(), ctx.random.as_ref()),
+            mode,
+            kind: RefundType::BalancePayout,
+            status: RefundStatus::Pending,
+            amount: part,
+            currency_id: currency.id.clone(),
+            method_id: method.id.clone(),
+            customer_id: customer.id.clone(),
+            intent_id,
+            payment_id: None,
+            credit_note_id: None,
+            invoice_id: None,
+            subscription_id: None,
+            reason: RefundType::BalancePayout.name().to_owned(),
+            description: memo.clone(),
+            reference: String::new(),
+            failure: None,
+            failure_count: 0,
+            created_at: now,
+            updated_at: now,
+        };
+        debit(ctx, unit.as_mut(), &refund, now).await?;
+        unit.refunds().insert(&refund).await?;
+        attempts.push(send(ctx, unit.as_mut(), &refund).await?);
+        refunds.push(refund);
+    }
+    publish_charges(ctx, unit.as_mut(), &attempts).await?;
+    unit.commit().await?;
+    Ok(refunds)
+}
+
+/// The ways in which an amount goes back: parts of card payments, newest first; for a wallet the account that paid last.
+async fn routes(
+    unit: &mut dyn UnitOfWork,
+    method: &Method,
+    customer: &CustomerId,
+    currency: &CurrencyId,
+    amount: Amount,
+) -> Result<Vec<(Option<PaymentIntentId>, Amount)>, CreditError> {
+    if !method.kind.is_card() {
+        unit.intents().last_paid(customer, currency).await?.ok_or(CreditError::NoPayoutRoute)?;
+        return Ok(vec![(None, amount)]);
+    }
+    let (mut left, mut routes) = (amount, Vec::new());
+    for intent in unit.intents().with_room(customer, currency, PAYMENTS).await? {
+        let part = left.min(intent.amount_received.minus(intent.amount_refunded)?);
+        if part.is_zero() {
+            break;
+        }
+        left = left.minus(part)?;
+        routes.push((Some(intent.id), part));
+    }
+    if left.is_zero() { Ok(routes) } else { Err(CreditError::NoPayoutRoute) }
+}
+
+async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), CreditError> {
+    let change = BalanceChange {
+        mode: refund.mode,
+        customer_id: &refund.customer_id,
+        currency_id: &refund.currency_id,
+        kind: BalanceTransactionType::Payout,
+        amount: refund.amount,
+        source: refund.id.as_str(),
+        at: now,
+    };
+    change_balance(ctx, unit, &change).await?;
+    let postings = vec![
+        Posting::debit(Account::CustomerBalance, refund.amount, &refund.currency_id),
+        Posting::credit(Account::RefundsPayable, refund.amount, &refund.currency_id),
+    ];
+    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+    unit.journal().post(&Entry::new(id, refund.mode, EntryType::BalancePayout, refund.id.as_str(), now, postings)?).await?;
+    Ok(())
+}

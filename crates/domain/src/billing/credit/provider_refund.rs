@@ -1,0 +1,142 @@
+//! Recording what a card network says about a refund: one that this store ordered, or one that somebody made in the provider's dashboard.
+
+use super::CreditError;
+use super::card_payment::{CardPaymentState, find_card_payment};
+use super::dashboard_refund::{DashboardRefund, dashboard_refund_failed};
+use super::refund::refund_failed_later;
+use super::undo::lock_paid_by;
+use crate::billing::debt::time_of_customer;
+use crate::context::Context;
+use crate::payment::{Currency, Decline, Intent, Method, ProviderRefund, ProviderRefundStatus, Purpose, SettlementError, settle};
+use crate::shared::{RefundId, StorageError};
+
+/// How often a refund is recorded again after another unit of work changed the same rows.
+const TRIES: u32 = 8;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderRefundError {
+    /// The refund is of a payment of somebody else.
+    #[error("no payment of this store was refunded")]
+    UnknownPayment,
+    /// The payment itself is not decided: the refund is recorded after it.
+    #[error("the refunded payment is not decided yet")]
+    Undecided,
+    #[error("the refund is in {refund}, its payment in {payment}")]
+    OtherCurrency { refund: String, payment: String },
+    #[error(transparent)]
+    Credit(CreditError),
+    /// An attempt that was open could not be settled.
+    #[error(transparent)]
+    Settlement(SettlementError),
+}
+
+impl From<CreditError> for ProviderRefundError {
+    fn from(error: CreditError) -> Self {
+        Self::Credit(error)
+    }
+}
+
+impl From<StorageError> for ProviderRefundError {
+    fn from(error: StorageError) -> Self {
+        Self::Credit(error.into())
+    }
+}
+
+impl From<SettlementError> for ProviderRefundError {
+    fn from(error: SettlementError) -> Self {
+        match error {
+            SettlementError::Contended => Self::Credit(CreditError::Contended),
+            SettlementError::Storage(error) => Self::Credit(CreditError::Storage(error)),
+            error => Self::Settlement(error),
+        }
+    }
+}
+
+/// Records a refund as its provider has it now. Safe to call at any time, also twice at once: what has been recorded is not recorded again.
+///
+/// # Errors
+/// [`ProviderRefundError::UnknownPayment`] when the payment is not of this store, [`ProviderRefundError::Undecided`] when it is not
+/// decided yet.
+#[tracing::instrument(skip_all, fields(method = %method.id, refund = provider.provider_id))]
+pub async fn record_provider_refund(ctx: &Context, method: &Method, provider: &ProviderRefund) -> Result<(), ProviderRefundError> {
+    if let Some(ours) = &provider.ours {
+        settle_open(ctx, ours).await?;
+    }
+    let known = ctx.store.read().await?.refunds().find_by_reference(&method.id, &provider.provider_id).await?;
+    match &provider.status {
+        ProviderRefundStatus::Failed(decline) if !known.is_empty() => return Ok(fail_all(ctx, method, provider, decline).await?),
+        _ if !known.is_empty() || provider.ours.is_some() => return Ok(()),
+        _ => {}
+    }
+    let (intent, currency) = match find_card_payment(ctx, method, &provider.payment).await? {
+        CardPaymentState::Settled { intent, currency } => (intent, currency),
+        CardPaymentState::Undecided => return Err(ProviderRefundError::Undecided),
+        CardPaymentState::Unknown => return Err(ProviderRefundError::UnknownPayment),
+    };
+    check_currency(provider, &currency)?;
+    for _ in 0..TRIES {
+        match try_record(ctx, method, &intent, provider).await {
+            // Of two who record a refund at once, one finds what the other has recorded on the next try.
+            Err(CreditError::Contended | CreditError::Storage(StorageError::Duplicate(_))) => {}
+            done => return Ok(done?),
+        }
+    }
+    Err(CreditError::Contended.into())
+}
+
+fn check_currency(provider: &ProviderRefund, currency: &Currency) -> Result<(), ProviderRefundError> {
+    if provider.currency == currency.contract {
+        return Ok(());
+    }
+    Err(ProviderRefundError::OtherCurrency { refund: provider.currency.clone(), payment: currency.contract.clone() })
+}
+
+/// A refund of this store whose answer was not seen is settled by its own attempt.
+async fn settle_open(ctx: &Context, id: &RefundId) -> Result<(), ProviderRefundError> {
+    let open = ctx.store.read().await?.attempts().open_of(&Purpose::Refund(id.clone())).await?;
+    if let Some(attempt) = open {
+        settle(ctx, &attempt.id).await?;
+    }
+    Ok(())
+}
+
+/// Refunds that had succeeded have failed: all that the provider knows by this name.
+async fn fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund, decline: &Decline) -> Result<(), CreditError> {
+    for _ in 0..TRIES {
+        match try_fail_all(ctx, method, provider, decline).await {
+            Err(CreditError::Contended) => {}
+            done => return done,
+        }
+    }
+    Err(CreditError::Contended)
+}
+
+async fn try_fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund, decline: &Decline) -> Result<(), CreditError> {
+    let mut unit = ctx.store.begin().await?;
+    let mut refunds = unit.refunds().find_by_reference(&method.id, &provider.provider_id).await?;
+    refunds.sort_by(|a, b| a.id.cmp(&b.id));
+    for refund in &refunds {
+        refund_failed_later(ctx, unit.as_mut(), &refund.id, decline).await?;
+    }
+    dashboard_refund_failed(ctx, unit.as_mut(), method, provider).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &ProviderRefund) -> Result<(), CreditError> {
+    let mut unit = ctx.store.begin().await?;
+    if matches!(provider.status, ProviderRefundStatus::Failed(_)) {
+        dashboard_refund_failed(ctx, unit.as_mut(), method, provider).await?;
+        unit.commit().await?;
+        return Ok(());
+    }
+    let paid = lock_paid_by(unit.as_mut(), &intent.id).await?;
+    // Somebody else may have recorded it while this unit of work waited for the locks.
+    if !unit.refunds().find_by_reference(&method.id, &provider.provider_id).await?.is_empty() {
+        return Ok(());
+    }
+    let at = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
+    DashboardRefund { method, intent, provider, at }.record(ctx, unit.as_mut(), &paid).await?;
+    unit.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,293 @@
+//! Refunds of payments: sent by their network, refused, retried, moved to the balance, or failed after they had succeeded.
+
+use super::{CreditError, CreditNote};
+use crate::access::Did;
+use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
+use crate::billing::debt::time_of_customer;
+use crate::billing::{BillingError, InvoicePayment, Notification, PaymentSource, nonce, notify, publish_charges};
+use crate::context::Context;
+use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::payment::{
+    Attempt, AttemptKind, Currency, Decline, Intent, Method, MethodKind, Purpose, Refund, RefundStatus, RefundType, StoreTransaction,
+    StoreTransactionRequest,
+};
+use crate::shared::{Amount, AttemptId, EntryId, Mode, RefundId, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// A part of a credit note that goes back over a network.
+#[derive(Clone, Copy)]
+pub(super) struct NewRefund<'a> {
+    pub note: &'a CreditNote,
+    pub payment: &'a InvoicePayment,
+    pub intent: Option<&'a Intent>,
+    pub amount: Amount,
+    /// The provider's name of it, where the provider has sent it already.
+    pub reference: Option<&'a str>,
+    pub now: Timestamp,
+}
+
+/// Writes a refund and the attempt that sends it. Its amount is reserved on the network payment; that of the invoice payment is reserved
+/// by the caller. One that the provider has sent already has succeeded.
+///
+/// # Errors
+/// [`CreditError::OverRefund`] when the network payment has less left.
+pub(super) async fn write_refund(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    new: &NewRefund<'_>,
+) -> Result<(Refund, Option<AttemptId>), CreditError> {
+    let NewRefund { note, payment, intent, amount, reference, now } = *new;
+    let wall = ctx.now();
+    if let Some(intent) = intent
+        && !unit.intents().reserve_refund(&intent.id, amount, wall).await?
+    {
+        return Err(CreditError::OverRefund);
+    }
+    let stake = stake_attempt(unit, payment).await?;
+    let method_id = intent.map(|intent| intent.method_id.clone()).or(stake.map(|attempt| attempt.method_id));
+    let refund = Refund {
+        id: RefundId::new(wall, ctx.random.as_ref()),
+        mode: note.mode,
+        kind: RefundType::Refund,
+        status: if reference.is_some() { RefundStatus::Succeeded } else { RefundStatus::Pending },
+        amount,
+        currency_id: note.currency_id.clone(),
+        method_id: method_id.ok_or(CreditError::NotFound)?,
+        customer_id: note.customer_id.clone(),
+        intent_id: intent.map(|intent| intent.id.clone()),
+        payment_id: Some(payment.id.clone()),
+        credit_note_id: Some(note.id.clone()),
+        invoice_id: Some(note.invoice_id.clone()),
+        subscription_id: note.subscription_id.clone(),
+        reason: note.reason.name().to_owned(),
+        description: note.memo.clone(),
+        reference: reference.unwrap_or_default().to_owned(),
+        failure: None,
+        failure_count: 0,
+        created_at: now,
+        updated_at: now,
+    };
+    unit.refunds().insert(&refund).await?;
+    if reference.is_some() {
+        post_sent(ctx, unit, &refund, refund.id.as_str(), now).await?;
+        notify(ctx, unit, &Notification::Refunded(refund.id.clone()), wall).await?;
+        return Ok((refund, None));
+    }
+    let attempt = send(ctx, unit, &refund).await?;
+    Ok((refund, Some(attempt)))
+}
+
+/// The attempt that forfeited the stake which made a payment.
+async fn stake_attempt(unit: &mut dyn UnitOfWork, payment: &InvoicePayment) -> Result<Option<Attempt>, CreditError> {
+    match &payment.source {
+        PaymentSource::Stake(attempt) => Ok(unit.attempts().find(attempt).await?),
+        PaymentSource::Network { .. } | PaymentSource::Balance(_) => Ok(None),
+    }
+}
+
+/// Writes down the attempt that sends a pending refund, for the caller to publish: to the card or the account that paid, for a stake to
+/// the account that left it.
+pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<AttemptId, CreditError> {
+    let method = unit.methods().find(&refund.method_id).await?.ok_or(CreditError::NotFound)?;
+    let currency = unit.methods().find_currency(&refund.currency_id).await?.ok_or(CreditError::NotFound)?;
+    let kind = match &refund.intent_id {
+        Some(intent) => {
+            let intent = unit.intents().find(intent).await?.ok_or(CreditError::NotFound)?;
+            match method.kind {
+                MethodKind::Stripe => AttemptKind::CardRefund { payment: intent.reference },
+                _ => transfer(ctx, &method, &currency, refund, Did::from_verified(intent.payer))?,
+            }
+        }
+        None => {
+            let to = account_of(unit, refund).await?.ok_or(CreditError::NoPayoutRoute)?;
+            transfer(ctx, &method, &currency, refund, to)?
+        }
+    };
+    let wall = ctx.now();
+    let id = AttemptId::new(wall, ctx.random.as_ref());
+    let attempt = Attempt::begin(id, Purpose::Refund(refund.id.clone()), kind, (method.id, currency.id), refund.amount, wall);
+    unit.attempts().insert(&attempt, &[]).await?;
+    Ok(attempt.id)
+}
+
+/// Where money goes that no payment intent brought: for a stake to the account that left it, for a pay-out to the account that paid
+/// last.
+async fn account_of(unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<Option<Did>, CreditError> {
+    if let Some(invoice) = &refund.invoice_id {
+        let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(invoice)).await?;
+        let Some(payment) = payments.into_iter().find(|payment| Some(&payment.id) == refund.payment_id.as_ref()) else { return Ok(None) };
+        return Ok(stake_attempt(unit, &payment).await?.and_then(|attempt| match attempt.kind {
+            AttemptKind::Wallet { payer, .. } => Some(payer),
+            _ => None,
+        }));
+    }
+    let last = unit.intents().last_paid(&refund.customer_id, &refund.currency_id).await?;
+    Ok(last.filter(|intent| !intent.payer.is_empty()).map(|intent| Did::from_verified(intent.payer)))
+}
+
+fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund, to: Did) -> Result<AttemptKind, CreditError> {
+    let rail = ctx.networks.wallet(method.kind).ok_or(CreditError::MethodNotSupported)?;
+    let request = StoreTransactionRequest {
+        errand: StoreTransaction::Payout { to: to.clone() },
+        amount: refund.amount,
+        reference: refund.id.to_string(),
+        nonce: nonce(ctx),
+    };
+    let signed = rail.sign(method, currency, &request)?;
+    Ok(AttemptKind::Wallet { payer: to, bytes: signed.bytes, hash: signed.hash })
+}
+
+/// The network has sent a refund or a pay-out.
+pub async fn refund_settled(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &RefundId,
+    attempt: &Attempt,
+    reference: &str,
+) -> Result<(), BillingError> {
+    let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
+    let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
+    let sent = Refund { status: RefundStatus::Succeeded, reference: reference.to_owned(), failure: None, updated_at: now, ..refund.clone() };
+    if !unit.refunds().update(&refund, &sent).await? {
+        return Err(BillingError::Contended);
+    }
+    post_sent(ctx, unit, &sent, attempt.id.as_str(), now).await?;
+    notify(ctx, unit, &Notification::Refunded(id.clone()), ctx.now()).await?;
+    Ok(())
+}
+
+async fn post_sent(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, subject: &str, now: Timestamp) -> Result<(), BillingError> {
+    let (debit, credit) = (Account::RefundsPayable, Account::cash(&refund.method_id));
+    post(ctx, unit, refund, EntryType::RefundSent, subject, (debit, credit), now).await
+}
+
+async fn post(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    refund: &Refund,
+    kind: EntryType,
+    subject: &str,
+    (debit, credit): (Account, Account),
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let postings =
+        vec![Posting::debit(debit, refund.amount, &refund.currency_id), Posting::credit(credit, refund.amount, &refund.currency_id)];
+    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+    unit.journal().post(&Entry::new(id, refund.mode, kind, subject, now, postings)?).await?;
+    Ok(())
+}
+
+/// The network refused a refund. The reservation stays until the owner retries it or moves it to the balance; a pay-out becomes balance
+/// again.
+pub(crate) async fn refund_declined(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId, decline: &Decline) -> Result<(), BillingError> {
+    let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
+    fail(ctx, unit, refund, decline).await
+}
+
+async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline: &Decline) -> Result<(), BillingError> {
+    let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
+    let failed = Refund {
+        status: RefundStatus::Failed,
+        failure: Some(decline.clone()),
+        failure_count: refund.failure_count.saturating_add(1),
+        updated_at: now,
+        ..refund.clone()
+    };
+    if !unit.refunds().update(&refund, &failed).await? {
+        return Err(BillingError::Contended);
+    }
+    if failed.kind == RefundType::BalancePayout {
+        restore_payout(ctx, unit, &failed, now).await?;
+    }
+    notify(ctx, unit, &Notification::RefundFailed { refund: failed.id, failures: failed.failure_count }, ctx.now()).await?;
+    Ok(())
+}
+
+async fn restore_payout(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), BillingError> {
+    // The balance before the payment, as whoever orders a pay-out or a credit note: they would wait for each other otherwise.
+    to_balance(ctx, unit, refund, BalanceTransactionType::PayoutRestored, now).await?;
+    if let Some(intent) = &refund.intent_id {
+        unit.intents().release_refund(intent, refund.amount, now).await?;
+    }
+    let accounts = (Account::RefundsPayable, Account::CustomerBalance);
+    post(ctx, unit, refund, EntryType::BalancePayoutRestored, refund.id.as_str(), accounts, now).await
+}
+
+async fn to_balance(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    refund: &Refund,
+    kind: BalanceTransactionType,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let change = BalanceChange {
+        mode: refund.mode,
+        customer_id: &refund.customer_id,
+        currency_id: &refund.currency_id,
+        kind,
+        amount: refund.amount,
+        source: refund.id.as_str(),
+        at: now,
+    };
+    change_balance(ctx, unit, &change).await.map(drop)
+}
+
+/// A refund that had succeeded failed later: the money is back on the store's account, and the owner decides as about a refused one.
+/// False: it has been recorded before.
+pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId, decline: &Decline) -> Result<bool, BillingError> {
+    let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
+    if refund.status != RefundStatus::Succeeded {
+        return Ok(false);
+    }
+    let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
+    let subject = format!("{}/{}", refund.id, refund.failure_count.saturating_add(1));
+    let accounts = (Account::cash(&refund.method_id), Account::RefundsPayable);
+    post(ctx, unit, &refund, EntryType::RefundFailed, &subject, accounts, now).await?;
+    fail(ctx, unit, refund, decline).await?;
+    Ok(true)
+}
+
+/// Sends a failed refund again, by its network.
+pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
+    let mut unit = ctx.store.begin().await?;
+    let refund = failed(unit.as_mut(), mode, id).await?;
+    if refund.kind != RefundType::Refund {
+        return Err(CreditError::NotFailed);
+    }
+    let now = time_of_customer(ctx, unit.as_mut(), &refund.customer_id).await?;
+    let pending = Refund { status: RefundStatus::Pending, updated_at: now, ..refund.clone() };
+    if !unit.refunds().update(&refund, &pending).await? {
+        return Err(CreditError::Contended);
+    }
+    let attempt = send(ctx, unit.as_mut(), &pending).await?;
+    publish_charges(ctx, unit.as_mut(), std::slice::from_ref(&attempt)).await?;
+    unit.commit().await?;
+    Ok(pending)
+}
+
+/// Moves a failed refund to the customer's balance. Its network payment has that room again, for a pay-out.
+pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
+    let mut unit = ctx.store.begin().await?;
+    let refund = failed(unit.as_mut(), mode, id).await?;
+    if refund.kind != RefundType::Refund {
+        return Err(CreditError::NotFailed);
+    }
+    let now = time_of_customer(ctx, unit.as_mut(), &refund.customer_id).await?;
+    let moved = Refund { status: RefundStatus::Canceled, updated_at: now, ..refund.clone() };
+    if !unit.refunds().update(&refund, &moved).await? {
+        return Err(CreditError::Contended);
+    }
+    to_balance(ctx, unit.as_mut(), &moved, BalanceTransactionType::RefundMoved, now).await?;
+    if let Some(intent) = &moved.intent_id {
+        unit.intents().release_refund(intent, moved.amount, now).await?;
+    }
+    let accounts = (Account::RefundsPayable, Account::CustomerBalance);
+    post(ctx, unit.as_mut(), &moved, EntryType::RefundMovedToBalance, moved.id.as_str(), accounts, now).await?;
+    unit.commit().await?;
+    Ok(moved)
+}
+
+async fn failed(unit: &mut dyn UnitOfWork, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
+    let refund = unit.refunds().lock(id).await?.filter(|refund| refund.mode == mode).ok_or(CreditError::NotFound)?;
+    if refund.status == RefundStatus::Failed { Ok(refund) } else { Err(CreditError::NotFailed) }
+}

@@ -1,0 +1,165 @@
+//! What a network takes back of a payment: which invoice payments give it, and what their invoices count as paid afterwards.
+
+use super::CreditError;
+use crate::billing::{Invoice, InvoicePayment};
+use crate::shared::{Amount, AmountError, InvoiceId, PaymentIntentId, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
+
+/// The invoices that a network payment has paid, locked behind their subscriptions, and its invoice payments.
+#[derive(Debug, Clone, Default)]
+pub(in crate::billing) struct PaidByIntent {
+    pub invoices: Vec<Invoice>,
+    /// Oldest first.
+    pub payments: Vec<InvoicePayment>,
+}
+
+/// Locks the subscriptions of the invoices that a network payment has paid, then the invoices, and reads its invoice payments.
+pub(in crate::billing) async fn lock_paid_by(unit: &mut dyn UnitOfWork, intent: &PaymentIntentId) -> Result<PaidByIntent, CreditError> {
+    let payments = unit.invoice_payments().of_intent(intent).await?;
+    let ids: BTreeSet<_> = payments.into_iter().map(|payment| payment.invoice_id).collect();
+    let ids: Vec<_> = ids.into_iter().collect();
+    if ids.is_empty() {
+        return Ok(PaidByIntent::default());
+    }
+    let found = unit.invoices().find_all(&ids).await?;
+    let subscriptions: BTreeSet<_> = found.into_iter().filter_map(|invoice| invoice.subscription_id).collect();
+    for subscription in &subscriptions {
+        unit.subscriptions().lock(subscription).await?;
+    }
+    let invoices = unit.invoices().lock_all(&ids).await?;
+    let payments = unit.invoice_payments().of_intent(intent).await?;
+    Ok(PaidByIntent { invoices, payments })
+}
+
+/// The subscriptions of invoices, each once.
+pub(super) fn subscriptions_of<'a>(invoices: impl IntoIterator<Item = &'a Invoice>) -> Vec<SubscriptionId> {
+    let subscriptions: BTreeSet<_> = invoices.into_iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    subscriptions.into_iter().collect()
+}
+
+/// How an amount is taken from invoice payments.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::billing) struct Taken {
+    /// For each payment, in the order in which they are given.
+    pub parts: Vec<Amount>,
+    /// What the payments together cannot give.
+    pub rest: Amount,
+}
+
+/// Takes an amount from payments, newest first, no more of each than `limit` says.
+pub(in crate::billing) fn take_newest_first(
+    amount: Amount,
+    payments: &[InvoicePayment],
+    limit: impl Fn(&InvoicePayment) -> Amount,
+) -> Result<Taken, AmountError> {
+    let mut order: Vec<usize> = (0..payments.len()).collect();
+    order.sort_by(|a, b| (payments[*b].created_at, &payments[*b].id).cmp(&(payments[*a].created_at, &payments[*a].id)));
+    let mut taken = Taken { parts: vec![Amount::ZERO; payments.len()], rest: amount };
+    for place in order {
+        let part = taken.rest.min(limit(&payments[place]));
+        taken.parts[place] = part;
+        taken.rest = taken.rest.minus(part)?;
+    }
+    Ok(taken)
+}
+
+impl PaidByIntent {
+    /// Changes each payment by its part.
+    ///
+    /// # Errors
+    /// [`CreditError::Contended`] when a payment changed since it was read.
+    pub(in crate::billing) async fn change(
+        &mut self,
+        unit: &mut dyn UnitOfWork,
+        parts: &[Amount],
+        change: impl Fn(&InvoicePayment, Amount) -> Result<InvoicePayment, AmountError>,
+    ) -> Result<(), CreditError> {
+        for (payment, part) in self.payments.iter_mut().zip(parts).filter(|(_, part)| !part.is_zero()) {
+            let after = change(payment, *part)?;
+            if !unit.invoice_payments().update(payment, &after).await? {
+                return Err(CreditError::Contended);
+            }
+            *payment = after;
+        }
+        Ok(())
+    }
+
+    /// Lowers what invoices count as paid by the parts of their payments: the due grows, and nothing is tried automatically.
+    ///
+    /// # Errors
+    /// [`CreditError::Contended`] when an invoice changed since it was read.
+    pub(in crate::billing) async fn lower_paid(
+        &mut self,
+        unit: &mut dyn UnitOfWork,
+        parts: &[Amount],
+        at: Timestamp,
+    ) -> Result<(), CreditError> {
+        let mut changes = Vec::with_capacity(self.invoices.len());
+        for invoice in &mut self.invoices {
+            let own = self.payments.iter().zip(parts).filter(|(payment, _)| payment.invoice_id == invoice.id);
+            let lost = Amount::sum(own.map(|(_, part)| *part))?;
+            if lost.is_zero() {
+                continue;
+            }
+            let after = invoice.with_amounts(invoice.amount_paid.minus(lost)?, invoice.amount_credited, at)?;
+            changes.push((invoice.clone(), after.clone()));
+            *invoice = after;
+        }
+        if changes.is_empty() || unit.invoices().update_all(&changes).await? { Ok(()) } else { Err(CreditError::Contended) }
+    }
+
+    /// The invoices whose payments give a part.
+    pub(in crate::billing) fn touched(&self, parts: &[Amount]) -> Vec<InvoiceId> {
+        let touched = self.payments.iter().zip(parts).filter(|(_, part)| !part.is_zero());
+        let ids: BTreeSet<_> = touched.map(|(payment, _)| payment.invoice_id.clone()).collect();
+        ids.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::billing::PaymentSource;
+    use crate::shared::{BalanceTransactionId, InvoicePaymentId};
+    use proptest::prelude::*;
+
+    fn payments(amounts: &[u128]) -> Vec<InvoicePayment> {
+        let payment = |(place, amount): (usize, &u128)| {
+            let at = Timestamp::from_seconds(i64::try_from(place).unwrap_or_default());
+            InvoicePayment::new(
+                InvoicePaymentId::parse(&format!("inpay_{place}")).expect("an id"),
+                InvoiceId::parse(&format!("in_{place}")).expect("an id"),
+                PaymentSource::Balance(BalanceTransactionId::parse("cbtxn_1").expect("an id")),
+                Amount::new(*amount),
+                at,
+            )
+        };
+        amounts.iter().enumerate().map(payment).collect()
+    }
+
+    fn taken(amount: u128, amounts: &[u128]) -> (Vec<u128>, u128) {
+        let Taken { parts, rest } = take_newest_first(Amount::new(amount), &payments(amounts), InvoicePayment::room).expect("fits");
+        (parts.into_iter().map(Amount::base_units).collect(), rest.base_units())
+    }
+
+    #[test]
+    fn the_newest_payment_gives_first_and_what_none_can_give_is_the_rest() {
+        assert_eq!(taken(150, &[100, 100]), (vec![50, 100], 0));
+        assert_eq!(taken(60, &[100, 100]), (vec![0, 60], 0));
+        assert_eq!(taken(250, &[100, 100]), (vec![100, 100], 50));
+        assert_eq!(taken(10, &[]), (vec![], 10));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_no_payment_gives_more_than_it_can(amount in 0u128..1_000, amounts in prop::collection::vec(0u128..300, 0..6)) {
+            let (parts, rest) = taken(amount, &amounts);
+            prop_assert_eq!(parts.iter().sum::<u128>() + rest, amount);
+            for (part, most) in parts.iter().zip(&amounts) {
+                prop_assert!(part <= most);
+            }
+            prop_assert!(rest == 0 || parts == amounts);
+        }
+    }
+}

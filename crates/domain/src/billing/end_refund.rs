@@ -1,0 +1,58 @@
+//! What is refunded when a subscription ends at once.
+
+use super::book::Book;
+use super::credit::{CreditNoteReason, Destination, refund_fully};
+use super::end::owed_for;
+use super::unused_time::UnusedTimes;
+use super::{BillingError, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription};
+use crate::context::Context;
+use crate::shared::{AttemptId, Page, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// How many of the newest paid invoices are looked at for the last payment: thresholds and statements may stand before it.
+const NEWEST: u32 = 100;
+
+/// Refunds what was chosen, by credit notes to the payments. Answers the attempts that send it.
+///
+/// # Errors
+/// [`ManageError::PaymentInFlight`] while a payment is on its way: it would settle afterwards, and be kept.
+pub(super) async fn refund_at_end(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    choice: RefundChoice,
+    now: Timestamp,
+) -> Result<Vec<AttemptId>, ManageError> {
+    if choice == RefundChoice::None {
+        return Ok(Vec::new());
+    }
+    if owed_for(unit, subscription).await?.is_moving {
+        return Err(ManageError::PaymentInFlight);
+    }
+    match choice {
+        RefundChoice::None => Ok(Vec::new()),
+        RefundChoice::Proration => {
+            let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
+            let unused = UnusedTimes::read(unit, subscription, &book, None, now).await?;
+            unused.lock(unit).await?;
+            let to = Destination::Payments;
+            Ok(unused.issue(ctx, unit, subscription, CreditNoteReason::Cancellation, &to, now).await?)
+        }
+        RefundChoice::Last => match last_paid(unit, subscription).await? {
+            Some(invoice) => Ok(refund_fully(ctx, unit, &invoice, CreditNoteReason::Cancellation, now).await.map_err(BillingError::from)?),
+            None => Ok(Vec::new()),
+        },
+    }
+}
+
+/// The newest invoice of a subscription that was paid for something.
+async fn last_paid(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Invoice>, ManageError> {
+    let filter = InvoiceFilter {
+        subscription_id: Some(subscription.id.clone()),
+        statuses: vec![InvoiceStatus::Paid],
+        ignore_zero: true,
+        ..InvoiceFilter::default()
+    };
+    let found = unit.invoices().list(subscription.mode, &filter, &Page::new(None, Some(NEWEST))).await?;
+    Ok(found.list.into_iter().find(|invoice| !invoice.reason.is_statement()))
+}

@@ -1,0 +1,163 @@
+//! What one source paid of one invoice.
+
+use crate::shared::{
+    Amount, AmountError, AttemptId, BalanceTransactionId, InvoiceId, InvoicePaymentId, PaymentIntentId, StorageError, Timestamp,
+};
+use async_trait::async_trait;
+
+/// Where the money came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PaymentSource {
+    Network {
+        attempt: AttemptId,
+        intent: PaymentIntentId,
+    },
+    Balance(BalanceTransactionId),
+    /// A stake that was forfeited by this attempt.
+    Stake(AttemptId),
+}
+
+impl PaymentSource {
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Network { .. } => "network",
+            Self::Balance(_) => "balance",
+            Self::Stake(_) => "stake",
+        }
+    }
+
+    /// The payment intent, where a network brought the money.
+    #[must_use]
+    pub const fn intent(&self) -> Option<&PaymentIntentId> {
+        match self {
+            Self::Network { intent, .. } => Some(intent),
+            Self::Balance(_) | Self::Stake(_) => None,
+        }
+    }
+}
+
+/// `refunded + disputed + reversed <= amount`: each is changed by a compare-and-set under the invoice's lock (invariant 8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvoicePayment {
+    pub id: InvoicePaymentId,
+    pub invoice_id: InvoiceId,
+    pub source: PaymentSource,
+    pub amount: Amount,
+    /// Reserved by refunds that credit notes ordered, or sent by them.
+    pub refunded: Amount,
+    /// Withdrawn by disputes that are not decided.
+    pub disputed: Amount,
+    /// Taken back: a lost dispute, a late failure, balance that returned when the invoice became void.
+    pub reversed: Amount,
+    pub created_at: Timestamp,
+}
+
+impl InvoicePayment {
+    #[must_use]
+    pub const fn new(id: InvoicePaymentId, invoice_id: InvoiceId, source: PaymentSource, amount: Amount, created_at: Timestamp) -> Self {
+        let zero = Amount::ZERO;
+        Self { id, invoice_id, source, amount, refunded: zero, disputed: zero, reversed: zero, created_at }
+    }
+
+    /// What can still be refunded, disputed or reversed.
+    #[must_use]
+    pub fn room(&self) -> Amount {
+        let used = self.refunded.plus(self.disputed).and_then(|sum| sum.plus(self.reversed));
+        used.ok().and_then(|used| self.amount.minus(used).ok()).unwrap_or_default()
+    }
+
+    /// What of it stands: the invoice counts it as paid.
+    #[must_use]
+    pub fn standing(&self) -> Amount {
+        self.amount.minus(self.reversed).unwrap_or_default()
+    }
+
+    /// # Errors
+    /// [`AmountError`] when the payment has less room.
+    pub fn refund(&self, amount: Amount) -> Result<Self, AmountError> {
+        self.room().minus(amount)?;
+        Ok(Self { refunded: self.refunded.plus(amount)?, ..self.clone() })
+    }
+
+    /// # Errors
+    /// [`AmountError`] when the payment has less room.
+    pub fn reverse(&self, amount: Amount) -> Result<Self, AmountError> {
+        self.room().minus(amount)?;
+        Ok(Self { reversed: self.reversed.plus(amount)?, ..self.clone() })
+    }
+
+    /// The funds of a dispute are withdrawn.
+    ///
+    /// # Errors
+    /// [`AmountError`] when the payment has less room.
+    pub fn dispute(&self, amount: Amount) -> Result<Self, AmountError> {
+        self.room().minus(amount)?;
+        Ok(Self { disputed: self.disputed.plus(amount)?, ..self.clone() })
+    }
+
+    /// The funds of a dispute are reinstated.
+    ///
+    /// # Errors
+    /// [`AmountError`] when less is disputed.
+    pub fn reinstate(&self, amount: Amount) -> Result<Self, AmountError> {
+        Ok(Self { disputed: self.disputed.minus(amount)?, ..self.clone() })
+    }
+
+    /// A dispute is lost: what it had withdrawn is taken back for good.
+    ///
+    /// # Errors
+    /// [`AmountError`] when less is disputed.
+    pub fn lose_dispute(&self, amount: Amount) -> Result<Self, AmountError> {
+        Ok(Self { reversed: self.reversed.plus(amount)?, ..self.reinstate(amount)? })
+    }
+}
+
+#[async_trait]
+pub trait InvoicePayments: Send {
+    async fn insert_all(&mut self, payments: &[InvoicePayment]) -> Result<(), StorageError>;
+    /// The payments of these invoices, oldest first.
+    async fn of_invoices(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoicePayment>, StorageError>;
+    /// The invoice payments that a network payment made, oldest first.
+    async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<InvoicePayment>, StorageError>;
+    /// Writes the three used amounts of a payment that still has those of `before`. Under the invoice's lock. False: they changed.
+    async fn update(&mut self, before: &InvoicePayment, after: &InvoicePayment) -> Result<bool, StorageError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn payment(amount: u128) -> InvoicePayment {
+        InvoicePayment::new(
+            InvoicePaymentId::parse("inpay_1").expect("an id"),
+            InvoiceId::parse("in_1").expect("an id"),
+            PaymentSource::Balance(BalanceTransactionId::parse("cbtxn_1").expect("an id")),
+            Amount::new(amount),
+            Timestamp::from_seconds(0),
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_is_refunded_disputed_and_reversed_than_was_paid(amount in 0u128..1_000, steps in prop::collection::vec((0..5u8, 0u128..400), 0..20)) {
+            let mut payment = payment(amount);
+            for (step, part) in steps {
+                let part = Amount::new(part);
+                let (after, most) = match step {
+                    0 => (payment.refund(part), payment.room()),
+                    1 => (payment.reverse(part), payment.room()),
+                    2 => (payment.dispute(part), payment.room()),
+                    3 => (payment.reinstate(part), payment.disputed),
+                    _ => (payment.lose_dispute(part), payment.disputed),
+                };
+                prop_assert_eq!(after.is_ok(), part <= most);
+                payment = after.unwrap_or(payment);
+                let used = payment.refunded.base_units() + payment.disputed.base_units() + payment.reversed.base_units();
+                prop_assert_eq!(used + payment.room().base_units(), amount);
+                prop_assert_eq!(payment.standing().base_units(), amount - payment.reversed.base_units());
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Payments that their network takes back after they had settled: a late failure, a chain reorganization.
+
+use super::credit::{lock_paid_by, take_newest_first};
+use super::debt::time_of_customer;
+use super::notifications::notify_overdue;
+use super::{BillingError, Change, InvoicePayment, InvoiceStatus, PaymentSource};
+use crate::context::Context;
+use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::payment::{Attempt, Reversal};
+use crate::shared::{Amount, EntryId, PaymentIntentId, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
+
+/// A network took a settled payment back: its invoices are overdue, and their subscriptions past due. Nothing is retried automatically.
+/// What was refunded or disputed before goes to suspense.
+///
+/// # Errors
+/// [`BillingError::Contended`] when a row changed since it was read.
+#[tracing::instrument(skip_all, fields(attempt = %attempt.id))]
+pub(crate) async fn reverse_payment(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    intent_id: &PaymentIntentId,
+    reversal: &Reversal,
+) -> Result<(), BillingError> {
+    let intent = unit.intents().find(intent_id).await?.ok_or(BillingError::Orphan)?;
+    let mut paid = lock_paid_by(unit, intent_id).await?;
+    let at = time_of_customer(ctx, unit, &intent.customer_id).await?;
+    let is_own = |payment: &InvoicePayment| matches!(&payment.source, PaymentSource::Network { attempt: id, .. } if *id == attempt.id);
+    let room = |payment: &InvoicePayment| if is_own(payment) { payment.room() } else { Amount::ZERO };
+    let taken = take_newest_first(reversal.amount, &paid.payments, room)?;
+    paid.change(unit, &taken.parts, InvoicePayment::reverse).await?;
+    paid.lower_paid(unit, &taken.parts, at).await?;
+    let currency = &attempt.currency_id;
+    let postings = vec![
+        Posting::debit(Account::Receivable, reversal.amount.minus(taken.rest)?, currency),
+        Posting::debit(Account::Suspense, taken.rest, currency),
+        Posting::credit(Account::cash(&attempt.method_id), reversal.amount, currency),
+    ];
+    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+    let entry = Entry::new(id, intent.mode, EntryType::PaymentReversed, attempt.id.as_str(), at, postings)?;
+    unit.journal().post(&entry).await?;
+    let overdue = paid.invoices.iter().filter(|invoice| invoice.status == InvoiceStatus::Uncollectible);
+    let overdue: BTreeSet<_> = overdue.filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    for subscription in &overdue {
+        fall_behind(ctx, unit, subscription, at).await?;
+    }
+    Ok(())
+}
+
+/// A subscription owes again: it is past due from now on.
+async fn fall_behind(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId, at: Timestamp) -> Result<(), BillingError> {
+    let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
+    let Ok(status) = subscription.status.after(Change::PaymentRefused) else { return Ok(()) };
+    if subscription.past_due_since.is_some() {
+        return Ok(());
+    }
+    subscription.status = status;
+    subscription.past_due_since = Some(at);
+    subscription.updated_at = at;
+    notify_overdue(ctx, unit, &subscription).await?;
+    if unit.subscriptions().update(&subscription).await? { Ok(()) } else { Err(BillingError::Contended) }
+}

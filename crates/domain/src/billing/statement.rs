@@ -1,0 +1,76 @@
+//! Statements: documents of a transaction that is no price of anything. They have a series of numbers of their own, no receivable and no
+//! revenue, and cannot be credited.
+
+use super::{
+    BillTo, BillingError, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Subscription,
+};
+use crate::context::Context;
+use crate::shared::{Amount, InvoiceId, InvoiceItemId, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// The transaction that a statement documents.
+#[derive(Debug, Clone)]
+pub(super) struct Statement<'a> {
+    pub reason: BillingReason,
+    pub description: &'a str,
+    /// The network's name of the transaction.
+    pub reference: &'a str,
+    pub calculation: Calculation,
+}
+
+/// Writes a statement for a subscription, in the currency that the subscription has here.
+pub(super) async fn record_statement(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    statement: Statement<'_>,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let Statement { reason, description, reference, calculation } = statement;
+    let amount = calculation.amount()?;
+    let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
+    let number = unit.invoices().take_numbers(subscription.mode, DocumentType::Statement, 1).await?;
+    let invoice = Invoice {
+        id: InvoiceId::new(ctx.now(), ctx.random.as_ref()),
+        mode: subscription.mode,
+        number: Some(number),
+        status: InvoiceStatus::Paid,
+        reason,
+        description: description.to_owned(),
+        bill_to: BillTo::of(&customer),
+        customer_id: customer.id,
+        currency_id: subscription.currency_id.clone(),
+        method_id: subscription.method_id.clone(),
+        session_id: None,
+        subscription_id: Some(subscription.id.clone()),
+        period: None,
+        intent_id: None,
+        reference: Some(reference.to_owned()),
+        total: amount,
+        amount_paid: amount,
+        amount_credited: Amount::ZERO,
+        failure_count: 0,
+        retry_at: None,
+        clock_id: subscription.clock_id.clone(),
+        created_at: now,
+        finalized_at: Some(now),
+        paid_at: Some(now),
+        updated_at: now,
+    };
+    let item = InvoiceItem {
+        id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
+        invoice_id: invoice.id.clone(),
+        subscription_item_id: None,
+        price_id: None,
+        description: description.to_owned(),
+        quantity: 1,
+        unit_amount: amount,
+        amount,
+        credited: Amount::ZERO,
+        period: None,
+        covers_until: None,
+        calculation,
+    };
+    unit.invoices().insert_final_all(&[(invoice, vec![item])]).await?;
+    Ok(())
+}

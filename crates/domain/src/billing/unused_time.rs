@@ -1,0 +1,161 @@
+//! Credit for time that was paid for and will not be used: when the plan changes, when a threshold begins a new period, when a
+//! subscription ends early.
+
+use super::book::Book;
+use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, issue_note};
+use super::renew::usage_of;
+use super::{BillingError, Calculation, CoveringLine, Invoice, InvoiceItem, ManageError, ProrationLine, Subscription, credits};
+use crate::context::Context;
+use crate::pricing::Usage;
+use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, SubscriptionItemId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
+
+/// A line, and what it gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusedTime {
+    pub line: InvoiceItem,
+    pub credit: ProrationLine,
+}
+
+/// The unused time of one invoice's lines.
+#[derive(Debug, Clone)]
+struct CreditedInvoice {
+    invoice: Invoice,
+    lines: Vec<UnusedTime>,
+}
+
+impl CreditedInvoice {
+    fn total(&self) -> Result<Amount, AmountError> {
+        Amount::sum(self.lines.iter().map(|line| line.credit.amount))
+    }
+}
+
+/// What a subscription's lines give for the time from `at` on, by invoice.
+#[derive(Debug, Clone)]
+pub(super) struct UnusedTimes {
+    at: Timestamp,
+    invoices: Vec<CreditedInvoice>,
+}
+
+impl UnusedTimes {
+    #[must_use]
+    pub const fn none(at: Timestamp) -> Self {
+        Self { at, invoices: Vec::new() }
+    }
+
+    /// Reads the licensed lines that cover `at`: those of one item, or all.
+    ///
+    /// # Errors
+    /// [`ManageError::PaymentInFlight`] while one of their invoices is being paid.
+    pub async fn read(
+        unit: &mut dyn UnitOfWork,
+        subscription: &Subscription,
+        book: &Book,
+        item: Option<&SubscriptionItemId>,
+        at: Timestamp,
+    ) -> Result<Self, ManageError> {
+        let is_licensed = |line: &InvoiceItem| {
+            let own = subscription.items.iter().find(|own| Some(&own.id) == line.subscription_item_id.as_ref());
+            let price = own.and_then(|own| book.prices.get(&own.price_id));
+            price.and_then(usage_of) == Some(Usage::Licensed)
+        };
+        let mut covering = unit.invoices().items_covering(&subscription.id, at).await?;
+        covering.retain(|line| item.is_none_or(|item| line.subscription_item_id.as_ref() == Some(item)) && is_licensed(line));
+        let is_cut = |line: &InvoiceItem| line.covers_until != line.period.map(|period| period.end);
+        if covering.iter().any(is_cut) {
+            // A change for a later moment has credited a part of this time already.
+            return Err(ManageError::PreviewChanged);
+        }
+        let shares = credits(&covering.iter().filter_map(covering_line).collect::<Vec<_>>(), at)?;
+        let mut by_invoice: BTreeMap<InvoiceId, Vec<UnusedTime>> = BTreeMap::new();
+        for (line, credit) in covering.into_iter().zip(shares).filter(|(_, credit)| !credit.amount.is_zero()) {
+            by_invoice.entry(line.invoice_id.clone()).or_default().push(UnusedTime { line, credit });
+        }
+        let ids: Vec<_> = by_invoice.keys().cloned().collect();
+        if !ids.is_empty() && !unit.attempts().in_flight(&ids).await?.is_empty() {
+            return Err(ManageError::PaymentInFlight);
+        }
+        let found = if ids.is_empty() { Vec::new() } else { unit.invoices().find_all(&ids).await? };
+        let mut invoices: Vec<_> = found
+            .into_iter()
+            .filter_map(|invoice| by_invoice.remove(&invoice.id).map(|lines| CreditedInvoice { invoice, lines }))
+            .collect();
+        invoices.sort_by(|a, b| a.invoice.id.cmp(&b.invoice.id));
+        Ok(Self { at, invoices })
+    }
+
+    /// Every line that gives something.
+    pub fn lines(&self) -> impl Iterator<Item = &UnusedTime> {
+        self.invoices.iter().flat_map(|one| &one.lines)
+    }
+
+    /// What is credited in the subscription's currency.
+    pub fn credit(&self, subscription: &Subscription) -> Result<Amount, AmountError> {
+        self.in_currency(subscription).try_fold(Amount::ZERO, |sum, one| sum.plus(one.total()?))
+    }
+
+    /// What of that becomes balance: the unpaid part of each invoice is reduced first.
+    pub fn to_balance(&self, subscription: &Subscription) -> Result<Amount, AmountError> {
+        self.in_currency(subscription).try_fold(Amount::ZERO, |sum, one| {
+            let total = one.total()?;
+            sum.plus(total.minus(total.min(one.invoice.remaining()))?)
+        })
+    }
+
+    fn in_currency<'a>(&'a self, subscription: &'a Subscription) -> impl Iterator<Item = &'a CreditedInvoice> {
+        self.invoices.iter().filter(|one| one.invoice.currency_id == subscription.currency_id)
+    }
+
+    /// Locks the invoices, in the order of their ids.
+    pub async fn lock(&self, unit: &mut dyn UnitOfWork) -> Result<(), BillingError> {
+        let ids: Vec<_> = self.invoices.iter().map(|one| one.invoice.id.clone()).collect();
+        if !ids.is_empty() {
+            unit.invoices().lock_all(&ids).await?;
+        }
+        Ok(())
+    }
+
+    /// Issues the credit notes. What was paid in the subscription's currency goes to `own`; in another currency it goes back to its
+    /// payment. Answers the attempts that send refunds.
+    ///
+    /// # Errors
+    /// [`BillingError::Contended`] when a line or an invoice changed since it was read.
+    pub async fn issue(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        subscription: &Subscription,
+        reason: CreditNoteReason,
+        own: &Destination,
+        now: Timestamp,
+    ) -> Result<Vec<AttemptId>, BillingError> {
+        let mut attempts = Vec::new();
+        for CreditedInvoice { invoice, lines } in &self.invoices {
+            let locked = unit.invoices().lock(&invoice.id).await?.ok_or(BillingError::Orphan)?;
+            let is_own = invoice.currency_id == subscription.currency_id;
+            let destination = if is_own { own.clone() } else { Destination::Payments };
+            let items = lines.iter().map(|one| self.ordered(one)).collect();
+            let order = NoteOrder::new(reason, items, destination);
+            attempts.extend(issue_note(ctx, unit, &locked, &order, now).await?.attempts);
+        }
+        Ok(attempts)
+    }
+
+    fn ordered(&self, one: &UnusedTime) -> ItemOrder {
+        let calculation = Calculation::from(&one.credit);
+        // A credit that its line clipped is not what the formula says.
+        let calculation = Some(calculation).filter(|formula| formula.amount() == Ok(one.credit.amount));
+        ItemOrder { covers_until: Some(self.at), calculation, ..ItemOrder::new(one.line.clone(), one.credit.amount) }
+    }
+}
+
+fn covering_line(line: &InvoiceItem) -> Option<CoveringLine> {
+    Some(CoveringLine {
+        price_id: line.price_id.clone()?,
+        quantity: line.quantity,
+        total: line.amount,
+        creditable: line.creditable(),
+        period: line.period?,
+    })
+}

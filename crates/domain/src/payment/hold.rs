@@ -1,0 +1,95 @@
+//! Payments whose network moved another amount than it was asked for: on hold until an owner decides.
+
+use super::settlement::handler_of;
+use super::{Attempt, AttemptContext, AttemptStatus, Decline, Purpose, Settlement, SettlementError};
+use crate::context::Context;
+use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::shared::EntryId;
+use crate::storage::UnitOfWork;
+
+/// The code of the error of an attempt whose network moved another amount than it was asked for.
+pub const AMOUNT_DIFFERS: &str = "amount_differs";
+
+impl Attempt {
+    /// Whether the money of this payment is in suspense. Its network is not believed again: an owner ends the hold.
+    #[must_use]
+    pub fn is_on_hold(&self) -> bool {
+        let is_payment = matches!(self.purpose, Purpose::Payment(_)) && self.status == AttemptStatus::Unknown;
+        is_payment && self.last_error.as_ref().is_some_and(|error| error.code == AMOUNT_DIFFERS)
+    }
+}
+
+/// Why an attempt is on hold.
+pub(super) fn amount_differs(attempt: &Attempt, settlement: &Settlement) -> Decline {
+    let message = format!("The network moved {} instead of {}", settlement.amount, attempt.amount);
+    Decline { code: AMOUNT_DIFFERS.to_owned(), message }
+}
+
+/// Posts the money of a payment to suspense, once. The caller has locked the attempt.
+pub(super) async fn post_suspense(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    context: &AttemptContext,
+    settlement: &Settlement,
+) -> Result<(), SettlementError> {
+    let attempt = &context.attempt;
+    if !matches!(attempt.purpose, Purpose::Payment(_)) || settlement.amount.is_zero() {
+        return Ok(());
+    }
+    let posted = unit.journal().of_subject(attempt.id.as_str()).await?;
+    if posted.iter().any(|entry| entry.kind == EntryType::SuspenseReceived) {
+        return Ok(());
+    }
+    tracing::warn!(attempt = %attempt.id, asked = %attempt.amount, moved = %settlement.amount, "a network moved another amount: on hold");
+    let now = ctx.now();
+    let postings = vec![
+        Posting::debit(Account::cash(&attempt.method_id), settlement.amount, &attempt.currency_id),
+        Posting::credit(Account::Suspense, settlement.amount, &attempt.currency_id),
+    ];
+    let id = EntryId::new(now, ctx.random.as_ref());
+    let entry = Entry::new(id, context.method.mode, EntryType::SuspenseReceived, attempt.id.as_str(), now, postings)?;
+    unit.journal().post(&entry).await?;
+    Ok(())
+}
+
+/// Ends a hold: the attempt is declined, so that what it was to pay can be paid again. What becomes of the money is the caller's to post.
+/// False: the attempt is not on hold any more.
+pub async fn end_hold(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<bool, SettlementError> {
+    let Some(error) = attempt.last_error.as_ref().filter(|_| attempt.is_on_hold()) else { return Ok(false) };
+    let handler = handler_of(ctx, attempt)?;
+    if !unit.attempts().finish(&attempt.id, AttemptStatus::Declined, Some(error), ctx.now()).await? {
+        return Ok(false);
+    }
+    handler.declined(ctx, unit, attempt, error).await?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payment::AttemptKind;
+    use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, PaymentIntentId, RefundId, Timestamp};
+
+    #[test]
+    fn only_an_unknown_payment_with_a_differing_amount_is_on_hold() {
+        let payment = Purpose::Payment(PaymentIntentId::parse("pi_1").expect("an id"));
+        let refund = Purpose::Refund(RefundId::parse("re_1").expect("an id"));
+        let attempt = |purpose: &Purpose, status, code: Option<&str>| {
+            let id = AttemptId::parse("att_1").expect("an id");
+            let of = (MethodId::parse("pm_1").expect("an id"), CurrencyId::parse("pc_1").expect("an id"));
+            let kind = AttemptKind::CardRefund { payment: String::new() };
+            let last_error = code.map(|code| Decline { code: code.to_owned(), message: String::new() });
+            let begun = Attempt::begin(id, purpose.clone(), kind, of, Amount::new(5), Timestamp::from_seconds(0));
+            Attempt { status, last_error, ..begun }
+        };
+        for (purpose, status, code, is_on_hold) in [
+            (&payment, AttemptStatus::Unknown, Some(AMOUNT_DIFFERS), true),
+            (&payment, AttemptStatus::Unknown, None, false),
+            (&payment, AttemptStatus::Unknown, Some("insufficient_funds"), false),
+            (&payment, AttemptStatus::Declined, Some(AMOUNT_DIFFERS), false),
+            (&refund, AttemptStatus::Unknown, Some(AMOUNT_DIFFERS), false),
+        ] {
+            assert_eq!(attempt(purpose, status, code).is_on_hold(), is_on_hold, "{purpose:?} {status:?} {code:?}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What happens to card payments after they have succeeded: disputes and how they are decided, refunds that fail, refunds in the
+//! processor's dashboard. The store hears of each by an event, or by asking.
+
+use super::expected_errors::tolerate_expected;
+use super::fixtures::Fixtures;
+use super::network_client::NetworkClient;
+use super::rng::Rng;
+use crate::Failure;
+use serde_json::Value;
+use souk_domain::billing;
+use souk_domain::payment::{Intent, IntentStatus};
+use souk_domain::shared::Page;
+use std::collections::BTreeSet;
+
+/// The newest payments of a customer that are chosen among.
+const NEWEST: u32 = 50;
+
+/// The customer's card payments that have succeeded.
+async fn card_payments(client: &NetworkClient, fixtures: &Fixtures) -> Result<Vec<Intent>, Failure> {
+    let method = &client.way(true).0.id;
+    let page = Page::new(None, Some(NEWEST));
+    let mut paid = client.store.ctx.store.read().await?.intents().of_customer(&fixtures.customer, &page).await?.list;
+    paid.retain(|intent| intent.method_id == *method && intent.status == IntentStatus::Succeeded && !intent.reference.is_empty());
+    Ok(paid)
+}
+
+/// The processor's event about a payment arrives.
+async fn notify(client: &NetworkClient, payment: &str) -> Result<(), Failure> {
+    tolerate_expected(billing::check_card_payment(&client.store.ctx, client.way(true).0, payment).await)
+}
+
+/// A part of a payment in the processor's own units, or all of it.
+fn part(intent: &Intent, rng: &mut Rng) -> String {
+    (intent.amount_received.base_units() / u128::from(1 + rng.below(3))).to_string()
+}
+
+/// A cardholder's bank asks about a payment, or takes a part of it back.
+pub async fn dispute(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
+    let paid = card_payments(client, fixtures).await?;
+    if paid.is_empty() {
+        return Ok(());
+    }
+    let intent = rng.choose(&paid);
+    let status = if rng.one_in(4) { "warning_needs_response" } else { "needs_response" };
+    let form = [("payment_intent", intent.reference.clone()), ("amount", part(intent, rng)), ("status", status.to_owned())];
+    client.card_incident("disputes", &form).await?;
+    notify(client, &intent.reference).await
+}
+
+/// The banks decide the customer's disputes, most of them for the cardholder.
+pub async fn decide_disputes(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
+    let own: BTreeSet<String> = card_payments(client, fixtures).await?.into_iter().map(|intent| intent.reference).collect();
+    for dispute in client.card_objects("disputes").await? {
+        let payment = text(&dispute, "payment_intent");
+        if own.contains(&payment) {
+            decide(client, &dispute, !rng.one_in(3)).await?;
+            notify(client, &payment).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn decide(client: &NetworkClient, dispute: &Value, is_lost: bool) -> Result<(), Failure> {
+    let next = match (text(dispute, "status").as_str(), is_lost) {
+        ("warning_needs_response" | "warning_under_review", true) => "needs_response",
+        ("warning_needs_response" | "warning_under_review", false) => "warning_closed",
+        ("needs_response" | "under_review", true) => "lost",
+        ("needs_response" | "under_review", false) => "won",
+        _ => return Ok(()),
+    };
+    client.card_incident(&format!("disputes/{}", text(dispute, "id")), &[("status", next.to_owned())]).await
+}
+
+/// A refund that had succeeded fails: the bank does not take the money.
+pub async fn fail_refund(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
+    let own: BTreeSet<String> = card_payments(client, fixtures).await?.into_iter().map(|intent| intent.reference).collect();
+    let mut sent = client.card_objects("refunds").await?;
+    sent.retain(|refund| refund["status"] == "succeeded" && own.contains(&text(refund, "payment_intent")));
+    if sent.is_empty() {
+        return Ok(());
+    }
+    let refund = rng.choose(&sent);
+    client.card_incident(&format!("refunds/{}", text(refund, "id")), &[("failure_reason", "lost_or_stolen_card".to_owned())]).await?;
+    notify(client, &text(refund, "payment_intent")).await
+}
+
+/// Somebody refunds a part of a payment in the processor's dashboard.
+pub async fn refund_in_dashboard(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
+    let paid = card_payments(client, fixtures).await?;
+    if paid.is_empty() {
+        return Ok(());
+    }
+    let intent = rng.choose(&paid);
+    let form = [("payment_intent", intent.reference.clone()), ("amount", part(intent, rng))];
+    client.card_incident("refunds", &form).await?;
+    notify(client, &intent.reference).await
+}
+
+/// The end of all histories: the banks decide what is undecided, and the events that were lost arrive.
+pub async fn settle_all(client: &NetworkClient) -> Result<(), Failure> {
+    // An inquiry becomes a chargeback first; one whose payment was refunded meanwhile is closed.
+    for is_lost in [true, true, false] {
+        for dispute in client.card_objects("disputes").await? {
+            decide(client, &dispute, is_lost).await?;
+        }
+    }
+    let mut payments = BTreeSet::new();
+    for kind in ["disputes", "refunds"] {
+        payments.extend(client.card_objects(kind).await?.iter().map(|object| text(object, "payment_intent")));
+    }
+    for payment in payments {
+        notify(client, &payment).await?;
+    }
+    Ok(())
+}
+
+fn text(object: &Value, name: &str) -> String {
+    object[name].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,39 @@
+//! Asks a card network what has changed about a payment. Payload: `method`, and one of `payment`, `dispute`, `refund`.
+
+use super::Jobs;
+use souk_domain::billing::{self, CardCheckError, CreditError, DisputeError, ProviderRefundError};
+use souk_domain::events::{Job, JobError};
+use souk_domain::payment::{RailError, SettlementError};
+use souk_domain::shared::MethodId;
+
+pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
+    let method = MethodId::parse(job.value("method")?).map_err(|error| JobError::Fail(error.to_string()))?;
+    let hint = billing::card_hint_of(&job.payload).ok_or_else(|| JobError::Fail("the message names no object".to_owned()))?;
+    match billing::check_card_hint(&jobs.ctx, &method, &hint).await {
+        Ok(()) => Ok(()),
+        // Another store uses the same account of the processor.
+        Err(CardCheckError::Dispute(DisputeError::UnknownPayment) | CardCheckError::Refund(ProviderRefundError::UnknownPayment)) => Ok(()),
+        Err(error) => Err(job_error(&error)),
+    }
+}
+
+/// A network that could not be reached, and a payment that is not decided yet, are asked again.
+fn job_error(error: &CardCheckError) -> JobError {
+    let is_passing = match error {
+        CardCheckError::Rail(RailError::Unreachable(_))
+        | CardCheckError::Storage(_)
+        | CardCheckError::Dispute(DisputeError::Undecided)
+        | CardCheckError::Refund(ProviderRefundError::Undecided) => true,
+        CardCheckError::Dispute(DisputeError::Credit(error)) | CardCheckError::Refund(ProviderRefundError::Credit(error)) => {
+            matches!(error, CreditError::Contended | CreditError::Storage(_))
+        }
+        CardCheckError::Dispute(DisputeError::Settlement(error)) | CardCheckError::Refund(ProviderRefundError::Settlement(error)) => {
+            matches!(error, SettlementError::Rail(_))
+        }
+        CardCheckError::NoCardNetwork
+        | CardCheckError::Rail(_)
+        | CardCheckError::Dispute(DisputeError::UnknownPayment | DisputeError::OtherCurrency { .. })
+        | CardCheckError::Refund(ProviderRefundError::UnknownPayment | ProviderRefundError::OtherCurrency { .. }) => false,
+    };
+    if is_passing { JobError::Retry(error.to_string()) } else { JobError::Fail(error.to_string()) }
+}

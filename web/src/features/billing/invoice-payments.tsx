@@ -1,0 +1,69 @@
+import { Flex, Table, Typography } from 'antd';
+import type { InvoiceDetail, InvoicePayment } from '@/api/types';
+import { toUnits } from '@/lib/amount';
+import { transactionLink } from '@/lib/explorer';
+import { momentText } from '@/lib/format';
+import { sourceText } from './invoice-text';
+import styles from './pages.module.css';
+import { Section } from './states';
+import { useTexts } from './texts';
+
+interface PaymentsProps {
+  invoice: InvoiceDetail;
+  money: (amount: string | undefined) => string;
+}
+
+/** What paid an invoice, and what of it was refunded, is disputed or was reversed. */
+export function InvoicePayments({ invoice, money }: PaymentsProps) {
+  const { t } = useTexts();
+  const payments = invoice.payments ?? [];
+  if (payments.length === 0) return null;
+  return (
+    <Section id="invoice-payments" title={t('invoice.payments')}>
+      <Table<InvoicePayment>
+        aria-label={t('invoice.payments')}
+        rowKey="id"
+        showHeader={false}
+        pagination={false}
+        dataSource={payments}
+        columns={[
+          { key: 'source', render: (_, payment) => <Payment payment={payment} money={money} /> },
+          {
+            key: 'amount',
+            align: 'end',
+            className: 'money',
+            render: (_, { amount }) => <strong className={styles.amount}>{money(amount)}</strong>,
+          },
+        ]}
+      />
+    </Section>
+  );
+}
+
+const CHANGES = ['refunded', 'disputed', 'reversed'] as const;
+
+function Payment({ payment, money }: { payment: InvoicePayment; money: PaymentsProps['money'] }) {
+  const { t, language } = useTexts();
+  const link = payment.paymentMethod ? transactionLink(payment.paymentMethod, payment.payment_details) : null;
+  return (
+    <Flex vertical className={styles.entry}>
+      {sourceText(payment, { t })}
+      <Flex gap={12} wrap>
+        <Typography.Text type="secondary">
+          <time dateTime={payment.created_at}>{momentText(payment.created_at, language)}</time>
+        </Typography.Text>
+        {link ? (
+          <a href={link.url} target="_blank" rel="noopener noreferrer">
+            {t('portal.payment.transaction')}
+            <span className="sr-only"> {t('a11y.newTab')}</span>
+          </a>
+        ) : null}
+      </Flex>
+      {CHANGES.filter((change) => toUnits(payment[change]) > 0n).map((change) => (
+        <Typography.Text key={change} type="secondary" className="figures">
+          {t(`payment.${change}`, { amount: money(payment[change]) })}
+        </Typography.Text>
+      ))}
+    </Flex>
+  );
+}

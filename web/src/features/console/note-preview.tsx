@@ -1,0 +1,81 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Descriptions, Spin, Typography } from 'antd';
+import { useEffect, useState } from 'react';
+import { api } from '@/api/client';
+import type { CreditNotePreview, PaymentCurrency } from '@/api/types';
+import { Note } from '@/features/billing/dialog';
+import { translateError } from '@/i18n/translate';
+import { formatMoney, toUnits } from '@/lib/amount';
+import { useAdminTexts } from './admin-texts';
+import { endsAccess, type NoteOrder } from './note-order';
+
+/** How long nobody types before the preview is loaded. */
+const TYPING_MS = 300;
+
+/** What the order would do now; null as long as it is incomplete. */
+export function useNotePreview(order: NoteOrder | null) {
+  const request = order ? JSON.stringify({ ...order, memo: undefined }) : null;
+  const [settled, setSettled] = useState(request);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(request), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [request]);
+  const { data, error, isFetching } = useQuery({
+    queryKey: ['credit-notes', 'preview', settled],
+    queryFn: () => api.post<CreditNotePreview>('/api/credit-notes/preview', JSON.parse(settled ?? '{}')),
+    enabled: settled !== null,
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  });
+  const isCurrent = request !== null && request === settled && !isFetching;
+  return {
+    preview: request === null || error ? null : (data ?? null),
+    error: request === null ? null : error,
+    isCurrent,
+  };
+}
+
+interface PreviewProps {
+  state: ReturnType<typeof useNotePreview>;
+  currency: PaymentCurrency;
+  /** The administrator has chosen that nothing ends. */
+  keepsAccess: boolean;
+}
+
+const PLACES = [
+  ['due_reduced', 'note.dueReduced'],
+  ['refunded', 'note.refunded'],
+  ['to_balance', 'note.toBalance'],
+] as const;
+
+/** Where the money of a credit note would go, and whether the customer loses what the items paid for. */
+export function NotePreview({ state: { preview, error, isCurrent }, currency, keepsAccess }: PreviewProps) {
+  const { t, language } = useAdminTexts();
+  if (error) return <Note type="error" title={t('note.notPreviewed')} description={translateError(error)} />;
+  if (!preview) return <Typography.Text type="secondary">{t('note.previewEmpty')}</Typography.Text>;
+  const money = (units: string) => formatMoney(units, currency, language);
+  const places = PLACES.filter(([field]) => toUnits(preview[field]) > 0n);
+  return (
+    <section aria-label={t('note.preview')} aria-busy={!isCurrent || undefined}>
+      <Spin spinning={!isCurrent} delay={TYPING_MS}>
+        <Descriptions
+          size="small"
+          bordered
+          column={1}
+          items={[
+            ...places.map(([field, key]) => ({ key: field, label: t(key), children: money(preview[field]) })),
+            {
+              key: 'access',
+              label: t('note.access'),
+              children: t(
+                !endsAccess(preview) ? 'note.accessStays' : keepsAccess ? 'note.accessKept' : 'note.accessEnds',
+              ),
+            },
+          ]}
+        />
+      </Spin>
+    </section>
+  );
+}

@@ -16,8 +16,12 @@ use souk_domain::shared::{Amount, Mode, Page, StorageError};
 const NEWEST: u32 = 50;
 
 async fn finalized(ctx: &Context, fixtures: &Fixtures, statuses: &[InvoiceStatus]) -> Result<Vec<Invoice>, StorageError> {
-    let filter =
-        InvoiceFilter { statuses: statuses.to_vec(), customer_id: Some(fixtures.customer.clone()), ignore_zero: true, ..InvoiceFilter::default() };
+    let filter = InvoiceFilter {
+        statuses: statuses.to_vec(),
+        customer_id: Some(fixtures.customer.clone()),
+        ignore_zero: true,
+        ..InvoiceFilter::default()
+    };
     Ok(ctx.store.read().await?.invoices().list(Mode::Test, &filter, &Page::new(None, Some(NEWEST))).await?.list)
 }
 
@@ -104,12 +108,8 @@ pub async fn pay_out(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng)
     }
     let balance = rng.choose(&balances);
     let amount = Some(share(balance.amount, rng)).filter(|share| !share.is_zero() && !rng.one_in(2));
-    let order = PayoutOrder {
-        customer_id: fixtures.customer.clone(),
-        currency_id: balance.currency_id.clone(),
-        amount,
-        memo: String::new(),
-    };
+    let order =
+        PayoutOrder { customer_id: fixtures.customer.clone(), currency_id: balance.currency_id.clone(), amount, memo: String::new() };
     tolerate_expected(billing::pay_out_balance(ctx, Mode::Test, &order).await)
 }
 

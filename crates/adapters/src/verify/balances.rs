@@ -44,7 +44,8 @@ const RULES: &[Rule] = &[Rule {
     noted: &[],
 }];
 
-const TRANSACTIONS: &str = "SELECT b.id, b.amount AS balance, b.sequence AS latest, t.id AS transaction_id, t.sequence, t.type, t.amount, t.balance_after
+const TRANSACTIONS: &str =
+    "SELECT b.id, b.amount AS balance, b.sequence AS latest, t.id AS transaction_id, t.sequence, t.type, t.amount, t.balance_after
     FROM (SELECT customer_id || ' ' || currency_id AS id, customer_id, currency_id, amount, sequence FROM customer_balances
           WHERE customer_id || ' ' || currency_id > $1 ORDER BY customer_id || ' ' || currency_id LIMIT $2) b
     LEFT JOIN balance_transactions t ON t.customer_id = b.customer_id AND t.currency_id = b.currency_id ORDER BY b.id, t.sequence";
@@ -57,7 +58,11 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
         for row in rows {
             let Some(transaction) = row.get::<Option<String>>("transaction_id")? else { continue };
             let (kind, amount): (BalanceTransactionType, Amount) = (row.get("type")?, row.get("amount")?);
-            if kind.is_increase() { sum.add(amount)? } else { sum.subtract(amount)? };
+            if kind.is_increase() {
+                sum.add(amount)?
+            } else {
+                sum.subtract(amount)?
+            };
             sequence += 1;
             let after: Amount = row.get("balance_after")?;
             if row.get::<u64>("sequence")? != sequence || !sum.is(after)? {

@@ -6,13 +6,12 @@ use super::{Balance, BillTo, BillingError, BillingReason, Invoice, InvoiceStatus
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, PlannedPayment, Purpose, StoreTransaction,
-    StoreTransactionRequest,
+    Attempt, AttemptKind, Currency, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, PlannedPayment, Purpose,
+    StoreTransaction, StoreTransactionRequest,
 };
 use crate::pricing::{Metadata, Price, Product};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, ProductId,
-    Timestamp,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, ProductId, Timestamp,
 };
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};

@@ -2,8 +2,8 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
-use super::renew::{Lines, lines, nonces};
 use super::invoice::plan_payments;
+use super::renew::{Lines, lines, nonces};
 use super::statement::{Statement, record_statement};
 use super::usage_correction::UsageCorrections;
 use super::{

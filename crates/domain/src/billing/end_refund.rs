@@ -39,7 +39,9 @@ pub(super) async fn refund_at_end(
             Ok(unused.issue(ctx, unit, subscription, CreditNoteReason::Cancellation, &to, now).await?)
         }
         RefundChoice::Last => match last_paid(unit, subscription).await? {
-            Some(invoice) => Ok(refund_fully(ctx, unit, &invoice, CreditNoteReason::Cancellation, now).await.map_err(BillingError::from)?),
+            Some(invoice) => {
+                Ok(refund_fully(ctx, unit, &invoice, CreditNoteReason::Cancellation, now).await.map_err(BillingError::from)?)
+            }
             None => Ok(Vec::new()),
         },
     }

@@ -1,8 +1,8 @@
 //! Saving a card: for the future invoices of a subscription, or to pay what is overdue with it at once.
 
 use super::collect::intent_of;
-use super::renew::publish_charges;
 use super::invoice::plan_payments;
+use super::renew::publish_charges;
 use super::{BillingError, Invoice, ManageError};
 use crate::context::Context;
 use crate::customer::Customer;

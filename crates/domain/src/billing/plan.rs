@@ -12,14 +12,12 @@ use super::restake::{lock_holder, stake_for_plan};
 use super::unused_time::{UnusedTime, UnusedTimes};
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, Calculation, InvoiceItem, ManageError, Period, PlanChange, PlanLine, PlanOrder, PlanSwitch, ProrationLine,
-    Requester, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, period, time_of,
+    BillingReason, Calculation, InvoiceItem, ManageError, Period, PlanChange, PlanLine, PlanOrder, PlanSwitch, ProrationLine, Requester,
+    Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, period, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{CatalogueFilter, Cycle, Hold, Price, Product, QuantityError, Usage, check_quantity};
-use crate::shared::{
-    Amount, EntitlementId, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
-};
+use crate::shared::{Amount, EntitlementId, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use std::collections::HashMap;

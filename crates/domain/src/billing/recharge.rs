@@ -5,9 +5,9 @@
 //! intent, and nothing that the store could give back.
 
 use super::debt::{collect_now, time_of};
-use super::statement::{Statement, record_statement};
 use super::manage::load;
 use super::renew::publish_charges;
+use super::statement::{Statement, record_statement};
 use super::{BillingError, BillingReason, Calculation, ManageError, Subscription, SubscriptionStatus, ceiling, line};
 use crate::access::{Did, Wallet};
 use crate::context::Context;

@@ -84,11 +84,7 @@ impl Round {
 /// Whether an error comes from what one subscription is, and not from the database or from somebody who was faster.
 fn is_somebodys_own(error: &BillingError) -> bool {
     match error {
-        BillingError::Orphan
-        | BillingError::Credit(_)
-        | BillingError::Amount(_)
-        | BillingError::Ledger(_)
-        | BillingError::Rail(_) => true,
+        BillingError::Orphan | BillingError::Credit(_) | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
         BillingError::Storage(error) => matches!(error, StorageError::Corrupt { .. } | StorageError::Duplicate(_)),
         BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => false,
     }
@@ -387,7 +383,8 @@ async fn write(
     round: &mut Round,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let (mut finalizations, mut declines, mut renewed) = (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
+    let (mut finalizations, mut declines, mut renewed) =
+        (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
     let (mut intents, mut attempts, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
     let mut paid_by_balance = Vec::new();
     for Renewal { subscription, finalization, decline, charge, has_new_items, .. } in renewals {
@@ -431,7 +428,8 @@ async fn lock_for_notes(unit: &mut dyn UnitOfWork, renewals: &[Renewal], ending:
         unit.invoices().lock_all(&corrected).await?;
     }
     let changing = renewals.iter().filter(|one| !one.corrections.notes.is_empty() || !one.finalization.applied.is_zero());
-    let customers: Vec<_> = changing.map(|one| &one.subscription).chain(ending.iter().copied()).map(|one| one.customer_id.clone()).collect();
+    let customers: Vec<_> =
+        changing.map(|one| &one.subscription).chain(ending.iter().copied()).map(|one| one.customer_id.clone()).collect();
     if !customers.is_empty() {
         unit.balances().lock(&customers).await?;
     }

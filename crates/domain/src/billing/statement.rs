@@ -1,9 +1,7 @@
 //! Statements: documents of a transaction that is no price of anything. They have a series of numbers of their own, no receivable and no
 //! revenue, and cannot be credited.
 
-use super::{
-    BillTo, BillingError, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Subscription,
-};
+use super::{BillTo, BillingError, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Subscription};
 use crate::context::Context;
 use crate::shared::{Amount, InvoiceId, InvoiceItemId, Timestamp};
 use crate::storage::UnitOfWork;

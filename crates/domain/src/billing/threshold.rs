@@ -2,8 +2,8 @@
 
 use super::bill::{Bill, issue};
 use super::book::Book;
-use super::manage::{nonce, save};
 use super::credit::{CreditNoteReason, Destination};
+use super::manage::{nonce, save};
 use super::plan::prorated_item;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::unused_time::UnusedTimes;

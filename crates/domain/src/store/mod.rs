@@ -6,8 +6,8 @@ pub use files::{Files, OpenedFile};
 
 use crate::access::Did;
 use crate::shared::{
-    Amount, CategoryId, CurrencyId, EntitlementId, InvoiceId, InvoiceItemId, Listed, Mode, Page, PaymentLinkId, SessionId, StorageError, SubscriptionId,
-    Text, Timestamp, VersionId,
+    Amount, CategoryId, CurrencyId, EntitlementId, InvoiceId, InvoiceItemId, Listed, Mode, Page, PaymentLinkId, SessionId, StorageError,
+    SubscriptionId, Text, Timestamp, VersionId,
 };
 use async_trait::async_trait;
 

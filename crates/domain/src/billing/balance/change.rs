@@ -51,10 +51,8 @@ pub(crate) async fn change_balance(
         _ => None,
     };
     if let Some((kind, debit, credit)) = entry {
-        let postings = vec![
-            Posting::debit(debit, change.amount, change.currency_id),
-            Posting::credit(credit, change.amount, change.currency_id),
-        ];
+        let postings =
+            vec![Posting::debit(debit, change.amount, change.currency_id), Posting::credit(credit, change.amount, change.currency_id)];
         let id = EntryId::new(wall, ctx.random.as_ref());
         let entry = Entry::new(id, change.mode, kind, transaction.id.as_str(), change.at, postings)?;
         unit.journal().post(&entry).await?;

@@ -5,9 +5,7 @@ mod change;
 
 pub(crate) use change::{BalanceChange, change_balance};
 
-use crate::shared::{
-    Amount, BalanceTransactionId, CurrencyId, CustomerId, Listed, Mode, Page, StorageError, Timestamp,
-};
+use crate::shared::{Amount, BalanceTransactionId, CurrencyId, CustomerId, Listed, Mode, Page, StorageError, Timestamp};
 use async_trait::async_trait;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

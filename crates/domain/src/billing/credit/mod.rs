@@ -20,11 +20,11 @@ mod undo;
 
 pub(crate) use allocation::Destination;
 pub use card_check::{CardCheckError, check_card_payment};
-pub use create::{
-    CreditNoteOrder, CreditNotePreview, CreditTo, OrderedItem, RefundOrder, Refundable, RefundedNote, create_credit_note, preview_credit_note,
-    refund_invoice, refund_payment, refundable,
-};
 pub(crate) use create::refund_fully;
+pub use create::{
+    CreditNoteOrder, CreditNotePreview, CreditTo, OrderedItem, RefundOrder, Refundable, RefundedNote, create_credit_note,
+    preview_credit_note, refund_invoice, refund_payment, refundable,
+};
 pub use dispute::{DisputeError, record_dispute};
 pub use document::{CreditNotePrinter, CreditedLine, ExpandedCreditNote, RefundRoute, expand_credit_note};
 pub use error::CreditError;
@@ -57,15 +57,8 @@ pub enum CreditNoteReason {
 }
 
 impl CreditNoteReason {
-    pub const ALL: [Self; 7] = [
-        Self::PlanChange,
-        Self::Cancellation,
-        Self::UsageCorrection,
-        Self::Duplicate,
-        Self::Fraudulent,
-        Self::Dispute,
-        Self::Other,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::PlanChange, Self::Cancellation, Self::UsageCorrection, Self::Duplicate, Self::Fraudulent, Self::Dispute, Self::Other];
 
     #[must_use]
     pub const fn name(self) -> &'static str {

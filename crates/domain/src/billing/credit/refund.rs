@@ -147,7 +147,8 @@ pub async fn refund_settled(
 ) -> Result<(), BillingError> {
     let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
-    let sent = Refund { status: RefundStatus::Succeeded, reference: reference.to_owned(), failure: None, updated_at: now, ..refund.clone() };
+    let sent =
+        Refund { status: RefundStatus::Succeeded, reference: reference.to_owned(), failure: None, updated_at: now, ..refund.clone() };
     if !unit.refunds().update(&refund, &sent).await? {
         return Err(BillingError::Contended);
     }
@@ -179,7 +180,12 @@ async fn post(
 
 /// The network refused a refund. The reservation stays until the owner retries it or moves it to the balance; a pay-out becomes balance
 /// again.
-pub(crate) async fn refund_declined(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId, decline: &Decline) -> Result<(), BillingError> {
+pub(crate) async fn refund_declined(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &RefundId,
+    decline: &Decline,
+) -> Result<(), BillingError> {
     let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
     fail(ctx, unit, refund, decline).await
 }

@@ -1,7 +1,7 @@
 //! Money in suspense: a network moved another amount than a payment asked for. An owner moves it to the customer's balance.
 
-use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
 use crate::billing::BillingError;
+use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
 use crate::billing::debt::time_of_customer;
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, LedgerError, Posting, Side};

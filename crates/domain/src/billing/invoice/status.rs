@@ -61,16 +61,8 @@ pub enum InvoiceChange {
 }
 
 impl InvoiceChange {
-    pub const ALL: [Self; 8] = [
-        Self::Rewrite,
-        Self::Finalize,
-        Self::Pay,
-        Self::Credit,
-        Self::Decline,
-        Self::Reschedule,
-        Self::Reverse,
-        Self::Drop,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Rewrite, Self::Finalize, Self::Pay, Self::Credit, Self::Decline, Self::Reschedule, Self::Reverse, Self::Drop];
 }
 
 /// A change that the status does not allow.

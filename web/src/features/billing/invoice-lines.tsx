@@ -13,7 +13,7 @@ interface LinesProps {
 
 const minus = (amount: string) => `−${amount}`;
 
-/** From the total to what remains: credit, payments and refunds, as far as there are any. */
+/** From the total to what remains: credit, the balance's part, other payments and refunds, as far as there are any. */
 function totalsOf(invoice: InvoiceDetail, money: LinesProps['money'], { t }: Pick<Texts, 't'>): [string, string][] {
   const { total, amount_due: due, amount_paid: paid, amount_refunded: refunded, tax } = invoice;
   const totals: [string, string][] = [];
@@ -21,7 +21,11 @@ function totalsOf(invoice: InvoiceDetail, money: LinesProps['money'], { t }: Pic
   if (toUnits(tax) > 0n) totals.push([t('invoice.tax'), money(tax)]);
   totals.push([t('invoice.total'), money(total)]);
   if (credited > 0n) totals.push([t('invoice.credited'), minus(money(credited.toString()))]);
-  if (invoice.status === 'paid' || toUnits(paid) > 0n) totals.push([t('invoice.amountPaid'), money(paid ?? total)]);
+  const applied = toUnits(invoice.applied_credit);
+  const paidOtherwise = toUnits(paid ?? total) - applied;
+  if (applied > 0n) totals.push([t('source.balance'), minus(money(applied.toString()))]);
+  if (invoice.status === 'paid' || paidOtherwise > 0n)
+    totals.push([t('invoice.amountPaid'), money(paidOtherwise.toString())]);
   if (toUnits(refunded) > 0n) totals.push([t('invoice.refunded'), money(refunded)]);
   if (invoice.status === 'open' || invoice.status === 'uncollectible')
     totals.push([t('invoice.amountDue'), money(remainingUnits(invoice))]);

@@ -40,8 +40,8 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
         }
       >
         <div className={styles.paper}>
+          <p>{t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}</p>
           <p>
-            {t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}{' '}
             <Link to="/console/customers/$id" params={{ id: customer.id }}>
               {t('openCustomer')}
             </Link>

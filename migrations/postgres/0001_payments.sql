@@ -168,7 +168,7 @@ CREATE TABLE checkout_sessions (
     invoice_id          TEXT,
     subscription_ids    JSONB            NOT NULL, -- named at submit, written at completion
     mandate_id          TEXT,
-    deposit             JSONB, -- the stake that a wallet makes
+    stake_id            TEXT, -- secures the subscriptions that it begins
     trial_end           TIMESTAMPTZ,
     amount_total        NUMERIC(78,0)    NOT NULL,
     metadata            JSONB            NOT NULL,
@@ -219,7 +219,7 @@ CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference)
 CREATE TABLE attempts (
     id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     purpose       TEXT             NOT NULL,
-    subject       TEXT             NOT NULL, -- the id of what it is for: an intent, a mandate, a subscription, a refund
+    subject       TEXT             NOT NULL, -- the id of what it is for: an intent, a mandate, a stake, a subscription, a refund
     session_id    TEXT,
     kind          TEXT             NOT NULL,
     method_id     TEXT             NOT NULL REFERENCES payment_methods (id),

@@ -51,8 +51,9 @@ CREATE TABLE subscriptions (
     days_until_cancel    INTEGER NOT NULL,
     billing_threshold    TEXT,
     resets_anchor        INTEGER NOT NULL,
-    stake                TEXT,
-    stake_seen_at        INTEGER NOT NULL DEFAULT 0, -- when the network was last asked what it holds
+    stake_id             TEXT, -- secures what it owes when it ends
+    overdraft_stake_id   TEXT, -- pays renewals that could not be charged
+    overdraft_at         INTEGER, -- when that stake pays what is overdue
     latest_invoice_id    TEXT,
     clock_id             TEXT    REFERENCES test_clocks (id),
     due_at               INTEGER, -- when the engine has something to do
@@ -65,11 +66,50 @@ CREATE TABLE subscriptions (
 ) STRICT;
 CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NULL;
 CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
-CREATE INDEX subscriptions_staked ON subscriptions (stake_seen_at, id)
-    WHERE stake ->> 'status' IN ('held', 'revoked') AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL)
-       OR stake -> 'earlier' -> 0 ->> 'status' = 'waiting';
+CREATE INDEX subscriptions_of_stake ON subscriptions (stake_id, id) WHERE stake_id IS NOT NULL;
+CREATE INDEX subscriptions_of_overdraft_stake ON subscriptions (overdraft_stake_id, id) WHERE overdraft_stake_id IS NOT NULL;
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
+
+-- Refundable deposits that networks hold for this store. The id is the nonce of the stake's address at its network.
+-- Amounts are text here: the sum of what left a stake is guarded by the compare-and-set under the row's lock.
+CREATE TABLE stakes (
+    id                TEXT    NOT NULL PRIMARY KEY,
+    livemode          INTEGER NOT NULL,
+    customer_id       TEXT    NOT NULL REFERENCES customers (id),
+    payer             TEXT    NOT NULL, -- the account that the money comes from and goes back to
+    method_id         TEXT    NOT NULL REFERENCES payment_methods (id),
+    currency_id       TEXT    NOT NULL REFERENCES currencies (id),
+    subject           TEXT    NOT NULL, -- the subscription that it was placed for; a checkout names its subscriptions beforehand
+    purpose           TEXT    NOT NULL CHECK (purpose IN ('security', 'overdraft', 'membership', 'publication')),
+    amount_requested  TEXT    NOT NULL, -- what the payer is asked to hold there
+    amount            TEXT    NOT NULL, -- everything that was paid into it
+    amount_forfeited  TEXT    NOT NULL,
+    amount_returned   TEXT    NOT NULL,
+    amount_reserved   TEXT    NOT NULL, -- what an open attempt takes out of it
+    reserved_by       TEXT, -- that attempt
+    reserved_for      TEXT CHECK (reserved_for IN ('return', 'forfeit')),
+    status            TEXT    NOT NULL CHECK (status IN ('pending', 'held', 'releasing', 'final')),
+    release_reason    TEXT,
+    released_at       INTEGER,
+    return_at         INTEGER, -- when the store moves it next
+    failure_count     INTEGER NOT NULL, -- how often in a row its network refused to move it
+    reference         TEXT, -- the network's name of the last payment into it
+    checked_at        INTEGER NOT NULL, -- when the network was last asked about it
+    created_at        INTEGER NOT NULL,
+    updated_at        INTEGER NOT NULL,
+    CHECK (amount_forfeited <= amount),
+    CHECK (amount_returned <= amount),
+    CHECK (amount_reserved <= amount),
+    CHECK ((reserved_by IS NULL) = (reserved_for IS NULL))
+) STRICT;
+-- A second payment into a stake raises the row.
+CREATE UNIQUE INDEX stakes_open ON stakes (subject, purpose, payer, currency_id) WHERE status <> 'final';
+CREATE INDEX stakes_due ON stakes (return_at, id) WHERE return_at IS NOT NULL AND reserved_by IS NULL;
+CREATE INDEX stakes_unchecked ON stakes (checked_at, id) WHERE status = 'held' OR (status = 'releasing' AND release_reason = 'revoked');
+CREATE INDEX stakes_newest ON stakes (livemode, id DESC);
+CREATE INDEX stakes_of_customer ON stakes (customer_id, id DESC);
+CREATE INDEX stakes_of_subject ON stakes (subject, id DESC);
 
 CREATE TABLE subscription_items (
     id              TEXT    NOT NULL PRIMARY KEY,

@@ -18,6 +18,7 @@ import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
 import { Route as AuthConsoleCreditNotesRouteImport } from './routes/_auth.console.credit-notes'
 import { Route as AuthConsoleDisputesRouteImport } from './routes/_auth.console.disputes'
+import { Route as AuthConsoleStakesRouteImport } from './routes/_auth.console.stakes'
 import { Route as AuthConsoleTestClocksRouteImport } from './routes/_auth.console.test-clocks'
 import { Route as AuthCustomerIndexRouteImport } from './routes/_auth.customer.index'
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
@@ -70,6 +71,11 @@ const AuthConsoleCreditNotesRoute = AuthConsoleCreditNotesRouteImport.update({
 const AuthConsoleDisputesRoute = AuthConsoleDisputesRouteImport.update({
   id: '/console/disputes',
   path: '/console/disputes',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthConsoleStakesRoute = AuthConsoleStakesRouteImport.update({
+  id: '/console/stakes',
+  path: '/console/stakes',
   getParentRoute: () => AuthRoute,
 } as any)
 const AuthConsoleTestClocksRoute = AuthConsoleTestClocksRouteImport.update({
@@ -131,6 +137,7 @@ export interface FileRoutesByFullPath {
   '/category/$category': typeof CategoryCategoryRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
+  '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/customer/': typeof AuthCustomerIndexRoute
@@ -150,6 +157,7 @@ export interface FileRoutesByTo {
   '/category/$category': typeof CategoryCategoryRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
+  '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/customer': typeof AuthCustomerIndexRoute
@@ -171,6 +179,7 @@ export interface FileRoutesById {
   '/category/$category': typeof CategoryCategoryRoute
   '/_auth/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/_auth/console/disputes': typeof AuthConsoleDisputesRoute
+  '/_auth/console/stakes': typeof AuthConsoleStakesRoute
   '/_auth/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/_auth/customer/': typeof AuthCustomerIndexRoute
@@ -192,6 +201,7 @@ export interface FileRouteTypes {
     | '/category/$category'
     | '/console/credit-notes'
     | '/console/disputes'
+    | '/console/stakes'
     | '/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/customer/'
@@ -211,6 +221,7 @@ export interface FileRouteTypes {
     | '/category/$category'
     | '/console/credit-notes'
     | '/console/disputes'
+    | '/console/stakes'
     | '/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/customer'
@@ -231,6 +242,7 @@ export interface FileRouteTypes {
     | '/category/$category'
     | '/_auth/console/credit-notes'
     | '/_auth/console/disputes'
+    | '/_auth/console/stakes'
     | '/_auth/console/test-clocks'
     | '/apps/$did/{-$version}'
     | '/_auth/customer/'
@@ -318,6 +330,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AuthConsoleDisputesRouteImport
       parentRoute: typeof AuthRoute
     }
+    '/_auth/console/stakes': {
+      id: '/_auth/console/stakes'
+      path: '/console/stakes'
+      fullPath: '/console/stakes'
+      preLoaderRoute: typeof AuthConsoleStakesRouteImport
+      parentRoute: typeof AuthRoute
+    }
     '/_auth/console/test-clocks': {
       id: '/_auth/console/test-clocks'
       path: '/console/test-clocks'
@@ -387,6 +406,7 @@ declare module '@tanstack/react-router' {
 interface AuthRouteChildren {
   AuthConsoleCreditNotesRoute: typeof AuthConsoleCreditNotesRoute
   AuthConsoleDisputesRoute: typeof AuthConsoleDisputesRoute
+  AuthConsoleStakesRoute: typeof AuthConsoleStakesRoute
   AuthConsoleTestClocksRoute: typeof AuthConsoleTestClocksRoute
   AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
   AuthConsoleCustomersIdRoute: typeof AuthConsoleCustomersIdRoute
@@ -400,6 +420,7 @@ interface AuthRouteChildren {
 const AuthRouteChildren: AuthRouteChildren = {
   AuthConsoleCreditNotesRoute: AuthConsoleCreditNotesRoute,
   AuthConsoleDisputesRoute: AuthConsoleDisputesRoute,
+  AuthConsoleStakesRoute: AuthConsoleStakesRoute,
   AuthConsoleTestClocksRoute: AuthConsoleTestClocksRoute,
   AuthCustomerIndexRoute: AuthCustomerIndexRoute,
   AuthConsoleCustomersIdRoute: AuthConsoleCustomersIdRoute,

@@ -1,7 +1,7 @@
 //! The table of handlers that settle attempts. It stands above the modules that implement them.
 
-use crate::billing::{InvoiceCollection, MandateChange, Recharge, RefundPayment, StakePlacement, StakeReturn, StakeSlash};
-use crate::checkout::{SessionMandate, SessionPayment, SessionStake, SessionStakeReturn};
+use crate::billing::{InvoiceCollection, MandateChange, Recharge, RefundPayment, StakeForfeit, StakePlacement, StakeReturn};
+use crate::checkout::{SessionMandate, SessionPayment, SessionStake};
 use crate::payment::{Origin, PurposeHandlers, PurposeKind};
 use std::sync::Arc;
 
@@ -12,12 +12,11 @@ pub fn purpose_handlers() -> Arc<PurposeHandlers> {
         .with(PurposeKind::Payment, Origin::Session, Arc::new(SessionPayment))
         .with(PurposeKind::Mandate, Origin::Session, Arc::new(SessionMandate))
         .with(PurposeKind::Stake, Origin::Session, Arc::new(SessionStake))
-        .with(PurposeKind::ReturnStake, Origin::Session, Arc::new(SessionStakeReturn))
         .with(PurposeKind::Payment, Origin::Direct, Arc::new(InvoiceCollection))
         .with(PurposeKind::Mandate, Origin::Direct, Arc::new(MandateChange))
         .with(PurposeKind::Stake, Origin::Direct, Arc::new(StakePlacement))
         .with(PurposeKind::ReturnStake, Origin::Direct, Arc::new(StakeReturn))
-        .with(PurposeKind::Slash, Origin::Direct, Arc::new(StakeSlash))
+        .with(PurposeKind::Slash, Origin::Direct, Arc::new(StakeForfeit))
         .with(PurposeKind::Refund, Origin::Direct, Arc::new(RefundPayment))
         .with(PurposeKind::Recharge, Origin::Direct, Arc::new(Recharge));
     Arc::new(table)

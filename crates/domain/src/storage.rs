@@ -1,7 +1,7 @@
 //! The store as a whole: units of work that hand out the repositories.
 
 use crate::access::{ApiKeys, ConnectSessions, Logins, Users};
-use crate::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Subscriptions, TestClocks, Trials, UsageRecords};
+use crate::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
 use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
 use crate::events::Outbox;
@@ -71,6 +71,7 @@ pub trait UnitOfWork: Send {
     fn sessions(&mut self) -> Box<dyn CheckoutSessions + '_>;
     fn invoices(&mut self) -> Box<dyn Invoices + '_>;
     fn subscriptions(&mut self) -> Box<dyn Subscriptions + '_>;
+    fn stakes(&mut self) -> Box<dyn Stakes + '_>;
     fn trials(&mut self) -> Box<dyn Trials + '_>;
     fn mandates(&mut self) -> Box<dyn Mandates + '_>;
     fn invoice_payments(&mut self) -> Box<dyn InvoicePayments + '_>;

@@ -3,11 +3,12 @@
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
-use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, USAGE_CEILING};
+use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_CEILING};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
 use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 use url::Url;
 
 /// A store for installable applications, with its own payment kit.
@@ -195,6 +196,12 @@ pub struct Common {
     /// A wallet is asked to permit charges for at most so many units of what is billed by usage, where no threshold says how much.
     #[arg(long, env = "SOUK_USAGE_CEILING", value_name = "UNITS", default_value_t = USAGE_CEILING, value_parser = clap::value_parser!(u64).range(1..))]
     pub usage_ceiling: u64,
+    /// Days that an overdue renewal waits for its customer before the overdraft protection pays it.
+    #[arg(long, env = "SOUK_OVERDRAFT_GRACE_DAYS", value_name = "DAYS", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=30))]
+    pub overdraft_grace_days: u32,
+    /// What the overdraft protection costs, in hundredths of a percent of what it pays.
+    #[arg(long, env = "SOUK_OVERDRAFT_FEE", value_name = "POINTS", default_value_t = OVERDRAFT_FEE_POINTS, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub overdraft_fee: u32,
 }
 
 impl Common {
@@ -204,6 +211,8 @@ impl Common {
             retry_days: self.retry_days.0.clone(),
             days_until_cancel: self.days_until_cancel,
             usage_ceiling: self.usage_ceiling,
+            overdraft_grace: Duration::from_secs(u64::from(self.overdraft_grace_days) * 24 * 3_600),
+            overdraft_fee_points: self.overdraft_fee,
         }
     }
 }
@@ -334,7 +343,9 @@ mod tests {
         };
         assert_eq!(parsed(&[]), BillingPolicy::default());
         let set = parsed(&["--retry-days", "2,4", "--days-until-cancel", "9"]);
-        assert_eq!(set, BillingPolicy { retry_days: vec![2, 4], days_until_cancel: 9, usage_ceiling: USAGE_CEILING });
+        assert_eq!(set, BillingPolicy { retry_days: vec![2, 4], days_until_cancel: 9, ..BillingPolicy::default() });
+        let overdraft = parsed(&["--overdraft-grace-days", "1", "--overdraft-fee", "250"]);
+        assert_eq!((overdraft.overdraft_grace.as_secs(), overdraft.overdraft_fee_points), (86_400, 250));
         assert_eq!(parsed(&["--retry-days", ""]).retry_days, [0_u32; 0]);
     }
 

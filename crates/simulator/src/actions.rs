@@ -331,8 +331,14 @@ async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &Subscription
 
 /// Forfeits a stake, or half of it.
 async fn slash(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
-    let stake = ctx.store.read().await?.subscriptions().find(id).await?.and_then(|subscription| subscription.stake);
-    let half = stake.filter(|_| rng.one_in(2)).map(|stake| Amount::new(stake.amount.base_units() / 2));
+    let mut unit = ctx.store.read().await?;
+    let named = unit.subscriptions().find(id).await?.and_then(|subscription| subscription.stake_id);
+    let stake = match &named {
+        Some(stake) => unit.stakes().find(stake).await?,
+        None => None,
+    };
+    drop(unit);
+    let half = stake.filter(|_| rng.one_in(2)).map(|stake| Amount::new(stake.available().base_units() / 2));
     tolerate_expected(billing::slash_stake(ctx, id, half, "A history says so").await)
 }
 

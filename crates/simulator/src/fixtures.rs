@@ -6,8 +6,8 @@ use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    BillTo, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Period, Stake, StakeStatus, Subscription,
-    SubscriptionItem, SubscriptionStatus, TestClock, Threshold,
+    BillTo, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Period, Stake, StakePurpose, StakeStatus,
+    StakeSubject, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, Threshold,
 };
 use souk_domain::customer::Customer;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
@@ -125,7 +125,7 @@ impl Fixtures {
         let mut stakes = Vec::new();
         for (nonce, plan) in (u64::from(self.number) * 10 + 1_000..).zip(&self.plans) {
             stakes.push(match plan.stake.filter(|_| !self.by_card) {
-                Some(tokens) => client.stake(self, &plan.id, tokens, nonce).await?.map(|signed| (tokens, signed)),
+                Some(tokens) => client.stake(self, &plan.stake_id()?, tokens, nonce).await?.map(|signed| (tokens, signed)),
                 None => None,
             });
         }
@@ -148,8 +148,8 @@ impl Fixtures {
             for price in plan.prices.iter().chain([&plan.other]) {
                 unit.prices().insert(&plan.price(price, &product, both, now)).await?;
             }
-            let staked = stake.as_ref().map(|(tokens, _)| *tokens);
-            let subscription = plan.subscription(self, method, currency, &mandate, staked, now)?;
+            let stake_id = if stake.is_some() { Some(plan.stake_id()?) } else { None };
+            let subscription = plan.subscription(self, method, currency, &mandate, stake_id, now)?;
             unit.subscriptions().insert(&subscription).await?;
             if let Some((tokens, signed)) = stake {
                 self.write_stake(client, unit.as_mut(), &subscription, tokens, signed, now).await?;
@@ -209,9 +209,35 @@ impl Fixtures {
     ) -> Result<(), Failure> {
         let random = client.store.ctx.random.as_ref();
         let amount = Amount::new(u128::from(tokens) * UNIT);
+        let stake_id = subscription.stake_id.clone().ok_or("the subscription names no stake")?;
+        let stake = Stake {
+            id: stake_id.clone(),
+            mode: Mode::Test,
+            customer_id: subscription.customer_id.clone(),
+            payer: self.wallet.did().clone(),
+            method_id: subscription.method_id.clone(),
+            currency_id: subscription.currency_id.clone(),
+            subject: StakeSubject::Subscription(subscription.id.clone()),
+            purpose: StakePurpose::Security,
+            amount_requested: amount,
+            amount,
+            amount_forfeited: Amount::ZERO,
+            amount_returned: Amount::ZERO,
+            reservation: None,
+            status: StakeStatus::Held,
+            release_reason: None,
+            released_at: None,
+            return_at: None,
+            failure_count: 0,
+            reference: Some(signed.hash.clone()),
+            checked_at: Timestamp::from_seconds(0),
+            created_at: now,
+            updated_at: now,
+        };
+        unit.stakes().insert(&stake).await?;
         let attempt = Attempt {
             id: AttemptId::new(now, random),
-            purpose: Purpose::Stake(subscription.id.clone()),
+            purpose: Purpose::Stake(stake_id),
             session_id: None,
             method_id: subscription.method_id.clone(),
             currency_id: subscription.currency_id.clone(),
@@ -307,6 +333,10 @@ impl Plan {
         })
     }
 
+    fn stake_id(&self) -> Result<StakeId, IdError> {
+        StakeId::parse(&self.id.as_str().replacen("sub_", "stk_", 1))
+    }
+
     /// In both currencies, so that it can be charged by either method; `own` is the one that the subscription begins with.
     fn price(&self, price: &PlanPrice, product: &Product, [own, other]: [&Currency; 2], now: Timestamp) -> Price {
         let amount = |currency: &Currency, hundredths: u64| Amount::new(u128::from(hundredths) * hundredth_of(currency));
@@ -350,7 +380,7 @@ impl Plan {
         method: &Method,
         currency: &Currency,
         mandate: &Mandate,
-        staked: Option<u64>,
+        stake_id: Option<StakeId>,
         now: Timestamp,
     ) -> Result<Subscription, Failure> {
         // Who lives by a clock begins now; the others have missed some days already.
@@ -364,17 +394,6 @@ impl Plan {
             quantity: price.quantity,
             billed: None,
         };
-        let stake = staked.map(|tokens| Stake {
-            amount: Amount::new(u128::from(tokens) * UNIT),
-            payer: fixtures.wallet.did().clone(),
-            method_id: method.id.clone(),
-            currency_id: currency.id.clone(),
-            status: StakeStatus::Held,
-            reference: self.id.to_string(),
-            return_at: None,
-            refusals: 0,
-            earlier: Vec::new(),
-        });
         Ok(Subscription {
             id: self.id.clone(),
             mode: Mode::Test,
@@ -403,7 +422,9 @@ impl Plan {
                 amount: Amount::new(u128::from(hundredths) * hundredth_of(currency)),
                 resets_anchor,
             }),
-            stake,
+            stake_id,
+            overdraft_stake_id: None,
+            overdraft_at: None,
             latest_invoice_id: None,
             clock_id: fixtures.clock.clone(),
             due_at: None,

@@ -13,7 +13,7 @@ use souk_domain::payment::{
     CardHolder, Currency, MandateDetails, MandateRequest, Method, MethodKind, MethodSettings, Outcome, SetupOutcome, SetupRequest,
     SignedTransaction, StakeRequest, WalletRail,
 };
-use souk_domain::shared::{Amount, AttemptId, Mode, SubscriptionId};
+use souk_domain::shared::{Amount, AttemptId, Mode, StakeId, SubscriptionId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,21 +90,15 @@ impl NetworkClient {
     }
 
     /// Leaves a deposit; the same one however often it is tried. `None`: the wallet has not that much.
-    pub async fn stake(
-        &self,
-        fixtures: &Fixtures,
-        subject: &SubscriptionId,
-        tokens: u64,
-        nonce: u64,
-    ) -> Result<Option<SignedTransaction>, Failure> {
+    pub async fn stake(&self, fixtures: &Fixtures, stake: &StakeId, tokens: u64, nonce: u64) -> Result<Option<SignedTransaction>, Failure> {
         let (method, currency) = self.way(false);
         let ask = StakeRequest {
             payer: fixtures.wallet.did().clone(),
             payer_key: fixtures.wallet.public_key_base58(),
             amount: Amount::new(u128::from(tokens) * UNIT),
-            subject: subject.to_string(),
+            subject: stake.to_string(),
             waiting: Duration::from_secs(3 * 86_400),
-            reference: subject.to_string(),
+            reference: stake.to_string(),
             nonce,
         };
         let prepared = self.rail()?.prepare_stake(method, currency, &ask)?;
@@ -222,15 +216,17 @@ impl NetworkClient {
     }
 
     /// The wallet takes its deposit back, at the network, all or half of it.
-    pub async fn revoke_stake(&self, fixtures: &Fixtures, subject: &SubscriptionId, half: bool) -> Result<(), Failure> {
+    pub async fn revoke_stake(&self, fixtures: &Fixtures, id: &SubscriptionId, half: bool) -> Result<(), Failure> {
+        let subscription = self.store.ctx.store.read().await?.subscriptions().find(id).await?;
+        let Some(stake) = subscription.and_then(|subscription| subscription.stake_id) else { return Ok(()) };
         let (method, currency) = self.way(false);
         let own = fixtures.wallet.did();
-        let held = self.rail()?.staked(method, currency, own, subject.as_str()).await?.held;
+        let held = self.rail()?.staked(method, currency, own, stake.as_str()).await?.held;
         let amount = Amount::new(held.base_units() / if half { 2 } else { 1 });
         if amount.is_zero() {
             return Ok(());
         }
-        let address = stake_address(own, &self.store.app, subject.as_str()).to_string();
+        let address = stake_address(own, &self.store.app, stake.as_str()).to_string();
         let tokens = vec![TokenInput { address: currency.contract.clone(), value: amount.to_string() }];
         let outputs = vec![TransactionInput { owner: own.to_string(), tokens, assets: Vec::new() }];
         self.wallet_sends(fixtures, RevokeStakeTx { address, outputs, data: None }.into()).await

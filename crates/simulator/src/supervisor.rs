@@ -288,7 +288,8 @@ impl<'a> Supervisor<'a> {
     /// Nothing that lives by everybody's time waits any more.
     async fn stakes_are_returned(&self) -> Result<bool, Failure> {
         let now: Timestamp = self.networks.clock.now();
-        let waiting = "SELECT count(*) AS n FROM subscriptions WHERE clock_id IS NULL AND parked IS NULL AND due_at <= $1";
+        let waiting = "SELECT count(*) AS n FROM stakes s WHERE s.status = 'releasing' AND s.return_at <= $1
+                           AND NOT EXISTS (SELECT 1 FROM test_clocks c WHERE c.customer_id = s.customer_id)";
         let long_after = now.plus(Duration::from_secs(20 * 86_400));
         let row = self.networks.store.database.read().await?.query(waiting).bind(long_after).one().await?;
         Ok(row.get::<u64>("n")? == 0)

@@ -27,21 +27,24 @@ enum Round {
     Renew,
     /// Tries again to collect what was refused.
     RetryDebts,
-    /// Asks the networks which stakes their owners took back.
-    FollowStakes,
+    /// Asks the networks which stakes their payers took back.
+    CheckStakes,
+    /// Returns released stakes, and takes what is owed.
+    MoveStakes,
     /// Goes on with test clocks whose message got lost.
     AdvanceClocks,
     /// Removes logins, connect sessions and idempotency keys that are over.
     Prune,
 }
 
-const TABLE: [(Round, Duration); 7] = [
+const TABLE: [(Round, Duration); 8] = [
     (Round::CheckAttempts, Duration::from_secs(1)),
     (Round::ExpireSessions, Duration::from_secs(5)),
     (Round::Renew, Duration::from_secs(1)),
     (Round::RetryDebts, Duration::from_secs(5)),
     // Each stake comes up every five minutes; the table says how many at a time.
-    (Round::FollowStakes, Duration::from_secs(10)),
+    (Round::CheckStakes, Duration::from_secs(10)),
+    (Round::MoveStakes, Duration::from_secs(10)),
     (Round::AdvanceClocks, Duration::from_secs(5)),
     (Round::Prune, Duration::from_secs(60)),
 ];
@@ -78,7 +81,11 @@ async fn once(ctx: &Context, round: Round) -> Result<(), String> {
         Round::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
         Round::Renew => renew(ctx).await.map_err(|error| told(&error)),
         Round::RetryDebts => retry_debts(ctx).await.map_err(|error| told(&error)),
-        Round::FollowStakes => billing::follow_stakes(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
+        Round::CheckStakes => billing::check_stakes(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
+        Round::MoveStakes => {
+            let moved = billing::move_due_stakes(ctx, &Scope::Wall, ctx.now(), CHUNK).await;
+            moved.map(drop).map_err(|error| told(&error))
+        }
         Round::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| told(&error)),
         Round::Prune => prune(ctx).await.map_err(|error| told(&error)),
     }

@@ -443,6 +443,42 @@ export type SubscriptionStatus = 'trialing' | 'active' | 'past_due' | 'paused' |
 
 export type StakeStatus = 'held' | 'waiting' | 'returning' | 'returned' | 'slashing' | 'slashed' | 'revoked';
 
+export type StakePurpose = 'security' | 'overdraft' | 'membership' | 'publication';
+
+/** A refundable deposit that a network holds; amounts in base units of its currency, times are unix seconds. */
+export interface Stake {
+  id: string;
+  purpose: StakePurpose;
+  status: 'pending' | 'held' | 'releasing' | 'final';
+  release_reason?: 'ended' | 'superseded' | 'revoked' | 'abandoned' | 'requested' | 'returned_by_store' | null;
+  customer_id: string;
+  payer: string;
+  subscription_id?: string | null;
+  amount: string;
+  amount_forfeited: string;
+  amount_returned: string;
+  amount_remaining: string;
+  amount_moving: string;
+  return_at?: number | null;
+  failure_count?: number | null;
+  needs_attention?: boolean | null;
+  tx_hash?: string | null;
+  paymentCurrency?: PaymentCurrency | null;
+  created_at: string;
+}
+
+/** The overdraft protection of a subscription; amounts in base units of its currency. */
+export interface OverdraftProtection {
+  enabled: boolean;
+  /** The next renewal would be paid from the deposit. */
+  sufficient: boolean;
+  /** One cycle and its fee. */
+  required: string;
+  fee: string;
+  available: string;
+  currency_id: string;
+}
+
 /** Why the engine has stopped with a subscription. */
 export type ParkReason =
   | 'price_missing'

@@ -116,13 +116,14 @@ function ModeMenu() {
   );
 }
 
-type ConsolePage = '/console/credit-notes' | '/console/disputes' | '/console/test-clocks';
+type ConsolePage = '/console/credit-notes' | '/console/disputes' | '/console/stakes' | '/console/test-clocks';
 type AccountPage = '/customer' | '/profile' | ConsolePage;
 
 /** The pages of administrators; test clocks are for test mode. */
 const consoleEntries = (t: ReturnType<typeof useTexts>['t'], live: boolean): MenuEntry<ConsolePage>[] => [
   { key: '/console/credit-notes', icon: <Receipt />, label: t('header.creditNotes') },
   { key: '/console/disputes', icon: <Shield />, label: t('header.disputes') },
+  { key: '/console/stakes', icon: <Shield />, label: t('header.stakes') },
   ...(live ? [] : [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]),
 ];
 

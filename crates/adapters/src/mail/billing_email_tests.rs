@@ -120,7 +120,9 @@ fn subscription() -> Subscription {
         paused_at: None,
         days_until_cancel: 15,
         billing_threshold: None,
-        stake: None,
+        stake_id: None,
+        overdraft_stake_id: None,
+        overdraft_at: None,
         latest_invoice_id: None,
         clock_id: None,
         due_at: None,
@@ -143,7 +145,8 @@ fn past_due() -> Subscription {
 
 fn plan(subscription: Subscription) -> SubscribedPlan {
     let line = |title: &str, quantity, amount| SubscribedItem { title: title.to_owned(), quantity, amount };
-    SubscribedPlan { subscription, lines: vec![line("Ledgerleaf Pro", 2, Some(Amount::new(1_990))), line("Scanned pages", 1, None)] }
+    let lines = vec![line("Ledgerleaf Pro", 2, Some(Amount::new(1_990))), line("Scanned pages", 1, None)];
+    SubscribedPlan { subscription, lines, stake_pays: false }
 }
 
 pub(super) fn invoice(number: u64, status: InvoiceStatus) -> Invoice {
@@ -227,20 +230,6 @@ fn ended(reason: CancelReason) -> Subscription {
 
 fn ending(reason: CancelReason) -> Subscription {
     Subscription { cancel_at_period_end: true, canceled_at: Some(at(20)), cancellation: cancellation(reason), ..subscription() }
-}
-
-fn stake(status: StakeStatus) -> Stake {
-    Stake {
-        amount: Amount::new(1_000),
-        payer: Did::from_verified("z1"),
-        method_id: id("pm_1"),
-        currency_id: id("pc_1"),
-        status,
-        reference: "s".to_owned(),
-        return_at: None,
-        refusals: 0,
-        earlier: Vec::new(),
-    }
 }
 
 /// The plan without the item whose price depends on usage.
@@ -460,8 +449,8 @@ fn the_email_about_an_end_for_debt_says_what_is_still_owed() {
 
 #[test]
 fn the_email_about_an_end_for_debt_says_that_the_deposit_pays() {
-    let forfeited = Subscription { stake: Some(stake(StakeStatus::Slashing)), ..ended(CancelReason::PaymentFailed) };
-    let content = BillingEmailContent::Ended { plan: plan(forfeited), overdue: vec![invoice(7, InvoiceStatus::Uncollectible)] };
+    let plan = SubscribedPlan { stake_pays: true, ..plan(ended(CancelReason::PaymentFailed)) };
+    let content = BillingEmailContent::Ended { plan, overdue: vec![invoice(7, InvoiceStatus::Uncollectible)] };
     insta::assert_snapshot!(both(&content, MethodKind::Arcblock));
 }
 

@@ -2,9 +2,7 @@
 
 use super::email_layout::Block;
 use super::template_writer::{Strings, TemplateWriter, title};
-use souk_domain::billing::{
-    CancelReason, Invoice, InvoiceStatus, ResumedFrom, StakeStatus, SubscribedPlan, Subscription, SubscriptionStatus,
-};
+use souk_domain::billing::{CancelReason, Invoice, InvoiceStatus, ResumedFrom, SubscribedPlan, Subscription, SubscriptionStatus};
 
 fn cancel_reason(subscription: &Subscription) -> Option<CancelReason> {
     subscription.cancellation.as_ref().map(|cancellation| cancellation.reason)
@@ -191,7 +189,6 @@ impl TemplateWriter<'_> {
     /// What a subscription still costs that will end or has ended.
     fn remaining_charges(&self, plan: &SubscribedPlan, overdue: &[Invoice]) -> Vec<Block> {
         let subscription = &plan.subscription;
-        let is_forfeited = subscription.stake.as_ref().is_some_and(|stake| stake.status == StakeStatus::Slashing);
         if overdue.is_empty() {
             return vec![match (plan.has_usage(), subscription.ended_at) {
                 (false, _) => self.paragraph("You won't be charged again.", "之后不会再扣款。"),
@@ -203,7 +200,7 @@ impl TemplateWriter<'_> {
                 }
             }];
         }
-        if is_forfeited {
+        if plan.stake_pays {
             let sum = self.overdue_sum(overdue);
             let text = self.paragraph(
                 format!("You still owe {sum}. We'll deduct as much of it as possible from your refundable deposit."),

@@ -1,20 +1,18 @@
-//! What billing keeps as JSON: mandates' grants, rhythms, cancellations, deposits.
+//! What billing keeps as JSON: mandates' grants, rhythms, cancellations.
 
 use super::json::{Formed, SavedCardForm, stored_forms};
 use super::rates::TierForm;
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
-use souk_domain::billing::{
-    BilledUsage, Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Happening, Prorated, Stake, StakeStatus, TrialTerms,
-};
-use souk_domain::checkout::{Deposit, SubscriptionTerms};
+use souk_domain::billing::{BilledUsage, Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Happening, Prorated, TrialTerms};
+use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::payment::{CardHolder, MandateDetails, SavedCard};
 use souk_domain::pricing::{Anchoring, Cycle, Tier, TiersMode};
-use souk_domain::shared::{Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, MethodId, SubscriptionId, Timestamp};
+use souk_domain::shared::{Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
-stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, Vec<CreditNoteId>, SubscriptionTerms, Deposit, CardHolder, MandateDetails, Cycle, Cancellation, Stake, Vec<ClockEvent>, Calculation, BilledUsage }
+stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, Vec<CreditNoteId>, SubscriptionTerms, CardHolder, MandateDetails, Cycle, Cancellation, Vec<ClockEvent>, Calculation, BilledUsage }
 
 macro_rules! id_lists {
     ($($id:ident),*) => {$(
@@ -76,40 +74,6 @@ impl Formed for SubscriptionTerms {
             description: form.description,
             days_until_cancel: form.days_until_cancel,
             metadata: form.metadata,
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct DepositForm {
-    amount: String,
-    held: String,
-    method_id: String,
-    currency_id: String,
-    payer: String,
-    reference: Option<String>,
-}
-
-impl Formed for Deposit {
-    type Form = DepositForm;
-    fn form(self) -> DepositForm {
-        DepositForm {
-            amount: self.amount.to_string(),
-            held: self.held.to_string(),
-            method_id: self.method_id.to_string(),
-            currency_id: self.currency_id.to_string(),
-            payer: self.payer.to_string(),
-            reference: self.reference,
-        }
-    }
-    fn of(form: DepositForm) -> Option<Self> {
-        Some(Self {
-            amount: Amount::parse_base_units(&form.amount).ok()?,
-            held: Amount::parse_base_units(&form.held).ok()?,
-            method_id: MethodId::parse(&form.method_id).ok()?,
-            currency_id: CurrencyId::parse(&form.currency_id).ok()?,
-            payer: Did::from_verified(form.payer),
-            reference: form.reference,
         })
     }
 }
@@ -211,51 +175,6 @@ impl Formed for Cancellation {
         let reason = CancelReason::from_name(&form.reason)?;
         let requested_at = Timestamp::from_micros(form.requested_at);
         Some(Self { reason, feedback, comment: form.comment, requested_at, taken_back_by: form.taken_back_by })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StakeForm {
-    amount: String,
-    payer: String,
-    method_id: String,
-    currency_id: String,
-    status: String,
-    reference: String,
-    return_at: Option<i64>,
-    #[serde(default)]
-    refusals: u32,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    earlier: Vec<StakeForm>,
-}
-
-impl Formed for Stake {
-    type Form = StakeForm;
-    fn form(self) -> StakeForm {
-        StakeForm {
-            amount: self.amount.to_string(),
-            payer: self.payer.to_string(),
-            method_id: self.method_id.to_string(),
-            currency_id: self.currency_id.to_string(),
-            status: self.status.name().to_owned(),
-            reference: self.reference,
-            return_at: self.return_at.map(Timestamp::micros),
-            refusals: self.refusals,
-            earlier: self.earlier.into_iter().map(Formed::form).collect(),
-        }
-    }
-    fn of(form: StakeForm) -> Option<Self> {
-        Some(Self {
-            amount: Amount::parse_base_units(&form.amount).ok()?,
-            payer: Did::from_verified(form.payer),
-            method_id: MethodId::parse(&form.method_id).ok()?,
-            currency_id: CurrencyId::parse(&form.currency_id).ok()?,
-            status: StakeStatus::from_name(&form.status)?,
-            reference: form.reference,
-            return_at: form.return_at.map(Timestamp::from_micros),
-            refusals: form.refusals,
-            earlier: form.earlier.into_iter().map(Self::of).collect::<Option<_>>()?,
-        })
     }
 }
 

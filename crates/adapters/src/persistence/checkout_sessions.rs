@@ -18,7 +18,7 @@ const LIST: Listing = listing!(
 const UPDATE: &str = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
         form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
         intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19,
-        terms = $20, requires_cross_sell = $21, subscription_ids = $22, mandate_id = $23, deposit = $24, trial_end = $25
+        terms = $20, requires_cross_sell = $21, subscription_ids = $22, mandate_id = $23, stake_id = $24, trial_end = $25
     WHERE id = $1 AND version = $2";
 
 /// Starts that no longer matter leave two at a time, so that there are never many. Another start may remove the same
@@ -44,7 +44,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     async fn insert(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
         let insert = "INSERT INTO checkout_sessions (id, version, status, payment_status, items, currency_id, form, success_url,
                           cancel_url, payer, customer_id, contact, method_id, intent_id, invoice_id, amount_total, metadata, expires_at,
-                          updated_at, terms, requires_cross_sell, subscription_ids, mandate_id, deposit, trial_end, kind, livemode,
+                          updated_at, terms, requires_cross_sell, subscription_ids, mandate_id, stake_id, trial_end, kind, livemode,
                           link_id, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
                               $24, $25, $26, $27, $28, $29)";
@@ -145,7 +145,7 @@ fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
     let query = query.bind(&session.payer).bind(&session.customer_id).bind(&session.contact).bind(&session.method_id);
     let query = query.bind(&session.intent_id).bind(&session.invoice_id).bind(session.amount_total).bind(&session.metadata);
     let query = query.bind(session.expires_at).bind(session.updated_at).bind(&session.terms).bind(session.requires_cross_sell);
-    query.bind(&session.subscription_ids).bind(&session.mandate_id).bind(&session.deposit).bind(session.trial_end)
+    query.bind(&session.subscription_ids).bind(&session.mandate_id).bind(&session.stake_id).bind(session.trial_end)
 }
 
 fn standing(row: &Row) -> Result<Standing, StorageError> {
@@ -175,7 +175,7 @@ fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {
         invoice_id: row.get("invoice_id")?,
         subscription_ids: row.get("subscription_ids")?,
         mandate_id: row.get("mandate_id")?,
-        deposit: row.get("deposit")?,
+        stake_id: row.get("stake_id")?,
         trial_end: row.get("trial_end")?,
         amount_total: row.get("amount_total")?,
         metadata: row.get("metadata")?,

@@ -8,7 +8,8 @@ use super::invoices::{
     ALL, FOUND_OF_CUSTOMER, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, OF_CUSTOMER, OF_SUBSCRIPTION, UNPAID_IN, UPDATE,
 };
 use super::session::Query;
-use super::subscriptions::{ALL as ALL_OF_THEM, CLAIM_STAKED, OF_CUSTOMER as OF_A_CUSTOMER};
+use super::stakes::CLAIM_UNCHECKED;
+use super::subscriptions::{ALL as ALL_OF_THEM, OF_CUSTOMER as OF_A_CUSTOMER};
 use super::usage_records::{LAST, MAX, SUM};
 use super::{credit_notes, disputes, entitlements, refunds};
 use crate::on_both;
@@ -99,8 +100,8 @@ on_both! {
 
     async fn stakes_that_are_looked_at_are_found_among_themselves(db: &TestDatabase) {
         let at = Timestamp::from_seconds(9);
-        let plan = plan(db, CLAIM_STAKED, |query| query.bind(at).bind(at).bind(20u32)).await;
-        assert!(plan.contains("subscriptions_staked"), "{plan}");
+        let plan = plan(db, CLAIM_UNCHECKED, |query| query.bind(at).bind(at).bind(20u32)).await;
+        assert!(plan.contains("stakes_unchecked"), "{plan}");
     }
 
     async fn lists_of_one_are_found_by_whose_they_are(db: &TestDatabase) {

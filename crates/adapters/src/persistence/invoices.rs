@@ -18,7 +18,7 @@ macro_rules! invoices {
             $($whose)+
             " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7)
               AND (status <> 'void' OR number IS NOT NULL) AND total >= $8
-              AND ($10 OR reason NOT IN ('stake', 'slash_stake')) AND ($11 OR reason <> 'return_stake')
+              AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'stake_overdraft_protection')) AND ($11 OR reason <> 'return_stake')
               AND ($10 OR $12 OR reason <> 'subscription_recover')"
         )
     };

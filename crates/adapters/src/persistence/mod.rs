@@ -38,6 +38,7 @@ mod row;
 pub mod scratch;
 mod secret_box;
 mod session;
+mod stakes;
 mod store;
 mod subscriptions;
 #[cfg(feature = "testing")]
@@ -79,6 +80,7 @@ pub use refunds::SqlRefunds;
 pub use row::Row;
 pub use secret_box::SecretBox;
 pub use session::{Query, Session, Sql};
+pub use stakes::SqlStakes;
 pub use store::SqlStore;
 pub use subscriptions::SqlSubscriptions;
 pub use test_clocks::SqlTestClocks;

@@ -3,12 +3,12 @@
 use super::{
     Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlCheckoutSessions, SqlConnectSessions,
     SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices,
-    SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlSubscriptions,
-    SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
+    SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlStakes,
+    SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, ConnectSessions, Logins, Users};
-use souk_domain::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Subscriptions, TestClocks, Trials, UsageRecords};
+use souk_domain::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
@@ -78,6 +78,7 @@ impl UnitOfWork for SqlUnitOfWork {
         links: PaymentLinks as SqlPaymentLinks;
         invoices: Invoices as SqlInvoices;
         subscriptions: Subscriptions as SqlSubscriptions;
+        stakes: Stakes as SqlStakes;
         trials: Trials as SqlTrials;
         mandates: Mandates as SqlMandates;
         invoice_payments: InvoicePayments as SqlInvoicePayments;

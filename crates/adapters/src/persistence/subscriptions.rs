@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use souk_domain::billing::{
     ParkReason, Parked, Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold,
 };
-use souk_domain::shared::{Amount, ClockId, CustomerId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp};
+use souk_domain::shared::{
+    Amount, ClockId, CustomerId, Listed, Mode, Page, StakeId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
+};
 use std::collections::HashMap;
 
 const FIND_ALL: Sql = sql_each!("SELECT * FROM subscriptions WHERE id IN " (listed "$1") " ORDER BY id");
@@ -28,21 +30,6 @@ pub(super) const ALL: Listing = subscriptions!("livemode = $4 AND $6 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4");
 const LOCK: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
 const HOLD: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
-/// No change of the subscription: its version stays.
-pub(super) const CLAIM_STAKED: Sql = Sql {
-    sqlite: "UPDATE subscriptions SET stake_seen_at = $2 WHERE id IN
-                 (SELECT id FROM subscriptions WHERE (stake ->> 'status' IN ('held', 'revoked')
-                      AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL)
-                      OR stake -> 'earlier' -> 0 ->> 'status' = 'waiting') AND stake_seen_at <= $1
-                  ORDER BY stake_seen_at, id LIMIT $3)
-             RETURNING *",
-    postgres: "WITH due AS MATERIALIZED
-                   (SELECT id FROM subscriptions WHERE (stake ->> 'status' IN ('held', 'revoked')
-                      AND (status <> 'canceled' OR stake ->> 'return_at' IS NOT NULL)
-                      OR stake -> 'earlier' -> 0 ->> 'status' = 'waiting') AND stake_seen_at <= $1
-                    ORDER BY stake_seen_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
-               UPDATE subscriptions SET stake_seen_at = $2 FROM due WHERE subscriptions.id = due.id RETURNING subscriptions.*",
-};
 const LOCK_DUE: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2",
     postgres: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
@@ -54,7 +41,7 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
 const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id,
                           session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
                           cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
-                          resets_anchor, stake, latest_invoice_id, clock_id, due_at, parked, parked_detail, metadata, created_at, updated_at, version)";
+                          resets_anchor, stake_id, overdraft_stake_id, overdraft_at, latest_invoice_id, clock_id, due_at, parked, parked_detail, metadata, created_at, updated_at, version)";
 /// What [`Subscriptions::update`] writes.
 const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            status = excluded.status, description = excluded.description, method_id = excluded.method_id,
@@ -63,7 +50,8 @@ const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            period_end = excluded.period_end, cancel_at_period_end = excluded.cancel_at_period_end,
                            cancel_at = excluded.cancel_at, canceled_at = excluded.canceled_at, ended_at = excluded.ended_at,
                            cancellation = excluded.cancellation, past_due_since = excluded.past_due_since,
-                           paused_at = excluded.paused_at, stake = excluded.stake, latest_invoice_id = excluded.latest_invoice_id,
+                           paused_at = excluded.paused_at, stake_id = excluded.stake_id, overdraft_stake_id = excluded.overdraft_stake_id,
+                           overdraft_at = excluded.overdraft_at, latest_invoice_id = excluded.latest_invoice_id,
                            due_at = excluded.due_at, parked = excluded.parked,
                            parked_detail = excluded.parked_detail, metadata = excluded.metadata,
                            updated_at = excluded.updated_at, billing_threshold = excluded.billing_threshold,
@@ -145,8 +133,9 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(due)
     }
 
-    async fn claim_staked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError> {
-        let rows = self.0.query_each(CLAIM_STAKED).bind(before).bind(now).bind(limit).all().await?;
+    async fn of_stake(&mut self, stake: &StakeId) -> Result<Vec<Subscription>, StorageError> {
+        let select = "SELECT * FROM subscriptions WHERE stake_id = $1 OR overdraft_stake_id = $1 ORDER BY id";
+        let rows = self.0.query(select).bind(stake).all().await?;
         self.with_items(rows).await
     }
 
@@ -222,7 +211,13 @@ fn values_of(s: &Subscription) -> Values {
     let values = values.bind(s.ended_at).bind(&s.cancellation).bind(s.past_due_since).bind(s.paused_at).bind(s.days_until_cancel);
     let values = values.bind(s.billing_threshold.map(|threshold| threshold.amount));
     let values = values.bind(s.billing_threshold.is_some_and(|threshold| threshold.resets_anchor));
-    let values = values.bind(&s.stake).bind(&s.latest_invoice_id).bind(&s.clock_id).bind(due_at(s));
+    let values = values
+        .bind(&s.stake_id)
+        .bind(&s.overdraft_stake_id)
+        .bind(s.overdraft_at)
+        .bind(&s.latest_invoice_id)
+        .bind(&s.clock_id)
+        .bind(due_at(s));
     let values = values.bind(s.parked.as_ref().map(|parked| parked.reason)).bind(s.parked.as_ref().map(|parked| parked.detail.clone()));
     values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
 }
@@ -261,7 +256,9 @@ fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription,
             Some(amount) => Some(Threshold { amount, resets_anchor: row.get("resets_anchor")? }),
             None => None,
         },
-        stake: row.get("stake")?,
+        stake_id: row.get("stake_id")?,
+        overdraft_stake_id: row.get("overdraft_stake_id")?,
+        overdraft_at: row.get("overdraft_at")?,
         latest_invoice_id: row.get("latest_invoice_id")?,
         clock_id: row.get("clock_id")?,
         due_at: row.get("due_at")?,

@@ -13,7 +13,8 @@
 use bigdecimal::{BigDecimal, ToPrimitive};
 use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
 use souk_domain::billing::{
-    BalanceTransactionType, BillingReason, CreditNoteReason, DocumentType, InvoiceStatus, ParkReason, SubscriptionStatus, UsageAction,
+    BalanceTransactionType, BillingReason, CreditNoteReason, DocumentType, InvoiceStatus, ParkReason, ReleaseReason, StakePurpose,
+    StakeStatus, StakeSubject, StakeTransferKind, SubscriptionStatus, UsageAction,
 };
 use souk_domain::checkout::{PaymentStatus, SessionMode, SessionStatus};
 use souk_domain::ledger::{Account, EntryType, Side};
@@ -138,6 +139,7 @@ macro_rules! stored {
 pub(super) use stored;
 
 stored! {
+    StakeSubject, Text, subject => Some(subject.as_str().to_owned()), text => Self::parse(&text);
     String, Text, text => Some(text), text => Some(text);
     i64, Integer, number => Some(number), number => Some(number);
     u32, Integer, number => Some(i64::from(number)), number => Self::try_from(number).ok();
@@ -165,7 +167,8 @@ macro_rules! stored_names {
 stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
     BillingReason, DocumentType, EntryType, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, DisputeStatus, UsageAction,
-    TiersMode, ParkReason, BalanceTransactionType, CreditNoteReason,
+    TiersMode, ParkReason, BalanceTransactionType, CreditNoteReason, StakePurpose, StakeStatus,
+    StakeTransferKind, ReleaseReason,
 }
 
 macro_rules! stored_ids {
@@ -174,7 +177,7 @@ macro_rules! stored_ids {
 stored_ids! {
     UserId, LoginId, PassportId, ApiKeyId, CategoryId, VersionId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
     PaymentLinkId, SessionId, PaymentIntentId, AttemptId, InvoiceId, InvoiceItemId, EntryId, EventId, RefundId, SubscriptionId,
-    SubscriptionItemId, MandateId, UsageRecordId, ClockId, InvoicePaymentId, CreditNoteId, BalanceTransactionId, DisputeId,
+    SubscriptionItemId, MandateId, UsageRecordId, ClockId, InvoicePaymentId, CreditNoteId, BalanceTransactionId, DisputeId, StakeId,
 }
 
 impl Value {

@@ -2,7 +2,7 @@
 
 use super::check::{Check, Checks};
 use super::rule::{Rule, finding};
-use super::sum::{Relation, Sum, SumRule};
+use super::sum::{Relation, SumRule};
 use crate::persistence::Row;
 use souk_domain::shared::{Amount, StorageError};
 use std::collections::BTreeMap;
@@ -121,28 +121,55 @@ const SUMS: &[SumRule] = &[
 const STAKES: &str = "SELECT id, subject, purpose, method_id, currency_id, amount FROM attempts
     WHERE id > $1 AND status = 'settled' AND purpose IN ('stake', 'slash', 'return_stake') ORDER BY id LIMIT $2";
 
+const STAKE_ROWS: &str = "SELECT id, amount, amount_forfeited, amount_returned FROM stakes WHERE id > $1 ORDER BY id LIMIT $2";
+
+/// What settled attempts moved of a stake.
+#[derive(Default)]
+struct Moved {
+    placed: Amount,
+    forfeited: Amount,
+    returned: Amount,
+}
+
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     checks.check_rules(RULES).await?;
     checks.check_sums(SUMS).await?;
     stakes(checks).await
 }
 
-/// A stake may be forfeited in parts, and the rest returned; all of it together is no more than what was staked.
+/// A stake may be forfeited in parts, and the rest returned. Its row says what its attempts moved, and what its payer took back.
 async fn stakes(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("no more of a stake is forfeited and returned than was staked");
-    let mut stakes: BTreeMap<[String; 3], Sum> = BTreeMap::new();
+    let mut check = Check::of("a stake's amounts are what its attempts moved");
+    let mut moved: BTreeMap<String, Moved> = BTreeMap::new();
     let read = |row: &Row| {
-        let stake = stakes.entry([row.get("subject")?, row.get("method_id")?, row.get("currency_id")?]).or_default();
+        let stake = moved.entry(row.get("subject")?).or_default();
         let amount: Amount = row.get("amount")?;
-        if row.get::<String>("purpose")? == "stake" { stake.add(amount) } else { stake.subtract(amount) }
+        let sum = match row.get::<String>("purpose")?.as_str() {
+            "stake" => &mut stake.placed,
+            "slash" => &mut stake.forfeited,
+            _ => &mut stake.returned,
+        };
+        *sum = sum.plus(amount).map_err(|error| StorageError::Driver(Box::new(error)))?;
+        Ok(())
     };
     checks.walk(STAKES, "id", read).await?;
-    check.of = stakes.len() as u64;
-    for ([subject, ..], stake) in &stakes {
-        if !stake.is_at_least(Amount::ZERO)? {
-            check.breaches.push(format!("{subject} staked {}, and {} left it", stake.added, stake.subtracted));
+    check.of = moved.len() as u64;
+    let compare = |row: &Row| {
+        let id: String = row.get("id")?;
+        let Moved { placed, forfeited, returned } = moved.remove(&id).unwrap_or_default();
+        // A payer who took a part back needed no attempt.
+        let is_right = row.get::<Amount>("amount")? == placed
+            && row.get::<Amount>("amount_forfeited")? == forfeited
+            && row.get::<Amount>("amount_returned")? >= returned;
+        if !is_right {
+            check
+                .breaches
+                .push(format!("{id} has other amounts than its attempts: {placed} placed, {forfeited} forfeited, {returned} returned"));
         }
-    }
+        Ok(())
+    };
+    checks.walk(STAKE_ROWS, "id", compare).await?;
+    check.breaches.extend(moved.keys().map(|id| format!("{id} was moved and is no stake")));
     checks.report(check);
     Ok(())
 }

@@ -68,7 +68,7 @@ const RULES: &[Rule] = &[
         broken: &[
             finding(
                 "SELECT id FROM invoices WHERE (document = 'statement') <>
-                     (reason IN ('stake', 'slash_stake', 'return_stake', 'subscription_recover', 'recharge'))",
+                     (reason IN ('stake', 'slash_stake', 'return_stake', 'subscription_recover', 'recharge', 'stake_overdraft_protection'))",
                 "is the wrong document for its reason",
             ),
             finding(

@@ -85,12 +85,9 @@ const RULES: &[Rule] = &[
             attempts!("'payment'", "payment_intents"),
             attempts!("'mandate'", "mandates"),
             finding(
-                "SELECT a.id FROM attempts a LEFT JOIN subscriptions t ON t.id = a.subject
-                     LEFT JOIN checkout_sessions c ON c.id = a.session_id AND c.status <> 'complete'
-                     LEFT JOIN payment_methods m ON m.id = a.method_id
-                 WHERE a.purpose IN ('stake', 'return_stake', 'slash')
-                     AND (m.id IS NULL OR (t.id IS NULL AND c.id IS NULL) OR t.livemode <> m.livemode)",
-                "of attempts is for no subscription of its mode, begun or asked for",
+                "SELECT a.id FROM attempts a LEFT JOIN stakes t ON t.id = a.subject LEFT JOIN payment_methods m ON m.id = a.method_id
+                 WHERE a.purpose IN ('stake', 'return_stake', 'slash') AND (m.id IS NULL OR t.id IS NULL OR t.livemode <> m.livemode)",
+                "of attempts is for no stake of its mode",
             ),
             attempts!("'refund'", "refunds"),
             attempts!("'recharge'", "subscriptions"),

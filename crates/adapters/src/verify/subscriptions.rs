@@ -40,15 +40,38 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
-        title: "a stake on its way has an open attempt",
-        of: "SELECT count(*) AS n FROM subscriptions WHERE stake ->> 'status' IN ('returning', 'slashing')",
-        broken: &[finding(
-            "SELECT s.id FROM subscriptions s WHERE s.stake ->> 'status' IN ('returning', 'slashing') AND NOT EXISTS
-                 (SELECT 1 FROM attempts a WHERE a.subject = s.id AND a.status IN ('open', 'unknown')
-                      AND a.purpose = CASE s.stake ->> 'status' WHEN 'slashing' THEN 'slash' ELSE 'return_stake' END)",
-            "has a stake that no attempt moves",
+        title: "what is reserved of a stake is moved by an open attempt, and every stake that is released is moved",
+        of: "SELECT count(*) AS n FROM stakes",
+        broken: &[
+            finding(
+                "SELECT s.id FROM stakes s WHERE s.reserved_by IS NOT NULL AND NOT EXISTS
+                     (SELECT 1 FROM attempts a WHERE a.id = s.reserved_by AND a.subject = s.id AND a.amount = s.amount_reserved
+                          AND a.status IN ('open', 'unknown')
+                          AND a.purpose = CASE s.reserved_for WHEN 'forfeit' THEN 'slash' ELSE 'return_stake' END)",
+                "is reserved by no open attempt",
+            ),
+            finding(
+                "SELECT a.id FROM attempts a JOIN stakes s ON s.id = a.subject WHERE a.status IN ('open', 'unknown')
+                     AND a.purpose IN ('slash', 'return_stake') AND (s.reserved_by IS NULL OR s.reserved_by <> a.id)",
+                "moves a stake that does not know it",
+            ),
+            finding(
+                // A stake that was revoked while its subscriptions run is asked about, and moved when they have ended.
+                "SELECT id FROM stakes WHERE status = 'releasing' AND reserved_by IS NULL AND return_at IS NULL
+                     AND release_reason <> 'revoked'",
+                "is released and forgotten",
+            ),
+            finding(
+                "SELECT s.id FROM stakes s WHERE s.status = 'held' AND s.purpose = 'security' AND NOT EXISTS
+                     (SELECT 1 FROM subscriptions n WHERE n.stake_id = s.id AND n.status <> 'canceled') AND NOT EXISTS
+                     (SELECT 1 FROM checkout_sessions c WHERE c.stake_id = s.id AND c.status = 'open')",
+                "is held and secures nothing",
+            ),
+        ],
+        noted: &[finding(
+            "SELECT id FROM stakes WHERE failure_count > 5 AND status <> 'final'",
+            "is refused by its network again and again",
         )],
-        noted: &[],
     },
     Rule {
         title: "every subscription that runs is due again",

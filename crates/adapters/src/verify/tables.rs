@@ -22,6 +22,8 @@ const PAYMENTS: &str = "SELECT p.id, p.source, p.amount, p.disputed, i.customer_
 const STAKE_OVERPAYMENTS: &str = "SELECT t.id, t.amount, t.customer_id, t.currency_id
     FROM balance_transactions t JOIN attempts a ON a.id = t.source AND a.purpose = 'slash'
     WHERE t.id > $1 AND t.type = 'overpayment' ORDER BY t.id LIMIT $2";
+const STAKES: &str = "SELECT id, method_id, currency_id, amount, amount_forfeited, amount_returned FROM stakes
+    WHERE id > $1 ORDER BY id LIMIT $2";
 const BALANCES: &str = "SELECT customer_id || ' ' || currency_id AS id, customer_id, currency_id, amount FROM customer_balances
     WHERE customer_id || ' ' || currency_id > $1 ORDER BY customer_id || ' ' || currency_id LIMIT $2";
 const REFUNDS: &str = "SELECT id, kind, status, method_id, currency_id, customer_id, amount FROM refunds
@@ -72,6 +74,7 @@ impl Tables {
         checks.walk_parents(INVOICES, "id", |_, rows| tables.invoice(rows)).await?;
         checks.walk(PAYMENTS, "id", |row| tables.payment(row)).await?;
         checks.walk(STAKE_OVERPAYMENTS, "id", |row| tables.used_stake(row)).await?;
+        checks.walk(STAKES, "id", |row| tables.stake(row)).await?;
         checks.walk(BALANCES, "id", |row| tables.balance(row)).await?;
         checks.walk(REFUNDS, "id", |row| tables.refund(row)).await?;
         checks.walk(DISPUTES, "id", |row| tables.dispute(row)).await?;
@@ -89,23 +92,13 @@ impl Tables {
 
     fn attempt(&mut self, row: &Row) -> Result<(), StorageError> {
         let (method, currency, amount): (String, CurrencyId, Amount) = (row.get("method_id")?, row.get("currency_id")?, row.get("amount")?);
-        let (cash, held) = (Account::Cash(method.clone()), Account::StakesHeld(method));
+        let cash = Account::Cash(method);
         match row.get::<String>("purpose")?.as_str() {
             "payment" => {
                 self.account(cash, &currency).add(amount)?;
                 self.position(owner(row)?).received.add(amount)
             }
-            "stake" => {
-                self.account(held, &currency).add(amount)?;
-                self.account(Account::StakesPayable, &currency).subtract(amount)
-            }
-            "return_stake" => {
-                self.account(held, &currency).subtract(amount)?;
-                self.account(Account::StakesPayable, &currency).add(amount)
-            }
             "slash" => {
-                self.account(held, &currency).subtract(amount)?;
-                self.account(Account::StakesPayable, &currency).add(amount)?;
                 self.account(cash, &currency).add(amount)?;
                 // What of it paid an invoice or became balance is no revenue of its own: see `used_stake`.
                 self.account(Account::Revenue, &currency).subtract(amount)
@@ -113,6 +106,21 @@ impl Tables {
             // Refunds are counted by their status: one that failed later was settled nevertheless.
             _ => Ok(()),
         }
+    }
+
+    /// What a network holds of a stake.
+    fn stake(&mut self, row: &Row) -> Result<(), StorageError> {
+        let (method, currency): (String, CurrencyId) = (row.get("method_id")?, row.get("currency_id")?);
+        let (amount, forfeited, returned): (Amount, Amount, Amount) =
+            (row.get("amount")?, row.get("amount_forfeited")?, row.get("amount_returned")?);
+        let held = self.account(Account::StakesHeld(method), &currency);
+        held.add(amount)?;
+        held.subtract(forfeited)?;
+        held.subtract(returned)?;
+        let payable = self.account(Account::StakesPayable, &currency);
+        payable.subtract(amount)?;
+        payable.add(forfeited)?;
+        payable.add(returned)
     }
 
     fn payment(&mut self, row: &Row) -> Result<(), StorageError> {

@@ -39,7 +39,7 @@ fn moved_by(kind: EntryType, method: &MethodId) -> Moved {
         E::BalanceApplied => (Account::CustomerBalance, Account::Receivable),
         E::BalanceUnapplied => (Account::Receivable, Account::CustomerBalance),
         E::StakePlaced => (held, Account::StakesPayable),
-        E::StakeReturned | E::StakeForfeited => (Account::StakesPayable, held),
+        E::StakeReturned | E::StakeClaimed | E::StakeForfeited => (Account::StakesPayable, held),
         E::CreditNote => (Account::Revenue, Account::RefundsPayable),
         E::RefundSent => (Account::RefundsPayable, cash),
         E::RefundFailed => (cash, Account::RefundsPayable),

@@ -2,9 +2,11 @@
 
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::access::Did;
-use souk_domain::billing::{BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, TrialTerms};
+use souk_domain::billing::{
+    BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, Stake, StakePurpose, StakeStatus, StakeSubject, TrialTerms,
+};
 use souk_domain::checkout::{
-    self, Deposit, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionMode, SessionStatus, SubscriptionTerms,
+    self, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionMode, SessionStatus, SubscriptionTerms,
 };
 use souk_domain::customer::{Address, Contact, Customer, Field, FieldPattern, PageInfo};
 use souk_domain::payment::{
@@ -173,14 +175,7 @@ pub fn session(name: &str) -> checkout::Session {
         invoice_id: None,
         subscription_ids: vec![id("sub_1"), id("sub_2")],
         mandate_id: Some(id("man_1")),
-        deposit: Some(Deposit {
-            amount: Amount::new(5),
-            held: Amount::new(2),
-            method_id: id("pm_1"),
-            currency_id: id("pc_1"),
-            payer: did("z1buyer"),
-            reference: None,
-        }),
+        stake_id: Some(id("stk_1")),
         trial_end: Some(at(7_200)),
         amount_total: Amount::new(u128::from(u64::MAX) * 7),
         metadata: [("order".to_owned(), "42".to_owned())].into(),
@@ -188,6 +183,35 @@ pub fn session(name: &str) -> checkout::Session {
         created_at: at(0),
         updated_at: at(0),
         version: 0,
+    }
+}
+
+/// A stake of so many base units that a network holds for `sub_1`.
+pub fn held_stake(name: &str, units: u128) -> Stake {
+    let amount = Amount::new(units);
+    Stake {
+        id: id(name),
+        mode: Mode::Test,
+        customer_id: id("cus_1"),
+        payer: did("z1buyer"),
+        method_id: id("pm_1"),
+        currency_id: id("pc_1"),
+        subject: StakeSubject::Subscription(id("sub_1")),
+        purpose: StakePurpose::Security,
+        amount_requested: amount,
+        amount,
+        amount_forfeited: Amount::ZERO,
+        amount_returned: Amount::ZERO,
+        reservation: None,
+        status: StakeStatus::Held,
+        release_reason: None,
+        released_at: None,
+        return_at: None,
+        failure_count: 0,
+        reference: Some("0x5".to_owned()),
+        checked_at: at(0),
+        created_at: at(0),
+        updated_at: at(0),
     }
 }
 

@@ -32,7 +32,7 @@ on_both! {
             requires_cross_sell: false,
             subscription_ids: Vec::new(),
             mandate_id: None,
-            deposit: None,
+            stake_id: None,
             trial_end: None,
             success_url: None,
             cancel_url: Some("https://shop.example/no".to_owned()),

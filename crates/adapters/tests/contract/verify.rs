@@ -1,12 +1,12 @@
 //! `souk verify`: a sound database holds, and each breach is found by its name.
 
-use crate::checkout_fixtures::{at, begin, card_attempt, id, insert_checkout, intent, invoice, invoice_item};
+use crate::checkout_fixtures::{at, begin, card_attempt, held_stake, id, insert_checkout, intent, invoice, invoice_item};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_adapters::verify::{Check, verify};
 use souk_domain::billing::{
     BalanceTransaction, BalanceTransactionType, BillingReason, CreditNote, CreditNoteItem, CreditNoteReason, DocumentType, Invoice,
-    InvoiceItem, InvoicePayment, InvoiceStatus, PaymentSource,
+    InvoiceItem, InvoicePayment, InvoiceStatus, PaymentSource, Stake, StakeStatus,
 };
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{
@@ -247,10 +247,12 @@ async fn sound_books(db: &Database) {
 /// A stake that was placed in a checkout which is not complete, and its statement.
 async fn stake(books: &mut Books) {
     let placed = Attempt {
-        purpose: Purpose::of("stake", "sub_1").expect("a purpose"),
+        purpose: Purpose::of("stake", "stk_1").expect("a purpose"),
         status: AttemptStatus::Settled,
         ..card_attempt("att_4", "pi_1")
     };
+    let held = Stake { method_id: placed.method_id.clone(), ..held_stake("stk_1", 1_000) };
+    books.unit.stakes().insert(&held).await.expect("inserts");
     books.unit.attempts().insert(&placed, &[]).await.expect("inserts");
     let held = Account::stakes_held(&placed.method_id);
     books.post(EntryType::StakePlaced, "att_4", &[(held, 1_000)], &[(Account::StakesPayable, 1_000)]).await;
@@ -446,7 +448,22 @@ const CASES: &[Case] = &[
     case(
         "UPDATE attempts SET purpose = 'slash' WHERE id = 'att_4'",
         "UPDATE attempts SET purpose = 'stake' WHERE id = 'att_4'",
-        "no more of a stake is forfeited and returned than was staked",
+        "a stake's amounts are what its attempts moved",
+    ),
+    case(
+        "UPDATE stakes SET amount_forfeited = amount",
+        "UPDATE stakes SET amount_forfeited = amount_returned",
+        "a stake's amounts are what its attempts moved",
+    ),
+    case(
+        "UPDATE stakes SET reserved_by = 'att_9', reserved_for = 'return'",
+        "UPDATE stakes SET reserved_by = NULL, reserved_for = NULL",
+        "what is reserved of a stake is moved by an open attempt, and every stake that is released is moved",
+    ),
+    case(
+        "UPDATE stakes SET status = 'releasing', release_reason = 'ended'",
+        "UPDATE stakes SET status = 'held', release_reason = NULL",
+        "what is reserved of a stake is moved by an open attempt, and every stake that is released is moved",
     ),
     case(
         "UPDATE invoice_items SET amount = unit_amount WHERE id = 'ii_2'",
@@ -612,9 +629,12 @@ on_both! {
         insert_checkout(db, &[]).await;
         let amounts = [("stake", 1_000), ("slash", 400), ("slash", 500), ("return_stake", 100)];
         let mut unit = begin(db).await;
+        let (forfeited, returned) = (amount(900), amount(100));
+        let gone = Stake { amount_forfeited: forfeited, amount_returned: returned, status: StakeStatus::Final, ..held_stake("stk_1", 1_000) };
+        unit.stakes().insert(&gone).await.expect("inserts");
         for (number, (purpose, units)) in amounts.into_iter().enumerate() {
             let settled = Attempt {
-                purpose: Purpose::of(purpose, "sub_1").expect("a purpose"),
+                purpose: Purpose::of(purpose, "stk_1").expect("a purpose"),
                 session_id: None,
                 amount: amount(units),
                 status: AttemptStatus::Settled,
@@ -623,7 +643,7 @@ on_both! {
             unit.attempts().insert(&settled, &[]).await.expect("inserts");
         }
         unit.commit().await.expect("commits");
-        let (twice, too_much) = ("nothing was paid twice", "no more of a stake is forfeited and returned than was staked");
+        let (twice, too_much) = ("nothing was paid twice", "a stake's amounts are what its attempts moved");
         let sound = titles(db).await;
         assert!(!sound.contains(&twice) && !sound.contains(&too_much), "{sound:?}");
         change(db, "UPDATE attempts SET amount = (SELECT amount FROM attempts WHERE id = 'att_2') WHERE id = 'att_3'").await;

@@ -22,6 +22,7 @@ pub mod realtime;
 pub mod refunds;
 pub mod session;
 pub mod settings;
+pub mod stakes;
 pub mod store;
 pub mod subscriptions;
 pub mod test_clocks;

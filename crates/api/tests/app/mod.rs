@@ -34,11 +34,11 @@ use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Site};
 use souk_domain::access::{self, PageTokens, Wallet};
-use souk_domain::billing::BillingPolicy;
+use souk_domain::billing::{BillingPolicy, Scope, Stake, move_due_stakes};
 use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
-use souk_domain::shared::{Language, Random, Text};
+use souk_domain::shared::{Language, Random, SubscriptionId, Text};
 use souk_workers::jobs::Jobs;
 use std::io::Write;
 use std::path::Path;
@@ -214,6 +214,28 @@ impl TestApp {
     /// Carries out every job that is due.
     pub async fn drain(&self) -> u64 {
         drain(&self.work).await.expect("drains")
+    }
+
+    /// Moves the stakes that are due, and carries out what that asks for.
+    pub async fn move_stakes(&self) {
+        move_due_stakes(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("moves");
+        self.drain().await;
+    }
+
+    /// The stake that secures a subscription.
+    pub async fn stake_of(&self, id: &SubscriptionId) -> Stake {
+        let mut unit = self.ctx.store.read().await.expect("reads");
+        let named = unit.subscriptions().find(id).await.expect("reads").expect("stands").stake_id.expect("a stake");
+        unit.stakes().find(&named).await.expect("reads").expect("stands")
+    }
+
+    /// Changes a stake as if somebody else had.
+    pub async fn change_stake(&self, id: &SubscriptionId, change: impl FnOnce(Stake) -> Stake) {
+        let before = self.stake_of(id).await;
+        let after = change(before.clone());
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        assert!(unit.stakes().update(&before, &after).await.expect("updates"));
+        unit.commit().await.expect("commits");
     }
 
     /// The mails that left, oldest first by name.

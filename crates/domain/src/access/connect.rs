@@ -28,6 +28,8 @@ pub enum ConnectAction {
     Restake,
     /// Adds funds to the account that a subscription is charged by.
     Recharge,
+    /// Switches the overdraft protection of a subscription on, or tops it up.
+    OverdraftProtection,
 }
 
 impl ConnectAction {
@@ -43,6 +45,7 @@ impl ConnectAction {
             Self::ChangePayment => "change-payment",
             Self::Restake => "re-stake",
             Self::Recharge => "recharge",
+            Self::OverdraftProtection => "overdraft-protection",
         }
     }
 
@@ -59,6 +62,7 @@ impl ConnectAction {
             "change-payment" => Some(Self::ChangePayment),
             "re-stake" => Some(Self::Restake),
             "recharge" => Some(Self::Recharge),
+            "overdraft-protection" => Some(Self::OverdraftProtection),
             _ => None,
         }
     }

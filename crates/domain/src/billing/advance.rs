@@ -1,11 +1,16 @@
 //! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
 
 use super::notifications::passed_by_clock;
-use super::{BillingError, ClockEvent, Happening, Notification, Scope, Subscription, Tick, notify, renew_due, retry_due};
+use super::{
+    BillingError, ClockEvent, Happening, Notification, Scope, StakeFilter, StakeStatus, Subscription, Tick, move_due_stakes, notify,
+    renew_due, retry_due,
+};
+use crate::access::Did;
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{Attempt, AttemptStatus, MandateDetails, Purpose, charge};
-use crate::shared::{AttemptId, ClockId, EventId, StorageError, Timestamp};
+use crate::shared::{AttemptId, ClockId, CustomerId, EventId, MAX_PAGE_SIZE, Mode, Page, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
 use std::time::Duration;
 
 /// The furthest that a clock is advanced in one go.
@@ -16,6 +21,9 @@ const BATCH: u32 = 500;
 pub const CLOCK_SILENCE: Duration = Duration::from_secs(60);
 /// The most steps of one call: a message that runs too long is taken for lost. What is left goes on in the next.
 const STEPS: usize = 2_000;
+
+/// The stakes that a network may hold.
+const AT_NETWORK: [StakeStatus; 3] = [StakeStatus::Pending, StakeStatus::Held, StakeStatus::Releasing];
 
 #[derive(Debug, thiserror::Error)]
 pub enum AdvanceError {
@@ -77,11 +85,12 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         }
         let due = unit.subscriptions().next_due(id).await?;
         let retry = unit.invoices().next_retry(id).await?;
-        let next = [due, retry].into_iter().flatten().min().filter(|at| *at <= target);
+        let stake = unit.stakes().next_due(id).await?;
+        let next = [due, retry, stake].into_iter().flatten().min().filter(|at| *at <= target);
         // What was due before goes first, at the time where the clock stands.
         let now = next.unwrap_or(target).max(clock.now);
         let live = unit.subscriptions().live_of(&clock.customer_id).await?;
-        let payers = payers(unit.as_mut(), &live).await?;
+        let payers = payers(unit.as_mut(), &clock.customer_id, &live).await?;
         drop(unit);
         let notifications: Vec<_> = live.iter().flat_map(|one| passed_by_clock(one, clock.now, now)).collect();
         for payer in &payers {
@@ -101,8 +110,10 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         }
         let retried = retry_due(ctx, &scope, now, BATCH).await?;
         charge(ctx, &retried.attempts).await?;
+        let moved = move_due_stakes(ctx, &scope, now, BATCH).await?;
+        charge(ctx, &moved.attempts).await?;
         let attempts: Vec<_> = renewed.attempts.into_iter().chain(retried.attempts).collect();
-        let story = [retried.story, outcomes(ctx, &attempts, &live, now).await?].concat();
+        let story = [retried.story, moved.story, outcomes(ctx, &attempts, &live, now).await?].concat();
         if !tick(ctx, id, &[], Tick { now, story: &story, arrived }, &mut touched).await? {
             return Ok(true);
         }
@@ -153,8 +164,8 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
     Ok(story)
 }
 
-/// The wallets by which the customer's subscriptions are charged and secured: their network follows the clock.
-async fn payers(unit: &mut dyn crate::storage::UnitOfWork, live: &[Subscription]) -> Result<Vec<crate::access::Did>, BillingError> {
+/// The wallets that pay for the customer's subscriptions and stakes: their network follows the clock.
+async fn payers(unit: &mut dyn UnitOfWork, customer: &CustomerId, live: &[Subscription]) -> Result<Vec<Did>, BillingError> {
     let ids: Vec<_> = live.iter().filter_map(|one| one.mandate_id.clone()).collect();
     let mandates = unit.mandates().find_all(&ids).await?;
     let mut payers = Vec::new();
@@ -165,9 +176,10 @@ async fn payers(unit: &mut dyn crate::storage::UnitOfWork, live: &[Subscription]
             payers.push(payer);
         }
     }
-    for stake in live.iter().filter_map(|one| one.stake.as_ref()) {
+    let filter = StakeFilter { customer_id: Some(customer.clone()), statuses: AT_NETWORK.to_vec(), ..StakeFilter::default() };
+    for stake in unit.stakes().list(Mode::Test, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list {
         if !payers.contains(&stake.payer) {
-            payers.push(stake.payer.clone());
+            payers.push(stake.payer);
         }
     }
     Ok(payers)

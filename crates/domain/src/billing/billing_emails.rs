@@ -1,7 +1,7 @@
 //! Emails about subscriptions, refunds and credit notes: their content, read from the database when an email is written.
 
 use super::{
-    ExpandedCreditNote, Invoice, InvoiceStatus, MailingError, Notification, OVERDUE_REMINDER, ResumedFrom, Subscription,
+    ExpandedCreditNote, Invoice, InvoiceStatus, MailingError, Notification, OVERDUE_REMINDER, ResumedFrom, StakeTransferKind, Subscription,
     SubscriptionStatus, expand_credit_note, notifications::trial_reminder_at, store_emails, time_of,
 };
 use crate::context::Context;
@@ -108,6 +108,8 @@ impl BillingEmailContent {
 pub struct SubscribedPlan {
     pub subscription: Subscription,
     pub lines: Vec<SubscribedItem>,
+    /// An attempt forfeits a part of its security stake.
+    pub stake_pays: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,7 +211,12 @@ async fn plan_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Resu
         let amount = if price.is_metered() { None } else { Some(charge().unwrap_or_default()) };
         lines.push(SubscribedItem { title: product.name.clone(), quantity: item.quantity, amount });
     }
-    Ok(SubscribedPlan { subscription: subscription.clone(), lines })
+    let stake = match &subscription.stake_id {
+        Some(id) => unit.stakes().find(id).await?,
+        None => None,
+    };
+    let stake_pays = stake.and_then(|stake| stake.reservation).is_some_and(|moving| moving.kind == StakeTransferKind::Forfeit);
+    Ok(SubscribedPlan { subscription: subscription.clone(), lines, stake_pays })
 }
 
 async fn started(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Option<Draft>, StorageError> {

@@ -1,15 +1,15 @@
 //! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
 
 use super::end_refund::refund_at_end;
-use super::follow_stakes::at_network;
-use super::manage::{load, lock, nonce, save};
+use super::manage::{load, lock, save};
 use super::renew::publish_charges;
+use super::stake::{ask_network, owed_stake, stake_at_end};
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Notification, Requester, ResumedFrom, Stake, StakeStatus, Subscription,
-    SubscriptionStatus, end, notify, stake_back, time_of,
+    CancelReason, Cancellation, Change, Feedback, ManageError, Notification, Requester, ResumedFrom, Subscription, SubscriptionStatus, end,
+    notify, time_of,
 };
 use crate::context::Context;
-use crate::shared::{Amount, SubscriptionId, Timestamp, check_text};
+use crate::shared::{SubscriptionId, Timestamp, check_text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelAt {
@@ -143,7 +143,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     }
     let mut attempts = refund_at_end(ctx, unit.as_mut(), &subscription, terms.refund, now).await?;
     attempts.extend(end::now(ctx, unit.as_mut(), subscription, reason, now).await?);
-    attempts.extend(stake_back::at_the_end(ctx, unit.as_mut(), id, terms.stake, nonce(ctx), now).await?);
+    attempts.extend(stake_at_end(ctx, unit.as_mut(), id, terms.stake, now).await?);
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
     super::find(ctx, id).await
@@ -163,13 +163,6 @@ impl Subscription {
     pub fn is_ended_by_store(&self) -> bool {
         let by_store = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::CancellationByStore);
         by_store && self.ends_at().is_some()
-    }
-
-    /// The stake without which it does not go on: not one that it has left behind.
-    #[must_use]
-    pub(super) fn owed_stake(&self) -> Option<&Stake> {
-        let asked = |stake: &&Stake| !stake.amount.is_zero() && !stake.status.is_given_back() && stake.currency_id == self.currency_id;
-        self.stake.as_ref().filter(asked)
     }
 
     /// Whether an end that was asked for may be taken back: one at the end of the period, not yet there, not for a debt.
@@ -195,9 +188,10 @@ pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resu
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     subscription.check_recovery(by)?;
+    let owed = owed_stake(unit.as_mut(), &subscription).await?;
     drop(unit);
-    let needs_stake = match subscription.owed_stake() {
-        Some(stake) => at_network(ctx, stake, id).await?.held < stake.amount,
+    let needs_stake = match &owed {
+        Some(stake) => ask_network(ctx, stake).await?.unwrap_or_default().held < stake.amount_requested,
         None => false,
     };
     Ok(Recovery { subscription, needs_stake })
@@ -215,11 +209,17 @@ pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resul
     subscription.check_recovery(by)?;
     subscription.updated_at = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     take_back(&mut subscription);
-    if let Some(stake) = subscription.stake.as_mut().filter(|stake| stake.status == StakeStatus::Revoked) {
-        // It was looked at just now: it is there.
-        stake.status = StakeStatus::Held;
-    }
     save(unit.as_mut(), &subscription).await?;
+    if let Some(id) = &subscription.stake_id {
+        let revoked = unit.stakes().lock(id).await?.filter(|stake| stake.is_revoked() && !stake.is_final());
+        // The network was asked just now: it holds all of it.
+        let restored = revoked.as_ref().map(|stake| stake.restored(subscription.updated_at));
+        if let (Some(before), Some(after)) = (&revoked, &restored)
+            && !unit.stakes().update(before, after).await?
+        {
+            return Err(ManageError::Contended);
+        }
+    }
     let resumed = Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Cancellation, at: subscription.updated_at };
     notify(ctx, unit.as_mut(), &resumed, ctx.now()).await?;
     unit.commit().await?;
@@ -234,19 +234,12 @@ pub(super) fn take_back(subscription: &mut Subscription) {
     subscription.cancellation = None;
 }
 
-/// A stake's worth that covers what is owed, and the rest.
-pub(super) fn split_stake(stake: Amount, owed: Amount) -> (Amount, Amount) {
-    let taken = owed.min(stake);
-    (taken, stake.minus(taken).unwrap_or_default())
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
     use crate::billing::Period;
     use crate::pricing::{Anchoring, Cycle, Interval, Metadata};
     use crate::shared::{CurrencyId, CustomerId, MethodId, Mode};
-    use proptest::prelude::*;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_seconds(seconds)
@@ -278,7 +271,9 @@ pub(super) mod tests {
             paused_at: None,
             days_until_cancel: 15,
             billing_threshold: None,
-            stake: None,
+            stake_id: None,
+            overdraft_stake_id: None,
+            overdraft_at: None,
             latest_invoice_id: None,
             clock_id: None,
             due_at: None,
@@ -328,14 +323,5 @@ pub(super) mod tests {
         assert!(!ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::PeriodEnd, at(99)));
         assert!(!ends_at_once(&subscription(SubscriptionStatus::Trialing), CancelAt::Time(at(5)), at(1)));
         assert!(ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::Now, at(1)));
-    }
-
-    proptest! {
-        #[test]
-        fn a_stake_pays_what_is_owed_and_no_more_and_nothing_of_it_gets_lost(stake: u128, owed: u128) {
-            let (taken, rest) = split_stake(Amount::new(stake), Amount::new(owed));
-            prop_assert!(taken.base_units() <= owed);
-            prop_assert_eq!(taken.plus(rest), Ok(Amount::new(stake)));
-        }
     }
 }

@@ -3,17 +3,15 @@
 use super::carry::{enter_currency, threshold_in};
 use super::collect::send_now;
 use super::debt::collect_now;
-use super::end::unpaid_in_currency;
 use super::manage::load;
 use super::pay_by_card::{CardPromise, save_card};
 use super::plan::switch_plan;
 use super::plan_permission::with_plan;
 use super::renew::publish_charges;
-use super::restake::{StakeFor, missing};
-use super::settlement::leave_behind;
+use super::stake::{ReleaseReason, ReleaseTime, StakeFor, customer_time, missing, release_if_unused, stake_to_share};
 use super::{
-    BillingError, Ceilings, InvoiceStatus, ManageError, PlanOrder, Requester, StakeStatus, Subscription, SubscriptionItem,
-    SubscriptionStatus, ceiling,
+    BillingError, Ceilings, Invoice, InvoiceStatus, ManageError, PlanOrder, Requester, Subscription, SubscriptionItem, SubscriptionStatus,
+    ceiling,
 };
 use crate::access::Wallet;
 use crate::context::Context;
@@ -21,10 +19,12 @@ use crate::payment::{
     AskedMandate, Attempt, AttemptKind, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, Method, MethodKind, Purpose,
     SignedTransaction,
 };
-use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId, Text};
+use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StakeId, StorageError, SubscriptionId, Text};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
 
 /// What a subscription is to be charged by.
+#[derive(Debug, Clone)]
 pub(super) struct Target {
     pub subscription: Subscription,
     pub method: Method,
@@ -53,11 +53,10 @@ pub(super) async fn target(
         return Err(ManageError::CurrencyNotConfigured);
     }
     if currency.id != subscription.currency_id {
-        let status = subscription.stake.as_ref().map(|stake| stake.status);
-        if matches!(status, Some(StakeStatus::Slashing | StakeStatus::Returning)) {
+        if is_stake_moving(unit, &subscription).await? {
             return Err(ManageError::PaymentInFlight);
         }
-        // Nothing that charges in another currency would try again what is owed in this one, and a stake stays where it is for it.
+        // Nothing that charges in another currency would try again what is owed in this one.
         let unpaid = unpaid_in_currency(unit, &subscription).await?;
         if unpaid.iter().any(|invoice| invoice.status == InvoiceStatus::Uncollectible) {
             return Err(ManageError::OweFirst);
@@ -67,6 +66,20 @@ pub(super) async fn target(
         }
     }
     Ok(Target { subscription, method: found, currency })
+}
+
+/// Whether an attempt moves one of the subscription's stakes.
+async fn is_stake_moving(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, StorageError> {
+    let ids: Vec<_> = [&subscription.stake_id, &subscription.overdraft_stake_id].into_iter().flatten().cloned().collect();
+    let stakes = if ids.is_empty() { Vec::new() } else { unit.stakes().find_all(&ids).await? };
+    Ok(stakes.iter().any(|stake| stake.reservation.is_some()))
+}
+
+/// The unpaid invoices of a subscription in the currency that it is charged in now.
+async fn unpaid_in_currency(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, StorageError> {
+    let mut unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
+    unpaid.retain(|invoice| invoice.currency_id == subscription.currency_id);
+    Ok(unpaid)
 }
 
 /// Whether a method is given by a card form, and not by a wallet. Refuses what the subscription cannot be charged by.
@@ -230,7 +243,9 @@ pub(super) async fn switch_over(
     mandate: &MandateId,
 ) -> Result<(), BillingError> {
     let promised = unit.mandates().linked_subscriptions(mandate).await?;
-    let waiting = unit.subscriptions().find_all(&promised).await?;
+    let mut waiting = unit.subscriptions().find_all(&promised).await?;
+    waiting.sort_by(|a, b| a.id.cmp(&b.id));
+    let (mut left, mut switched) = (BTreeSet::new(), Vec::new());
     let asked_at = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?.created_at;
     for mut subscription in waiting {
         if subscription.status == SubscriptionStatus::Canceled {
@@ -251,18 +266,38 @@ pub(super) async fn switch_over(
             }
             enter_currency(unit, &mut subscription, &attempt.currency_id).await?;
             unit.subscriptions().put_items(&subscription).await?;
+            left.extend([subscription.stake_id.take(), subscription.overdraft_stake_id.take()].into_iter().flatten());
+            subscription.overdraft_at = None;
+            subscription.stake_id = stake_to_share(unit, &subscription, &attempt.currency_id).await?;
         }
         subscription.method_id = attempt.method_id.clone();
         subscription.currency_id = attempt.currency_id.clone();
         subscription.mandate_id = Some(mandate.clone());
-        leave_behind(ctx, unit, &mut subscription).await?;
         subscription.updated_at = ctx.now();
         if !unit.subscriptions().update(&subscription).await? {
             return Err(BillingError::Contended);
         }
-        // What could not be collected before is tried now, whatever its schedule says: that is what it was given for.
-        let collected = collect_now(ctx, unit, &subscription).await?;
+        switched.push(subscription);
+    }
+    release_left(ctx, unit, left).await?;
+    for subscription in &switched {
+        // What could not be collected before is tried now, whatever its schedule says: that is what the permission was given for.
+        let collected = collect_now(ctx, unit, subscription).await?;
         publish_charges(ctx, unit, &collected).await?;
+    }
+    Ok(())
+}
+
+/// Releases the stakes that subscriptions have left behind, where no other subscription names them.
+async fn release_left(ctx: &Context, unit: &mut dyn UnitOfWork, left: BTreeSet<StakeId>) -> Result<(), BillingError> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<_> = left.into_iter().collect();
+    let stakes = unit.stakes().lock_all(&ids).await?;
+    for stake in stakes {
+        let now = customer_time(ctx, unit, &stake.customer_id).await?;
+        release_if_unused(unit, &stake, ReleaseReason::Superseded, ReleaseTime::Now, now).await?;
     }
     Ok(())
 }

@@ -43,6 +43,9 @@ pub(super) async fn decline_invoice(
     if let Ok(status) = subscription.status.after(Change::PaymentRefused) {
         subscription.status = status;
         subscription.updated_at = now;
+        if subscription.overdraft_stake_id.is_some() && subscription.overdraft_at.is_none() {
+            subscription.overdraft_at = Some(now.plus(ctx.policy.overdraft_grace));
+        }
         if subscription.past_due_since.is_none() {
             subscription.past_due_since = Some(now);
             notify_overdue(ctx, unit, subscription).await?;

@@ -2,7 +2,7 @@
 
 use super::book::Book;
 use super::credit::{CreditNoteReason, Destination, refund_fully};
-use super::end::owed_for;
+use super::stake::is_paying;
 use super::unused_time::UnusedTimes;
 use super::{BillingError, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription};
 use crate::context::Context;
@@ -26,7 +26,7 @@ pub(super) async fn refund_at_end(
     if choice == RefundChoice::None {
         return Ok(Vec::new());
     }
-    if owed_for(unit, subscription).await?.is_moving {
+    if is_paying(unit, subscription).await? {
         return Err(ManageError::PaymentInFlight);
     }
     match choice {

@@ -9,6 +9,8 @@ pub(super) const STAKE: &str = "Stake for subscription";
 pub(super) const STAKED_AGAIN: &str = "Re-stake to resume subscription";
 pub(super) const STAKED_ELSEWHERE: &str = "Stake for subscription payment change";
 pub(super) const STAKED_MORE: &str = "Stake for subscription plan change";
+pub(super) const STAKED_FOR_OVERDRAFT: &str = "Stake for subscription overdraft protection";
+pub(super) const OVERDRAFT_FEE: &str = "Overdraft protection";
 pub(super) const SLASHED_STAKE: &str = "Slash stake";
 pub(super) const RETURNED_STAKE: &str = "Return Subscription staking";
 pub(super) const ADDED_FUNDS: &str = "Add funds for subscription";
@@ -38,6 +40,8 @@ impl InvoiceItem {
                 STAKED_ELSEWHERE => "更换支付方式的押金",
                 STAKED_MORE => "更换方案的押金",
                 STAKED_AGAIN => "恢复订阅的押金",
+                STAKED_FOR_OVERDRAFT => "透支保护的押金",
+                OVERDRAFT_FEE => "透支保护费",
                 SLASHED_STAKE => "扣除押金",
                 RETURNED_STAKE => "退还押金",
                 ADDED_FUNDS => "为订阅充值",
@@ -93,6 +97,8 @@ mod tests {
             (line(STAKED_ELSEWHERE, flat()), "更换支付方式的押金"),
             (line(STAKED_MORE, flat()), "更换方案的押金"),
             (line(STAKED_AGAIN, flat()), "恢复订阅的押金"),
+            (line(STAKED_FOR_OVERDRAFT, flat()), "透支保护的押金"),
+            (line(OVERDRAFT_FEE, flat()), "透支保护费"),
             (line(SLASHED_STAKE, flat()), "扣除押金"),
             (line(RETURNED_STAKE, flat()), "退还押金"),
             (line(ADDED_FUNDS, flat()), "为订阅充值"),

@@ -8,7 +8,7 @@ use super::line::prorated;
 use super::manage::{load, lock, nonce, save};
 use super::plan_permission::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
-use super::restake::{lock_holder, stake_for_plan};
+use super::stake::{lock_security, stake_for_plan};
 use super::unused_time::{UnusedTime, UnusedTimes};
 use super::usage_correction::UsageCorrections;
 use super::{
@@ -213,8 +213,8 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
         return Ok(PlanSwitch::NeedsPermission);
     }
     let mut unit = ctx.store.begin().await?;
-    lock_holder(unit.as_mut(), id).await?;
     let subscription = lock(unit.as_mut(), id).await?;
+    lock_security(unit.as_mut(), &subscription).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = shown_for(unit.as_mut(), order, &subscription, now).await?;
     // Several within one second, which is as long as a test clock stands, are billed a microsecond apart: no two invoices of one

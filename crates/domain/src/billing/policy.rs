@@ -12,17 +12,32 @@ pub struct BillingPolicy {
     pub days_until_cancel: u32,
     /// A wallet permits charges for at most so many units of what is billed by usage and has no threshold.
     pub usage_ceiling: u64,
+    /// How long an overdue renewal waits for the customer before the overdraft protection pays it.
+    pub overdraft_grace: Duration,
+    /// What the overdraft protection costs, in hundredths of a percent of what it pays.
+    pub overdraft_fee_points: u32,
 }
 
 /// For a store that says nothing else.
 pub const USAGE_CEILING: u64 = 1_000;
+
+/// For a store that says nothing else: three days, after the first retries.
+pub const OVERDRAFT_GRACE: Duration = Duration::from_secs(3 * 24 * 3_600);
+/// For a store that says nothing else: five percent.
+pub const OVERDRAFT_FEE_POINTS: u32 = 500;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 impl Default for BillingPolicy {
     /// Over two weeks.
     fn default() -> Self {
-        Self { retry_days: vec![1, 3, 5, 7, 10, 14], days_until_cancel: super::DAYS_UNTIL_CANCEL, usage_ceiling: USAGE_CEILING }
+        Self {
+            retry_days: vec![1, 3, 5, 7, 10, 14],
+            days_until_cancel: super::DAYS_UNTIL_CANCEL,
+            usage_ceiling: USAGE_CEILING,
+            overdraft_grace: OVERDRAFT_GRACE,
+            overdraft_fee_points: OVERDRAFT_FEE_POINTS,
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 use super::debt::{collect_now, time_of};
 use super::manage::load;
 use super::renew::publish_charges;
-use super::statement::{Statement, record_statement};
+use super::statement::{Statement, StatementOwner, record_statement};
 use super::{BillingError, BillingReason, Calculation, ManageError, Subscription, SubscriptionStatus, ceiling, line};
 use crate::access::{Did, Wallet};
 use crate::context::Context;
@@ -181,7 +181,7 @@ pub(super) async fn recharged(
     let subscription = unit.subscriptions().find(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
     // It may be charged in another way since.
-    let then = Subscription { method_id: attempt.method_id.clone(), currency_id: attempt.currency_id.clone(), ..subscription.clone() };
+    let then = StatementOwner { method_id: &attempt.method_id, currency_id: &attempt.currency_id, ..StatementOwner::from(&subscription) };
     // Before the number of the invoice is taken, as a round does: two that wait for each other's rows would end in a conflict.
     if subscription.ended_at.is_none() {
         let collected = collect_now(ctx, unit, &subscription).await?;
@@ -189,7 +189,7 @@ pub(super) async fn recharged(
     }
     let calculation = Calculation::Flat { amount: attempt.amount };
     let statement = Statement { reason: BillingReason::Recharge, description: line::ADDED_FUNDS, reference, calculation };
-    record_statement(ctx, unit, &then, statement, now).await?;
+    record_statement(ctx, unit, then, statement, now).await?;
     let wall = ctx.now();
     // Nobody is thanked for a payment: the store got none.
     let message = Message::new(Topic::Realtime, wall).with("event", "subscription.recharged").with("id", id);

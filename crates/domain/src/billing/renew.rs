@@ -1,10 +1,10 @@
 //! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
 
 use super::book::{Book, Charge};
-use super::end::PATIENCE;
 use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
 use super::pause::reported;
+use super::stake::{STAKE_RETRY_DELAY, pay_by_overdraft};
 use super::usage_correction::{Overbilled, UsageCorrections};
 use super::{
     BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Due, Happening, Invoice, InvoiceItem, InvoiceStatus,
@@ -16,7 +16,7 @@ use crate::payment::{Decline, RailError};
 use crate::pricing::{Price, Usage};
 use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 /// Attempts of one message to those who charge.
@@ -157,6 +157,7 @@ async fn write_due(
         }
     }
     let ending: Vec<_> = others.iter().filter(|(_, due, _)| matches!(due, Due::End(_))).map(|(_, _, other)| other).collect();
+    lock_stakes(unit, &others).await?;
     lock_for_notes(unit, &renewals, &ending).await?;
     for renewal in renewals.iter_mut().filter(|renewal| !renewal.corrections.notes.is_empty()) {
         let begun = renewal.finalization.invoice.created_at;
@@ -170,12 +171,12 @@ async fn write_due(
                 round.attempts.extend(ended.attempts);
                 round.story.push(ended.event);
             }
-            Due::ReturnStake => {
-                let ended = end::return_stake(ctx, unit, &book, subscription, nonce, now).await?;
-                round.attempts.extend(ended.attempts);
-                round.story.push(ended.event);
+            Due::PayByOverdraft => {
+                let mut subscription = subscription;
+                round.attempts.extend(pay_by_overdraft(ctx, unit, &mut subscription, now).await?);
+                unit.subscriptions().update(&subscription).await?;
             }
-            Due::Wait => unit.subscriptions().reschedule(&subscription.id, now.plus(PATIENCE)).await?,
+            Due::Wait => unit.subscriptions().reschedule(&subscription.id, now.plus(STAKE_RETRY_DELAY)).await?,
             Due::Renew | Due::Nothing => {
                 unit.subscriptions().update(&subscription).await?;
             }
@@ -416,6 +417,19 @@ async fn write(
     unit.attempts().insert_all(&attempts).await?;
     for invoice in &paid_by_balance {
         notify_paid(ctx, unit, invoice).await?;
+    }
+    Ok(())
+}
+
+/// Locks the stakes that the ending subscriptions name, and those that pay an overdraft, after the subscriptions and before the invoices:
+/// two rounds would wait for each other otherwise.
+async fn lock_stakes(unit: &mut dyn UnitOfWork, others: &[(u64, Due, Subscription)]) -> Result<(), BillingError> {
+    let moves = |due: &Due| matches!(due, Due::End(_) | Due::PayByOverdraft);
+    let moving = others.iter().filter(|(_, due, _)| moves(due)).map(|(_, _, subscription)| subscription);
+    let named = moving.flat_map(|one| [&one.stake_id, &one.overdraft_stake_id]).flatten().cloned();
+    let stakes: Vec<_> = named.collect::<BTreeSet<_>>().into_iter().collect();
+    if !stakes.is_empty() {
+        unit.stakes().lock_all(&stakes).await?;
     }
     Ok(())
 }

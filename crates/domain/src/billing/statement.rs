@@ -3,7 +3,7 @@
 
 use super::{BillTo, BillingError, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Subscription};
 use crate::context::Context;
-use crate::shared::{Amount, InvoiceId, InvoiceItemId, Timestamp};
+use crate::shared::{Amount, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, MethodId, Mode, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// The transaction that a statement documents.
@@ -16,31 +16,55 @@ pub(super) struct Statement<'a> {
     pub calculation: Calculation,
 }
 
-/// Writes a statement for a subscription, in the currency that the subscription has here.
+/// Whom a statement is written to, and for which subscription.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StatementOwner<'a> {
+    pub mode: Mode,
+    pub customer_id: &'a CustomerId,
+    pub subscription_id: &'a SubscriptionId,
+    pub clock_id: Option<&'a ClockId>,
+    pub method_id: &'a MethodId,
+    pub currency_id: &'a CurrencyId,
+}
+
+impl<'a> From<&'a Subscription> for StatementOwner<'a> {
+    fn from(subscription: &'a Subscription) -> Self {
+        Self {
+            mode: subscription.mode,
+            customer_id: &subscription.customer_id,
+            subscription_id: &subscription.id,
+            clock_id: subscription.clock_id.as_ref(),
+            method_id: &subscription.method_id,
+            currency_id: &subscription.currency_id,
+        }
+    }
+}
+
+/// Writes a statement.
 pub(super) async fn record_statement(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    subscription: &Subscription,
+    owner: StatementOwner<'_>,
     statement: Statement<'_>,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let Statement { reason, description, reference, calculation } = statement;
     let amount = calculation.amount()?;
-    let customer = unit.customers().find(&subscription.customer_id).await?.ok_or(BillingError::Orphan)?;
-    let number = unit.invoices().take_numbers(subscription.mode, DocumentType::Statement, 1).await?;
+    let customer = unit.customers().find(owner.customer_id).await?.ok_or(BillingError::Orphan)?;
+    let number = unit.invoices().take_numbers(owner.mode, DocumentType::Statement, 1).await?;
     let invoice = Invoice {
         id: InvoiceId::new(ctx.now(), ctx.random.as_ref()),
-        mode: subscription.mode,
+        mode: owner.mode,
         number: Some(number),
         status: InvoiceStatus::Paid,
         reason,
         description: description.to_owned(),
         bill_to: BillTo::of(&customer),
         customer_id: customer.id,
-        currency_id: subscription.currency_id.clone(),
-        method_id: subscription.method_id.clone(),
+        currency_id: owner.currency_id.clone(),
+        method_id: owner.method_id.clone(),
         session_id: None,
-        subscription_id: Some(subscription.id.clone()),
+        subscription_id: Some(owner.subscription_id.clone()),
         period: None,
         intent_id: None,
         reference: Some(reference.to_owned()),
@@ -49,7 +73,7 @@ pub(super) async fn record_statement(
         amount_credited: Amount::ZERO,
         failure_count: 0,
         retry_at: None,
-        clock_id: subscription.clock_id.clone(),
+        clock_id: owner.clock_id.cloned(),
         created_at: now,
         finalized_at: Some(now),
         paid_at: Some(now),

@@ -1,10 +1,9 @@
 //! Subscriptions: what a customer is charged for again and again, and the states it moves through.
 
 use super::{Parked, Period, Scope};
-use crate::access::Did;
 use crate::pricing::{Cycle, Metadata};
 use crate::shared::{
-    Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PriceId, SessionId, StorageError,
+    Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PriceId, SessionId, StakeId, StorageError,
     SubscriptionId, SubscriptionItemId, Timestamp,
 };
 use async_trait::async_trait;
@@ -180,103 +179,6 @@ pub struct Cancellation {
     pub taken_back_by: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StakeStatus {
-    Held,
-    /// Ended; goes back when its waiting time is over.
-    Waiting,
-    Returning,
-    Returned,
-    Slashing,
-    Slashed,
-    /// The wallet took it back.
-    Revoked,
-}
-
-impl StakeStatus {
-    pub const ALL: [Self; 7] = [Self::Held, Self::Waiting, Self::Returning, Self::Returned, Self::Slashing, Self::Slashed, Self::Revoked];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Waiting => "waiting",
-            Self::Returning => "returning",
-            Self::Returned => "returned",
-            Self::Slashing => "slashing",
-            Self::Slashed => "slashed",
-            Self::Revoked => "revoked",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
-    /// Whether nothing of it is left at the network, or will be.
-    #[must_use]
-    pub const fn is_gone(self) -> bool {
-        matches!(self, Self::Returning | Self::Returned | Self::Slashed)
-    }
-
-    /// Whether the store gives it back, or has: a subscription that runs has left its network, and owes no stake there.
-    #[must_use]
-    pub const fn is_given_back(self) -> bool {
-        matches!(self, Self::Returning | Self::Returned)
-    }
-}
-
-/// A deposit at the network, where it was left and by whom, whatever the subscription is charged by since.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stake {
-    pub amount: Amount,
-    pub payer: Did,
-    pub method_id: MethodId,
-    pub currency_id: CurrencyId,
-    pub status: StakeStatus,
-    /// The network's name of the deposit.
-    pub reference: String,
-    /// When it goes back, once it is waiting; of a revoked one that is still looked for after the end, and of an earlier one that was
-    /// refused, when it is tried next.
-    pub return_at: Option<Timestamp>,
-    /// How often its network has refused to give it back, of an earlier one.
-    pub refusals: u32,
-    /// Those in whose place it was left, by another wallet or in another currency, that which is waiting before the others: what its
-    /// network still holds of that goes back.
-    pub earlier: Vec<Stake>,
-}
-
-impl Stake {
-    /// What is known of a stake when another one takes its place, and of those before it, as far as a network holds them: of the others
-    /// their invoices tell.
-    #[must_use]
-    pub(super) fn set_aside(mut self) -> Vec<Self> {
-        let mut all = std::mem::take(&mut self.earlier);
-        if matches!(self.status, StakeStatus::Held | StakeStatus::Revoked) {
-            self.status = StakeStatus::Waiting;
-        }
-        all.push(Self { return_at: None, ..self });
-        all.retain(|one| matches!(one.status, StakeStatus::Waiting | StakeStatus::Returning | StakeStatus::Slashing));
-        in_order(&mut all);
-        all
-    }
-
-    /// Changes one of the earlier ones, that of this wallet and currency in this state. False: there is none.
-    pub(super) fn change_earlier(&mut self, of: (&Did, &CurrencyId), from: &[StakeStatus], change: impl FnOnce(&mut Self)) -> bool {
-        let is_it = |one: &&mut Self| one.payer == *of.0 && one.currency_id == *of.1 && from.contains(&one.status);
-        let Some(one) = self.earlier.iter_mut().find(is_it) else { return false };
-        change(one);
-        in_order(&mut self.earlier);
-        true
-    }
-}
-
-/// The waiting ones come first, that which is tried next before the others: who looks for them reads the first one only.
-fn in_order(stakes: &mut [Stake]) {
-    stakes.sort_by_key(|stake| (stake.status != StakeStatus::Waiting, stake.return_at));
-}
-
 /// What of a metered item's usage is on invoices before its period is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BilledUsage {
@@ -346,7 +248,12 @@ pub struct Subscription {
     pub paused_at: Option<Timestamp>,
     pub days_until_cancel: u32,
     pub billing_threshold: Option<Threshold>,
-    pub stake: Option<Stake>,
+    /// Secures what it owes when it ends. The subscriptions of one checkout share a stake.
+    pub stake_id: Option<StakeId>,
+    /// Pays renewals that could not be charged.
+    pub overdraft_stake_id: Option<StakeId>,
+    /// When the stake of its overdraft protection pays what is overdue; `None`: nothing is, or nothing pays it.
+    pub overdraft_at: Option<Timestamp>,
     pub latest_invoice_id: Option<InvoiceId>,
     /// The customer's test clock.
     pub clock_id: Option<ClockId>,
@@ -367,7 +274,8 @@ pub enum Due {
     Nothing,
     End(CancelReason),
     Renew,
-    ReturnStake,
+    /// The grace period is over: its overdraft protection pays what is overdue.
+    PayByOverdraft,
     /// It would be given up, but for a payment that is not decided: it is looked at again.
     Wait,
 }
@@ -390,9 +298,9 @@ impl Subscription {
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         match self.status {
-            SubscriptionStatus::Canceled => self.stake.as_ref().filter(|stake| stake.status == StakeStatus::Waiting)?.return_at,
-            SubscriptionStatus::Paused => self.cancel_at,
-            _ => [Some(self.period.end), self.ends_at(), self.gives_up_at()].into_iter().flatten().min(),
+            SubscriptionStatus::Canceled => None,
+            SubscriptionStatus::Paused => [self.cancel_at, self.overdraft_at].into_iter().flatten().min(),
+            _ => [Some(self.period.end), self.ends_at(), self.gives_up_at(), self.overdraft_at].into_iter().flatten().min(),
         }
     }
 
@@ -406,19 +314,20 @@ impl Subscription {
         changed
     }
 
-    /// What is to be done now: what fell due first, however late the round is. Of the same moment, an end that was asked for comes
-    /// before one for a debt, and both before the renewal.
+    /// What is to be done now: what fell due first, however late the round is. Of the same moment, an end that was asked for
+    /// comes before the payment of a debt by the overdraft protection, that before the end for a debt, and all before the renewal.
     #[must_use]
     pub fn due(&self, now: Timestamp) -> Due {
         let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
         match self.status {
-            SubscriptionStatus::Canceled if has_come(self.next_due()) => Due::ReturnStake,
             SubscriptionStatus::Canceled => Due::Nothing,
             SubscriptionStatus::Paused if has_come(self.cancel_at) => self.requested_end(),
+            SubscriptionStatus::Paused if has_come(self.overdraft_at) => Due::PayByOverdraft,
             SubscriptionStatus::Paused => Due::Nothing,
             _ => {
                 let turns = [
                     (self.ends_at(), self.requested_end()),
+                    (self.overdraft_at, Due::PayByOverdraft),
                     (self.gives_up_at(), Due::End(CancelReason::PaymentFailed)),
                     (Some(self.period.end), Due::Renew),
                 ];
@@ -431,7 +340,7 @@ impl Subscription {
     /// Nothing of it is overdue any more.
     pub(super) fn healed(self, now: Timestamp) -> Self {
         let status = self.status.after(Change::DebtPaid).unwrap_or(self.status);
-        Self { status, past_due_since: None, updated_at: now, ..self }
+        Self { status, past_due_since: None, overdraft_at: None, updated_at: now, ..self }
     }
 
     pub(super) fn requested_end(&self) -> Due {
@@ -470,9 +379,8 @@ pub trait Subscriptions: Send {
     /// Those that are due, earliest first, locked for this unit of work; another one skips them. A row that cannot be read is
     /// parked and left out.
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
-    /// Those with a stake that is held, or was revoked and may be there still, or with an earlier one that waits to go back, and that
-    /// nobody has looked at since `before`: it is looked at now.
-    async fn claim_staked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
+    /// Those that name a stake, as their security or for their overdraft protection, whether or not they have ended; ids ascending.
+    async fn of_stake(&mut self, stake: &StakeId) -> Result<Vec<Subscription>, StorageError>;
     /// It comes up at `until`, or earlier where it is changed before. No change: its version stays.
     async fn reschedule(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError>;
     /// When the next one of a clock is due.
@@ -488,27 +396,6 @@ pub trait Subscriptions: Send {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_earlier_stakes_those_are_kept_that_a_network_holds_that_which_is_tried_next_first() {
-        use StakeStatus as S;
-        let stake = |status, return_at: Option<i64>| Stake {
-            amount: Amount::new(10),
-            payer: Did::from_verified("z1"),
-            method_id: MethodId::parse("pm_1").expect("an id"),
-            currency_id: CurrencyId::parse("pc_1").expect("an id"),
-            status,
-            reference: String::new(),
-            return_at: return_at.map(Timestamp::from_seconds),
-            refusals: 0,
-            earlier: Vec::new(),
-        };
-        let earlier = S::ALL.map(|status| stake(status, Some(7))).to_vec();
-        let kept = Stake { earlier, ..stake(S::Revoked, Some(9)) }.set_aside();
-        let kept: Vec<_> = kept.iter().map(|one| (one.status, one.return_at.map(Timestamp::seconds))).collect();
-        assert_eq!(kept, [(S::Waiting, None), (S::Waiting, Some(7)), (S::Returning, Some(7)), (S::Slashing, Some(7))]);
-        assert_eq!(stake(S::Returned, None).set_aside(), []);
-    }
 
     #[test]
     fn each_illegal_change_is_refused_by_name() {

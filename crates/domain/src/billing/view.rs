@@ -3,14 +3,14 @@
 use super::book::Book;
 use super::renew::{Lines, lines, read_usage};
 use super::usage_correction::UsageCorrections;
-use super::{BillingError, ManageError, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
+use super::{BillingError, ManageError, Stake, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Currency, Mandate, Method};
 use crate::pricing::{Price, Product};
-use crate::shared::{Amount, InvoiceId, SubscriptionId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, InvoiceId, StakeId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What comes next, as the engine would write it now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,10 @@ pub struct ExpandedSubscription {
     pub method: Method,
     pub currency: Currency,
     pub mandate: Option<Mandate>,
+    /// Secures it.
+    pub stake: Option<Stake>,
+    /// Pays renewals that could not be charged.
+    pub overdraft_stake: Option<Stake>,
     pub clock: Option<TestClock>,
     /// `None`: none comes, or it cannot be told.
     pub next_invoice: Option<NextInvoice>,
@@ -48,6 +52,10 @@ pub async fn expand_subscriptions(
 ) -> Result<Vec<ExpandedSubscription>, BillingError> {
     let book = Book::read(unit, &subscriptions).await?;
     let used = read_usage(unit, &book, &subscriptions).await?;
+    let named = subscriptions.iter().flat_map(|one| [&one.stake_id, &one.overdraft_stake_id]).flatten().cloned();
+    let stakes: Vec<_> = named.collect::<BTreeSet<_>>().into_iter().collect();
+    let stakes = if stakes.is_empty() { Vec::new() } else { unit.stakes().find_all(&stakes).await? };
+    let stake = |id: &Option<StakeId>| id.as_ref().and_then(|id| stakes.iter().find(|stake| stake.id == *id)).cloned();
     let mut expanded = Vec::with_capacity(subscriptions.len());
     for subscription in subscriptions {
         let clock = match &subscription.clock_id {
@@ -75,6 +83,8 @@ pub async fn expand_subscriptions(
             method: method.clone(),
             currency: currency.clone(),
             mandate,
+            stake: stake(&subscription.stake_id),
+            overdraft_stake: stake(&subscription.overdraft_stake_id),
             clock,
             next_invoice,
             subscription,

@@ -1,14 +1,15 @@
 //! What a wallet gives for a subscription beside money: the permission to charge it later, and a stake.
 
+use super::stake::lacks_stake;
 use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
-use super::{Deposit, Session, SessionMode, reckon};
+use super::{Session, SessionMode, reckon};
 use crate::access::{Did, Wallet};
 use crate::billing::{Ceilings, STAKE_WAITING, ceiling, time_of};
 use crate::context::Context;
 use crate::payment::{
     AskedMandate, AskedStake, Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus,
-    Method, Purpose, SignedTransaction, StakeRequest, settle_first,
+    Purpose, SignedTransaction, StakeRequest, settle_first,
 };
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -36,13 +37,9 @@ pub async fn wanted(ctx: &Context, id: &SessionId, payer: &Did) -> Result<Wanted
     if !has_mandate && !reuse(ctx, &payable).await? {
         return Ok(Wanted::Mandate);
     }
-    if payable.session.lacks_deposit() {
+    if let Some(stake) = payable.stake.as_ref().filter(|stake| lacks_stake(Some(stake))) {
         let mut unit = ctx.store.read().await?;
-        let staking = match payable.session.subscription_ids.first() {
-            Some(first) => unit.attempts().open_of(&Purpose::Stake(first.clone())).await?,
-            None => None,
-        };
-        if staking.is_none() {
+        if unit.attempts().open_of(&Purpose::Stake(stake.id.clone())).await?.is_none() {
             return Ok(Wanted::Stake);
         }
     }
@@ -95,7 +92,7 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
 /// The most of one charge, for each currency of the method: what the payer's subscriptions can cost in a period together, the new
 /// one's among them, and at least what is due now.
 async fn ceilings(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<Ceilings, TransferError> {
-    let Payable { session, method, currency, intent } = payable;
+    let Payable { session, method, currency, intent, .. } = payable;
     let mut most = Ceilings::of_customer(&ctx.policy, unit, (&intent.customer_id, &method.id), None).await?;
     let clock = unit.clocks().of_customer(&intent.customer_id).await?;
     let now = time_of(ctx, unit, clock.map(|clock| clock.id).as_ref()).await?;
@@ -121,13 +118,12 @@ fn mandate_ask(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)
 
 /// The stake's transaction is another one than the permission's of the same connect session.
 fn stake_ask(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeRequest, TransferError> {
-    let deposit = payable.session.deposit.as_ref().filter(|_| payable.session.lacks_deposit()).ok_or(TransferError::Changed)?;
-    let subject = payable.session.subscription_ids.first().ok_or(TransferError::Changed)?;
+    let stake = payable.stake.as_ref().filter(|stake| lacks_stake(Some(stake))).ok_or(TransferError::Changed)?;
     Ok(StakeRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
-        amount: deposit.amount.minus(deposit.held)?,
-        subject: subject.to_string(),
+        amount: stake.missing(),
+        subject: stake.id.to_string(),
         waiting: STAKE_WAITING,
         reference: payable.session.id.to_string(),
         nonce: nonce.wrapping_add(1),
@@ -196,8 +192,8 @@ pub async fn take_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u6
     let ask = stake_ask(&payable, payer, nonce)?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let signed = rail.check_stake(&payable.method, &payable.currency, &ask, signed_tx)?;
-    let subject = payable.session.subscription_ids.first().cloned().ok_or(TransferError::Changed)?;
-    let attempt = signed_attempt(ctx, &payable, payer, Purpose::Stake(subject), ask.amount, &signed, now);
+    let stake = payable.session.stake_id.clone().ok_or(TransferError::Changed)?;
+    let attempt = signed_attempt(ctx, &payable, payer, Purpose::Stake(stake), ask.amount, &signed, now);
     let session = Session { updated_at: now, ..payable.session };
     keep(unit.as_mut(), &attempt, &session).await?;
     unit.commit().await?;
@@ -249,25 +245,5 @@ async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> 
     match unit.attempts().find(id).await? {
         Some(Attempt { status: AttemptStatus::Declined, last_error: Some(decline), .. }) => Err(TransferError::Refused(decline)),
         _ => Ok(()),
-    }
-}
-
-/// The stake that an order asks of a wallet. What is held already counts, where it can be added to: a stake is one wallet's.
-pub(super) fn deposit_of(known: Option<Deposit>, amount: Amount, method: &Method, currency: &Currency, payer: &Did) -> Option<Deposit> {
-    let counts = |known: &Deposit| {
-        let is_here = known.method_id == method.id && known.currency_id == currency.id;
-        is_here && known.reference.is_some() && (known.held >= amount || known.payer == *payer)
-    };
-    match known.filter(counts) {
-        Some(known) => Some(Deposit { amount: amount.max(known.held), ..known }),
-        None if amount.is_zero() => None,
-        None => Some(Deposit {
-            amount,
-            held: Amount::ZERO,
-            method_id: method.id.clone(),
-            currency_id: currency.id.clone(),
-            payer: payer.clone(),
-            reference: None,
-        }),
     }
 }

@@ -1,9 +1,10 @@
 //! A session with everything its page shows.
 
+use super::stake::stake_of;
 use super::submit::open_attempt;
 use super::{Buyer, PaymentLink, Session, SessionStatus, buyer_of};
 use crate::access::Did;
-use crate::billing::{Invoice, Subscription, time_of};
+use crate::billing::{Invoice, Stake, Subscription, time_of};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Attempt, Currency, Intent, Method};
@@ -23,6 +24,8 @@ pub struct Expanded {
     pub intent: Option<Intent>,
     pub attempt: Option<Attempt>,
     pub invoice: Option<Invoice>,
+    /// Secures its subscriptions.
+    pub stake: Option<Stake>,
     pub customer: Option<Customer>,
     pub entitlements: Vec<(Entitlement, App)>,
     /// Those that it began.
@@ -91,6 +94,7 @@ pub async fn expand(
         Some(invoice) => unit.invoices().find(invoice).await?,
         None => None,
     };
+    let stake = stake_of(unit, &session).await?;
     let customer = match &session.customer_id {
         Some(customer) => unit.customers().find(customer).await?,
         None => None,
@@ -123,6 +127,7 @@ pub async fn expand(
         intent,
         attempt,
         invoice,
+        stake,
         customer,
         entitlements,
         subscriptions,

@@ -1,8 +1,8 @@
 //! Sessions whose time is over.
 
-use super::proceed::return_stake;
 use super::submit::open_attempt;
 use super::{Session, SessionStatus};
+use crate::billing::abandon_stake;
 use crate::context::Context;
 use crate::payment::{IntentStatus, SettlementError, cancel_attempt};
 use crate::shared::{SessionId, StorageError};
@@ -85,8 +85,14 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     if !unit.sessions().update(&expired).await? {
         return Err(ExpireError::PaymentInFlight);
     }
+    // Intent, stake, invoices: everybody locks in this order.
     if let Some(id) = &expired.intent_id {
         unit.intents().set_status(id, IntentStatus::Canceled, None, now).await?;
+    }
+    if let Some(stake) = &expired.stake_id {
+        abandon_stake(ctx, unit.as_mut(), stake).await.map_err(SettlementError::from)?;
+    }
+    if let Some(id) = &expired.intent_id {
         let mut drafts = unit.intents().find(id).await?.map(|intent| intent.invoices).unwrap_or_default();
         drafts.sort();
         for invoice in &drafts {
@@ -94,9 +100,6 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
         }
     }
     unit.prices().release(id).await?;
-    if let Some(deposit) = expired.deposit.as_ref().filter(|deposit| deposit.reference.is_some()) {
-        return_stake(ctx, unit.as_mut(), &expired, deposit, now).await?;
-    }
     unit.commit().await?;
     Ok(())
 }

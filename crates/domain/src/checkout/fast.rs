@@ -3,6 +3,7 @@
 use super::complete::{PaidBy, complete};
 use super::consent::sufficient;
 use super::proceed::{Step, charge, step};
+use super::stake::lacks_stake;
 use super::transfer::{Payable, TransferError, payable, payable_of};
 use super::{Expanded, Session, SessionMode};
 use crate::access::Did;
@@ -86,7 +87,7 @@ pub async fn fast_pay(ctx: &Context, submitted: &Expanded, payer: &Did) -> Resul
         (false, true) => Some(FastMeans::Delegation),
         (false, false) => None,
     };
-    let by = by.filter(|_| !payable.session.lacks_deposit());
+    let by = by.filter(|_| !lacks_stake(payable.stake.as_ref()));
     Ok(FastPay { balance, delegation, credit, offer: by.map(|by| FastOffer { by, amount: payable.intent.amount, payer: payer.clone() }) })
 }
 
@@ -125,7 +126,7 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
         if needs_mandate && !given.is_empty() && !given.iter().any(|mandate| is_own(&mandate.grant)) {
             return Err(TransferError::OtherPayer);
         }
-        if payable.session.lacks_deposit() {
+        if lacks_stake(payable.stake.as_ref()) {
             return Ok(false);
         }
         let mandate = if needs_mandate { sufficient(ctx, &payable).await? } else { None };

@@ -3,8 +3,8 @@
 
 use super::complete::{PaidBy, complete};
 use super::proceed::{Step, step};
-use super::{Deposit, Session};
-use crate::billing;
+use super::{Session, SessionStatus};
+use crate::billing::{self, BillingError, ReleaseReason};
 use crate::context::Context;
 use crate::ledger::EntryType;
 use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Reversal, Settlement, SettlementError};
@@ -23,10 +23,6 @@ pub struct SessionMandate;
 /// The stake that secures the subscriptions of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionStake;
-
-/// A stake that no subscription will need goes back to its owner.
-#[derive(Debug, Clone, Copy)]
-pub struct SessionStakeReturn;
 
 #[async_trait]
 impl PurposeHandler for SessionPayment {
@@ -120,44 +116,20 @@ impl PurposeHandler for SessionStake {
         attempt: &Attempt,
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
-        let now = ctx.now();
-        let mut session = find(unit, attempt.session_id.as_ref()).await?;
-        if let Some(deposit) = session.deposit.take() {
-            let held = deposit.held.plus(attempt.amount)?;
-            session.deposit = Some(Deposit { held, reference: Some(settlement.reference.clone()), ..deposit });
-            session.updated_at = now;
-            if !unit.sessions().update(&session).await? {
-                return Err(SettlementError::Contended);
-            }
-            session.version += 1;
-        }
-        billing::post_stake(ctx, unit, attempt, session.mode, EntryType::StakePlaced, now).await?;
-        next_step(ctx, unit, session, now).await
-    }
-
-    async fn declined(
-        &self,
-        ctx: &Context,
-        unit: &mut dyn UnitOfWork,
-        attempt: &Attempt,
-        decline: &Decline,
-    ) -> Result<(), SettlementError> {
-        show_decline(ctx, unit, attempt, decline).await
-    }
-}
-
-#[async_trait]
-impl PurposeHandler for SessionStakeReturn {
-    async fn settled(
-        &self,
-        ctx: &Context,
-        unit: &mut dyn UnitOfWork,
-        attempt: &Attempt,
-        _settlement: &Settlement,
-    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let Purpose::Stake(id) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         let now = ctx.now();
         let session = find(unit, attempt.session_id.as_ref()).await?;
-        billing::post_stake(ctx, unit, attempt, session.mode, EntryType::StakeReturned, now).await?;
+        let before = unit.stakes().lock(id).await?.ok_or(SettlementError::Orphan)?;
+        let mut after = before.placed(attempt.amount, &settlement.reference, now).map_err(BillingError::from)?;
+        let is_needed = session.stake_id.as_ref() == Some(id) && session.status != SessionStatus::Expired;
+        if !is_needed {
+            // Whatever became of the session: the deposit is not forgotten.
+            after = after.released(ReleaseReason::Abandoned, now, now);
+        }
+        if !unit.stakes().update(&before, &after).await? {
+            return Err(SettlementError::Contended);
+        }
+        billing::post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
         next_step(ctx, unit, session, now).await
     }
 

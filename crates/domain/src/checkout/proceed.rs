@@ -1,7 +1,8 @@
 //! What comes next for a session whose wallet has given what it was asked for: the first charge, or completion.
 
 use super::complete::{PaidBy, complete};
-use super::{Deposit, Session, SessionMode, SessionStatus};
+use super::stake::{lacks_stake, stake_of};
+use super::{Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::billing::plan_payments;
 use crate::context::Context;
@@ -54,7 +55,10 @@ async fn try_proceed(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>,
 
 /// One step, in the unit of work of what made the session ready for it, so that a crash in between leaves nothing waiting.
 pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Step, SettlementError> {
-    if session.kind == SessionMode::Payment || session.status != SessionStatus::Open || session.lacks_deposit() {
+    if session.kind == SessionMode::Payment
+        || session.status != SessionStatus::Open
+        || lacks_stake(stake_of(unit, &session).await?.as_ref())
+    {
         return Ok(Step::Nothing);
     }
     let (Some(method), Some(mandate), Some(intent)) = (&session.method_id, &session.mandate_id, &session.intent_id) else {
@@ -149,23 +153,4 @@ fn store_attempt(
             now,
         )
     }))
-}
-
-/// Writes the attempt that returns a stake which will secure no subscription to whoever placed it.
-pub(super) async fn return_stake(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    deposit: &Deposit,
-    now: Timestamp,
-) -> Result<(), SettlementError> {
-    let Some(first) = session.subscription_ids.first() else { return Ok(()) };
-    let method = unit.methods().find(&deposit.method_id).await?.ok_or(SettlementError::Orphan)?;
-    let currency = unit.methods().find_currency(&deposit.currency_id).await?.ok_or(SettlementError::Orphan)?;
-    let transaction = StoreTransaction::ReturnStake { payer: deposit.payer.clone(), subject: first.to_string() };
-    let purpose = Purpose::ReturnStake(first.clone());
-    if let Some(attempt) = store_attempt(ctx, session, (&method, &currency), transaction, purpose, deposit.held, now)? {
-        unit.attempts().insert(&attempt, &[]).await?;
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@ use crate::customer::{Contact, Standing};
 use crate::payment::{Currency, Method};
 use crate::pricing::Metadata;
 use crate::shared::{
-    Amount, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, PaymentLinkId, SessionId,
+    Amount, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, PaymentLinkId, SessionId, StakeId,
     StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
@@ -69,20 +69,6 @@ impl PaymentStatus {
     }
 }
 
-/// The stake that a checkout asks of a wallet, for its first subscription.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deposit {
-    /// What the order asks for.
-    pub amount: Amount,
-    /// What is held at the network by now: less, after the order has grown.
-    pub held: Amount,
-    pub method_id: MethodId,
-    pub currency_id: CurrencyId,
-    pub payer: Did,
-    /// The network's name of it, once it is held there.
-    pub reference: Option<String>,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub id: SessionId,
@@ -111,7 +97,8 @@ pub struct Session {
     pub subscription_ids: Vec<SubscriptionId>,
     /// The permission that they are charged by.
     pub mandate_id: Option<MandateId>,
-    pub deposit: Option<Deposit>,
+    /// Secures the subscriptions that it begins. It is placed for the first of them.
+    pub stake_id: Option<StakeId>,
     /// When the trial ends, as it was reckoned at submit.
     pub trial_end: Option<Timestamp>,
     pub amount_total: Amount,
@@ -129,12 +116,6 @@ impl Session {
     pub const fn is_complete(&self) -> bool {
         matches!(self.status, SessionStatus::Complete)
             && matches!(self.payment_status, PaymentStatus::Paid | PaymentStatus::NoPaymentRequired)
-    }
-
-    /// Whether a stake is still to be made.
-    #[must_use]
-    pub fn lacks_deposit(&self) -> bool {
-        self.deposit.as_ref().is_some_and(|deposit| deposit.held < deposit.amount)
     }
 
     /// SPEC.md 4: expired when `expires_at` is not later than now. A complete session does not expire.

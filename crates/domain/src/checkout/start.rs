@@ -161,7 +161,7 @@ fn empty_session(id: SessionId, items: Vec<LineItem>, currency_id: CurrencyId, n
         invoice_id: None,
         subscription_ids: Vec::new(),
         mandate_id: None,
-        deposit: None,
+        stake_id: None,
         trial_end: None,
         amount_total: Amount::ZERO,
         metadata: Metadata::new(),

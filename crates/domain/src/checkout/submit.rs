@@ -3,13 +3,12 @@
 use super::buyer::{Buyer, has_used_trial, recurring_products};
 use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
 use super::complete::{PaidBy, complete};
-use super::consent::deposit_of;
 use super::cross_sell::offered_beside;
-use super::proceed::return_stake;
+use super::stake::{assign_stake, plan_stake, stake_of, write_stake};
 use super::subscribe::{first_lines, reason_of};
-use super::{Asked, Deposit, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
+use super::{Asked, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
 use crate::access::User;
-use crate::billing::{BillTo, Invoice, InvoiceStatus, plan_payments, time_of};
+use crate::billing::{BillTo, Invoice, InvoiceStatus, Stake, plan_payments, time_of};
 use crate::context::Context;
 use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, Standing, check_contact};
 use crate::payment::{Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, Purpose, RailError};
@@ -163,6 +162,7 @@ struct Loaded {
     /// Of an earlier submit.
     intent: Option<Intent>,
     attempt: Option<Attempt>,
+    stake: Option<Stake>,
     standing: Option<Standing>,
     /// They have had a free trial of something that is subscribed to here.
     trial_used: bool,
@@ -194,6 +194,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
         intent = unit.intents().find(id).await?;
         attempt = open_attempt(unit.as_mut(), &session).await?;
     }
+    let stake = stake_of(unit.as_mut(), &session).await?;
     let (mut customer_now, mut trial_used) = (now, false);
     if let Some(Standing { customer, owes, .. }) = &standing {
         if *owes {
@@ -211,7 +212,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     {
         return Err(SubmitError::RequireCrossSell);
     }
-    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, standing, trial_used, customer_now }))
+    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, stake, standing, trial_used, customer_now }))
 }
 
 /// One try: what is loaded is judged, and all of it is written in one unit of work before any network is called.
@@ -270,9 +271,9 @@ pub(super) async fn open_attempt(unit: &mut dyn UnitOfWork, session: &Session) -
     {
         return Ok(Some(open));
     }
-    match session.subscription_ids.first() {
-        Some(first) if session.lacks_deposit() => unit.attempts().open_of(&Purpose::Stake(first.clone())).await,
-        _ => Ok(None),
+    match &session.stake_id {
+        Some(stake) => unit.attempts().open_of(&Purpose::Stake(stake.clone())).await,
+        None => Ok(None),
     }
 }
 
@@ -291,7 +292,7 @@ fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Curren
     Ok(())
 }
 
-/// Rows are locked in the order of the billing model: session, intent, invoices, stock, and the attempts as inserts. Stock comes late,
+/// Rows are locked in the order of the billing model: session, intent, stake, invoices, stock, and the attempts as inserts. Stock comes late,
 /// because buyers of one price wait for each other from there to the commit.
 async fn write_down(
     ctx: &Context,
@@ -301,7 +302,7 @@ async fn write_down(
     order: Order,
     now: Timestamp,
 ) -> Result<Step, SubmitError> {
-    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, standing, trial_used, .. } = loaded;
+    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, stake, standing, trial_used, .. } = loaded;
     let amount = order.due.now;
     let mut unit = ctx.store.begin().await?;
     let may_pay_fast = standing.as_ref().is_some_and(|standing| standing.may_pay_fast);
@@ -332,15 +333,6 @@ async fn write_down(
         created_at: known.as_ref().map_or(now, |known| known.created_at),
         updated_at: now,
     };
-    let stake = deposit_of(session.deposit.clone(), order.stake, &method, &currency, &submission.payer.did);
-    let is_kept = |old: &Deposit| stake.as_ref().is_some_and(|kept| kept.reference == old.reference);
-    let returned = session.deposit.take().filter(|old| old.reference.is_some() && !is_kept(old));
-    let staked_for = session.clone();
-    if let (Some(_), Some(first)) = (&returned, session.subscription_ids.first_mut()) {
-        // The next stake is for a subject of its own.
-        *first = SubscriptionId::new(now, ctx.random.as_ref());
-    }
-    session.deposit = stake;
     session.payer = Some(submission.payer.did.clone());
     session.customer_id = Some(customer.id.clone());
     session.contact = Some(contact.clone());
@@ -355,10 +347,13 @@ async fn write_down(
     if session.kind != SessionMode::Payment {
         session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
     }
+    let plan = plan_stake(stake.as_ref(), order.stake, &currency, &submission.payer.did);
+    assign_stake(ctx, &mut session, stake.as_ref(), &plan, now);
     unit.sessions().put_back(&session).await?;
     session.version += 1;
 
     unit.intents().put(&intent).await?;
+    write_stake(ctx, unit.as_mut(), &session, stake.as_ref(), &plan, (&currency, &submission.payer.did), now).await?;
     let bill_to = BillTo { name: contact.name, email: contact.email, phone: contact.phone, address: Some(contact.address) };
     let mut drafts = Vec::with_capacity(order.parts.len());
     for (part, id) in order.parts.iter().zip(&invoice_ids) {
@@ -405,9 +400,6 @@ async fn write_down(
         price.quantity_sold = price.quantity_sold.saturating_sub(held_of(&held, &price.id)) + item.quantity;
     }
 
-    if let Some(returned) = &returned {
-        return_stake(ctx, unit.as_mut(), &staked_for, returned, now).await?;
-    }
     let is_free = amount.is_zero() && session.kind == SessionMode::Payment;
     let attempt = match open {
         Some(attempt) => Some(attempt),
@@ -439,6 +431,7 @@ async fn write_down(
         intent: Some(intent),
         attempt,
         invoice: drafts.into_iter().next(),
+        stake: None,
         customer: Some(customer),
         entitlements: Vec::new(),
         subscriptions: Vec::new(),

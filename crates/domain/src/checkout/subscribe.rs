@@ -3,11 +3,12 @@
 use super::buyer::recurring_products;
 use super::complete::{Draft, read_drafts};
 use super::order::{Rhythm, reckon, rhythms};
+use super::stake::stake_of;
 use super::submit::load_sold;
 use super::{LineItem, Part, Session, SessionMode};
 use crate::billing::{
-    self, BillingReason, Calculation, Invoice, InvoiceItem, Notification, Period, Stake, StakeStatus, StakeTerms, StakeTransaction,
-    Subscription, SubscriptionItem, SubscriptionStatus, Threshold, period, time_of,
+    self, BillingReason, Calculation, Invoice, InvoiceItem, Notification, Period, Stake, StakeTerms, Subscription, SubscriptionItem,
+    SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
 use crate::payment::{Intent, SettlementError};
@@ -28,6 +29,8 @@ pub(super) struct Begun {
     pub subscriptions: Vec<Subscription>,
     /// When it begins, in the customer's time.
     pub at: Timestamp,
+    /// Secures all of them.
+    stake: Option<Stake>,
     /// From what the stake was computed.
     stake_terms: Option<StakeTerms>,
 }
@@ -35,7 +38,7 @@ pub(super) struct Begun {
 impl Begun {
     /// A purchase without a subscription.
     pub const fn of_purchase(drafts: Vec<Draft>, at: Timestamp) -> Self {
-        Self { drafts, subscriptions: Vec::new(), at, stake_terms: None }
+        Self { drafts, subscriptions: Vec::new(), at, stake: None, stake_terms: None }
     }
 }
 
@@ -58,26 +61,12 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         (Some(end), Some(first)) => Some(start_trials(unit, (customer, first), &recurring_products(&sold), end, now).await?),
         _ => None,
     };
-    let mut begun = Begun { drafts: read_drafts(unit, intent).await?, subscriptions: Vec::new(), at: now, stake_terms };
+    let stake = stake_of(unit, session).await?.filter(|stake| stake.is_held() && stake.method_id == method.id);
+    let mut begun = Begun { drafts: read_drafts(unit, intent).await?, subscriptions: Vec::new(), at: now, stake, stake_terms };
     for (place, (id, part)) in session.subscription_ids.iter().zip(&rhythms(&sold)).enumerate() {
         let draft = begun.drafts.get_mut(place).ok_or(SettlementError::Orphan)?;
         let cycle = part.cycle.ok_or(SettlementError::Orphan)?;
         let (span, index, anchor) = first_period(&cycle, trial_end, now)?;
-        let deposit = session.deposit.as_ref().filter(|deposit| place == 0 && deposit.method_id == method.id);
-        let stake = deposit.and_then(|deposit| {
-            let reference = deposit.reference.clone()?;
-            Some(Stake {
-                amount: deposit.held,
-                payer: deposit.payer.clone(),
-                method_id: deposit.method_id.clone(),
-                currency_id: deposit.currency_id.clone(),
-                status: StakeStatus::Held,
-                reference,
-                return_at: None,
-                refusals: 0,
-                earlier: Vec::new(),
-            })
-        });
         let subscription = Subscription {
             id: id.clone(),
             mode: session.mode,
@@ -104,7 +93,9 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             days_until_cancel: session.terms.days_until_cancel.unwrap_or(ctx.policy.days_until_cancel),
             billing_threshold: (!threshold.is_zero())
                 .then_some(Threshold { amount: threshold, resets_anchor: session.terms.resets_anchor }),
-            stake,
+            stake_id: begun.stake.as_ref().map(|stake| stake.id.clone()),
+            overdraft_stake_id: None,
+            overdraft_at: None,
             latest_invoice_id: Some(draft.invoice.id.clone()),
             clock_id: clock_id.clone(),
             due_at: None,
@@ -140,12 +131,11 @@ fn billed_for(item: InvoiceItem, subscription: &Subscription, span: Period) -> I
 
 /// Writes the statement of the stake, and asks for the emails about the start.
 pub(super) async fn announce(ctx: &Context, unit: &mut dyn UnitOfWork, begun: &Begun) -> Result<(), SettlementError> {
+    if let Some(stake) = &begun.stake {
+        let calculation = Calculation::of_stake(begun.stake_terms, stake.remaining());
+        billing::record_placement(ctx, unit, stake, calculation, begun.at).await?;
+    }
     for subscription in &begun.subscriptions {
-        if let Some(stake) = &subscription.stake {
-            let calculation = Calculation::of_stake(begun.stake_terms, stake.amount);
-            let placed = (StakeTransaction::Placed, stake.reference.as_str());
-            billing::record_stake(ctx, unit, subscription, placed, calculation, begun.at).await?;
-        }
         billing::notify(ctx, unit, &Notification::Started(subscription.id.clone()), ctx.now()).await?;
         billing::notify_trial_end(ctx, unit, subscription).await?;
     }

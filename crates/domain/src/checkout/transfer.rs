@@ -1,10 +1,11 @@
 //! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
 
 use super::proceed::planned_for;
+use super::stake::stake_of;
 use super::submit::{item_names, load_sold};
 use super::{Expanded, Session};
 use crate::access::{Did, Wallet};
-use crate::billing::BillingError;
+use crate::billing::{BillingError, Stake};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, Purpose, RailError, TransferRequest, UnsignedTransaction,
@@ -84,6 +85,7 @@ pub(super) struct Payable {
     pub method: Method,
     pub currency: Currency,
     pub intent: Intent,
+    pub stake: Option<Stake>,
 }
 
 impl Payable {
@@ -105,7 +107,8 @@ pub(super) async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &Sessi
     }
     let method = unit.methods().find(&intent.method_id).await?.ok_or(TransferError::MethodNotSupported)?;
     let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(TransferError::MethodNotSupported)?;
-    check_payable(Payable { session, method, currency, intent })
+    let stake = stake_of(unit, &session).await?;
+    check_payable(Payable { session, method, currency, intent, stake })
 }
 
 /// The same of a session that was loaded already.
@@ -115,7 +118,7 @@ pub(super) fn payable_of(ctx: &Context, loaded: &Expanded, payer: &Did) -> Resul
     let method = loaded.methods.iter().find(|method| method.id == intent.method_id).cloned();
     let currency = loaded.currencies.iter().find(|currency| currency.id == intent.currency_id).cloned();
     let (Some(method), Some(currency)) = (method, currency) else { return Err(TransferError::MethodNotSupported) };
-    check_payable(Payable { session: loaded.session.clone(), method, currency, intent })
+    check_payable(Payable { session: loaded.session.clone(), method, currency, intent, stake: loaded.stake.clone() })
 }
 
 fn check_session(ctx: &Context, session: &Session, payer: &Did) -> Result<(), TransferError> {
@@ -132,7 +135,7 @@ fn check_session(ctx: &Context, session: &Session, payer: &Did) -> Result<(), Tr
 }
 
 fn check_payable(payable: Payable) -> Result<Payable, TransferError> {
-    let Payable { session, method, currency, intent } = &payable;
+    let Payable { session, method, currency, intent, .. } = &payable;
     if session.method_id.as_ref() != Some(&intent.method_id) || session.amount_total != intent.amount {
         return Err(TransferError::Changed);
     }

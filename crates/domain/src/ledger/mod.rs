@@ -131,6 +131,8 @@ pub enum EntryType {
     /// Subject of the three: the attempt.
     StakePlaced,
     StakeReturned,
+    /// A payer took a revoked stake back at the network.
+    StakeClaimed,
     StakeForfeited,
     /// Subject: the credit note.
     CreditNote,
@@ -161,13 +163,14 @@ pub enum EntryType {
 }
 
 impl EntryType {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::InvoiceFinalized,
         Self::Payment,
         Self::BalanceApplied,
         Self::BalanceUnapplied,
         Self::StakePlaced,
         Self::StakeReturned,
+        Self::StakeClaimed,
         Self::StakeForfeited,
         Self::CreditNote,
         Self::RefundSent,
@@ -194,6 +197,7 @@ impl EntryType {
             Self::BalanceUnapplied => "balance_unapplied",
             Self::StakePlaced => "stake_placed",
             Self::StakeReturned => "stake_returned",
+            Self::StakeClaimed => "stake_claimed",
             Self::StakeForfeited => "stake_forfeited",
             Self::CreditNote => "credit_note",
             Self::RefundSent => "refund_sent",

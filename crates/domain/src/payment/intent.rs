@@ -5,7 +5,7 @@ use crate::access::Did;
 use crate::pricing::Metadata;
 use crate::shared::{
     Amount, AttemptId, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PaymentIntentId, RefundId,
-    SessionId, StorageError, SubscriptionId, Timestamp,
+    SessionId, StakeId, StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
 use std::time::Duration;
@@ -122,10 +122,12 @@ pub enum Purpose {
     Payment(PaymentIntentId),
     /// A permission to charge later is being given.
     Mandate(MandateId),
-    /// A deposit for a subscription is being made, given back, taken.
-    Stake(SubscriptionId),
-    ReturnStake(SubscriptionId),
-    Slash(SubscriptionId),
+    /// A payment into a stake.
+    Stake(StakeId),
+    /// A part of a stake goes back to its payer.
+    ReturnStake(StakeId),
+    /// A part of a stake goes to the store.
+    Slash(StakeId),
     Refund(RefundId),
     /// Funds for the account that a subscription is charged by. They pass by the store: its journal has no entry for them.
     Recharge(SubscriptionId),
@@ -164,7 +166,8 @@ impl Purpose {
         match self {
             Self::Payment(id) => id.as_str(),
             Self::Mandate(id) => id.as_str(),
-            Self::Stake(id) | Self::ReturnStake(id) | Self::Slash(id) | Self::Recharge(id) => id.as_str(),
+            Self::Stake(id) | Self::ReturnStake(id) | Self::Slash(id) => id.as_str(),
+            Self::Recharge(id) => id.as_str(),
             Self::Refund(id) => id.as_str(),
         }
     }
@@ -174,9 +177,9 @@ impl Purpose {
         Some(match name {
             "payment" => Self::Payment(PaymentIntentId::parse(subject).ok()?),
             "mandate" => Self::Mandate(MandateId::parse(subject).ok()?),
-            "stake" => Self::Stake(SubscriptionId::parse(subject).ok()?),
-            "return_stake" => Self::ReturnStake(SubscriptionId::parse(subject).ok()?),
-            "slash" => Self::Slash(SubscriptionId::parse(subject).ok()?),
+            "stake" => Self::Stake(StakeId::parse(subject).ok()?),
+            "return_stake" => Self::ReturnStake(StakeId::parse(subject).ok()?),
+            "slash" => Self::Slash(StakeId::parse(subject).ok()?),
             "refund" => Self::Refund(RefundId::parse(subject).ok()?),
             "recharge" => Self::Recharge(SubscriptionId::parse(subject).ok()?),
             _ => return None,

@@ -88,7 +88,7 @@ pub struct StakeRequest {
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
     pub amount: Amount,
-    /// What the deposit secures, a subscription's id: every subject has a stake of its own, and a second deposit adds to it.
+    /// The stake's id, its nonce at the network: every stake has an address of its own, and a second payment adds to it.
     pub subject: String,
     /// How long the payer waits for the money after revoking the stake alone, in whole seconds. Fixed by the first deposit.
     pub waiting: Duration,

@@ -107,6 +107,8 @@ ids! {
     CreditNoteId = "cn_";
     BalanceTransactionId = "cbtxn_";
     DisputeId = "dp_";
+    /// Also the nonce of the stake at its network: no two stakes share an address there.
+    StakeId = "stk_";
     EntryId = "je_";
     EventId = "evt_";
     RefundId = "re_";

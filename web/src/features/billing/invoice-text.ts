@@ -70,6 +70,8 @@ const LINES: Record<string, Key> = {
   deposit_plan_change: 'known.stakeForPlan',
   deposit_payment_change: 'known.stakeForPayment',
   deposit_resume: 'known.stake',
+  deposit_overdraft: 'reason.stake_overdraft_protection',
+  overdraft_fee: 'reason.overdraft_protection',
   deposit_forfeited: 'reason.slash_stake',
   deposit_returned: 'known.returnStake',
   top_up: 'known.recharge',

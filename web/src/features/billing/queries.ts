@@ -8,6 +8,7 @@ import type {
   Invoice,
   InvoiceDetail,
   InvoiceSubscription,
+  OverdraftProtection,
   Overdue,
   Page,
   PaymentIntent,
@@ -197,6 +198,14 @@ export const refundsQuery = (invoiceId: string) =>
     queryFn: () => api.get<Page<Refund>>('/api/refunds', { invoice_id: invoiceId, page: 1, pageSize: 20 }),
   });
 
+/** The overdraft protection of a subscription. */
+export const overdraftQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['stakes', 'overdraft', id],
+    queryFn: () => api.get<OverdraftProtection>(`/api/subscriptions/${segment(id)}/overdraft-protection`),
+    retry: false,
+  });
+
 /** Whose balance with the store: the signed-in customer's own, or, for administrators, of a customer by id. */
 export type BalanceOwner = 'me' | { customerId: string };
 
@@ -239,5 +248,6 @@ export const BILLING_KEYS = [
   'refunds',
   'credit-notes',
   'customer-balance',
+  'stakes',
   'entitlements',
 ];

@@ -52,11 +52,11 @@ describe('what a customer can do', () => {
     ['past due', { status: 'past_due' }, ['pay', 'changePayment', 'cancel']],
     ['past due and ending', { ...ending, status: 'past_due' }, ['pay', 'changePayment', 'resume']],
     ['past due until a time of the store', { cancel_at: END + DAY, status: 'past_due' }, ['pay', 'changePayment']],
-    ['paid by an account', account, ['changePlan', 'changePayment', 'addFunds', 'cancel']],
+    ['paid by an account', account, ['changePlan', 'changePayment', 'addFunds', 'overdraft', 'cancel']],
     [
       'past due, and paid by an account',
       { ...account, status: 'past_due' },
-      ['pay', 'addFunds', 'changePayment', 'cancel'],
+      ['pay', 'addFunds', 'overdraft', 'changePayment', 'cancel'],
     ],
     ['paid by a card', { mandate: { ...account.mandate, type: 'card' } }, ['changePlan', 'changePayment', 'cancel']],
     ['ending, and paid by an account', { ...ending, ...account }, ['resume']],

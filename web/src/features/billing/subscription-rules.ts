@@ -1,6 +1,13 @@
 import type { Subscription } from '@/api/types';
 
-export type SubscriptionAction = 'pay' | 'cancel' | 'resume' | 'changePlan' | 'changePayment' | 'addFunds';
+export type SubscriptionAction =
+  | 'pay'
+  | 'cancel'
+  | 'resume'
+  | 'changePlan'
+  | 'changePayment'
+  | 'addFunds'
+  | 'overdraft';
 
 type Cancelable = Pick<
   Subscription,
@@ -25,7 +32,7 @@ export function actionsOf(subscription: Cancelable): SubscriptionAction[] {
   const ending = isEnding(subscription);
   // Nothing is charged, and only the store resumes it: the customer can end it.
   if (status === 'paused') return ending ? [] : ['cancel'];
-  const topUp: SubscriptionAction[] = isPaidByAccount(subscription) ? ['addFunds'] : [];
+  const topUp: SubscriptionAction[] = isPaidByAccount(subscription) ? ['addFunds', 'overdraft'] : [];
   const isUndoable =
     atPeriodEnd &&
     (at === null || at === periodEnd) &&

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type Query } from '@/api/client';
-import type { CreditNote, Customer, Dispute, Page, Subscription, TestClock } from '@/api/types';
+import type { CreditNote, Customer, Dispute, Page, Stake, Subscription, TestClock } from '@/api/types';
 
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
@@ -49,3 +49,7 @@ export const creditNotesQuery = (page: number) =>
 /** All disputes, or those that are not decided. */
 export const disputesQuery = (page: number, open: boolean) =>
   consoleListQuery<Dispute>('disputes', '/api/disputes', page, { open: open || undefined });
+
+/** All deposits, or those that their network refuses to move again and again. */
+export const stakesQuery = (page: number, attention: boolean) =>
+  consoleListQuery<Stake>('stakes', '/api/stakes', page, { needs_attention: attention || undefined });

@@ -20,6 +20,7 @@ import { type Key, useTexts } from '@/features/billing/texts';
 import { actsForStore, isAdmin } from '@/lib/roles';
 import { CancelDialog } from './cancel-dialog';
 import { ExpiredLink } from './expired-link';
+import { OverdraftDialog } from './overdraft-dialog';
 import { OverdueDialog } from './overdue-dialog';
 import { payAction } from './pay';
 import { PaymentDialog } from './payment-dialog';
@@ -78,6 +79,7 @@ const DONE: Record<SubscriptionAction, Key> = {
   changePlan: 'plan.done',
   changePayment: 'payment.done',
   addFunds: 'topUp.done',
+  overdraft: 'overdraft.done',
 };
 
 /** What the customer can do now; each action opens its dialog, and its message stays on the page. */
@@ -137,6 +139,7 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
       {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}
       {open === 'changePayment' ? <PaymentDialog {...dialog} /> : null}
       {open === 'addFunds' ? <TopUpDialog {...dialog} /> : null}
+      {open === 'overdraft' ? <OverdraftDialog {...dialog} /> : null}
       {open === 'pay' ? (
         <OverdueDialog payer={{ subscriptionId: subscription.id }} onClose={close} onPaid={() => void finish()} />
       ) : null}

@@ -1,7 +1,7 @@
 //! A customer with a mandate, and subscriptions that are due.
 
 use crate::catalogue::{price, product};
-use crate::checkout_fixtures::{customer, id, intent, invoice, invoice_item, store, wallet_attempt};
+use crate::checkout_fixtures::{card_attempt, customer, id, intent, invoice, invoice_item, store, wallet_attempt};
 use crate::ledger::bench::{Bench, UNIT};
 use async_trait::async_trait;
 use souk_adapters::persistence::{Database, Sql, SqlCustomers, SqlPrices, SqlProducts};
@@ -11,15 +11,15 @@ use souk_domain::access::Did;
 use souk_domain::billing::{
     self, BillingPolicy, BillingReason, Calculation, CancelAt, CancelTerms, CreditError, CreditNote, CreditNoteFilter, CreditNoteReason,
     DocumentType, Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, ManageError, Period, RefundChoice, RefundOrder,
-    RefundedNote, Requester, Scope, Stake, StakeChoice, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction,
-    UsageReport, period,
+    RefundedNote, Requester, Scope, Stake, StakeChoice, StakePurpose, StakeStatus, StakeSubject, Subscription, SubscriptionItem,
+    SubscriptionStatus, UsageAction, UsageReport, period,
 };
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{
-    self, Attempt, AttemptContext, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome, PlannedPayment, Purpose, RailError,
-    Refund, RefundFilter, RefundStatus, SandboxTime, Settlement, Trigger, WalletRail,
+    self, Attempt, AttemptContext, AttemptKind, AttemptStatus, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome,
+    PlannedPayment, Purpose, RailError, Refund, RefundFilter, RefundStatus, SandboxTime, Settlement, Trigger, WalletRail,
 };
 use souk_domain::pricing::{Anchoring, Cycle, Interval, Price, Prices, Products, Recurring, Usage};
 use souk_domain::shared::*;
@@ -137,7 +137,9 @@ impl Billing {
             paused_at: None,
             days_until_cancel: billing::DAYS_UNTIL_CANCEL,
             billing_threshold: None,
-            stake: None,
+            stake_id: None,
+            overdraft_stake_id: None,
+            overdraft_at: None,
             latest_invoice_id: None,
             clock_id: None,
             due_at: None,
@@ -156,25 +158,80 @@ impl Billing {
         Subscription { status: SubscriptionStatus::Trialing, anchor: trial.end, index: None, period: trial, trial: Some(trial), ..one }
     }
 
-    /// A deposit of so many tokens, made in the wallet.
+    /// A stake of so many tokens for a subscription as a checkout leaves it: made in the wallet, settled, posted and written. `sub_1` has
+    /// the stake `stk_1`. The subscription is left for the caller to write.
     pub async fn stake(&self, subscription: &Subscription, tokens: u128) -> Stake {
-        assert!(matches!(self.networks.stake(subscription.id.as_str(), tokens, 9).await, Outcome::Settled(_)));
-        self.stake_as(tokens, StakeStatus::Held)
-    }
-
-    /// What a subscription says of a deposit of so many tokens, whatever the network says.
-    pub fn stake_as(&self, tokens: u128, status: StakeStatus) -> Stake {
-        Stake {
-            amount: Amount::new(tokens * UNIT),
+        let number = subscription.id.as_str().replace("sub_", "");
+        let name = format!("stk_{number}");
+        let nonce = 8 + number.parse::<u64>().expect("a number");
+        assert!(matches!(self.networks.stake(&name, tokens, nonce).await, Outcome::Settled(_)));
+        let amount = Amount::new(tokens * UNIT);
+        let stake = Stake {
+            id: id(&name),
+            mode: Mode::Test,
+            customer_id: subscription.customer_id.clone(),
             payer: self.networks.wallet.did().clone(),
             method_id: self.networks.method.id.clone(),
             currency_id: self.networks.currency.id.clone(),
-            status,
-            reference: "0xab".to_owned(),
+            subject: StakeSubject::Subscription(subscription.id.clone()),
+            purpose: StakePurpose::Security,
+            amount_requested: amount,
+            amount,
+            amount_forfeited: Amount::ZERO,
+            amount_returned: Amount::ZERO,
+            reservation: None,
+            status: StakeStatus::Held,
+            release_reason: None,
+            released_at: None,
             return_at: None,
-            refusals: 0,
-            earlier: Vec::new(),
-        }
+            failure_count: 0,
+            reference: Some(format!("0x5{number}")),
+            checked_at: Timestamp::from_seconds(0),
+            created_at: self.start,
+            updated_at: self.start.minus(DAY),
+        };
+        self.write_stake(&stake, &number).await;
+        stake
+    }
+
+    async fn write_stake(&self, stake: &Stake, number: &str) {
+        let attempt = Attempt {
+            purpose: Purpose::Stake(stake.id.clone()),
+            session_id: None,
+            method_id: stake.method_id.clone(),
+            currency_id: stake.currency_id.clone(),
+            amount: stake.amount,
+            status: AttemptStatus::Settled,
+            kind: AttemptKind::Wallet { payer: stake.payer.clone(), bytes: vec![1], hash: stake.reference.clone().unwrap_or_default() },
+            ..card_attempt(&format!("att_stake{number}"), "pi_1")
+        };
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        unit.stakes().insert(stake).await.expect("inserts");
+        unit.attempts().insert(&attempt, &[]).await.expect("inserts");
+        let held = Posting::debit(Account::stakes_held(&attempt.method_id), stake.amount, &attempt.currency_id);
+        let owed = Posting::credit(Account::StakesPayable, stake.amount, &attempt.currency_id);
+        let entry = id(&format!("je_stake{number}"));
+        let entry = Entry::new(entry, Mode::Test, EntryType::StakePlaced, attempt.id.as_str(), self.start, vec![held, owed]);
+        unit.journal().post(&entry.expect("balances")).await.expect("posts");
+        unit.commit().await.expect("commits");
+    }
+
+    pub async fn find_stake(&self, name: &str) -> Stake {
+        let mut unit = self.ctx.store.read().await.expect("reads");
+        unit.stakes().find(&id(name)).await.expect("reads").expect("stands")
+    }
+
+    /// The stake that a subscription names.
+    pub async fn stake_of(&self, name: &str) -> Stake {
+        let named = self.find(name).await.stake_id.expect("a stake");
+        self.find_stake(named.as_str()).await
+    }
+
+    /// Moves the stakes that are due, and sends what that wrote. Answers how many were due.
+    pub async fn move_stakes(&self) -> usize {
+        let round = billing::move_due_stakes(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("moves");
+        payment::charge(&self.ctx, &round.attempts).await.expect("charges");
+        round.due
     }
 
     pub async fn insert(&self, subscription: &Subscription) {
@@ -183,11 +240,11 @@ impl Billing {
         unit.commit().await.expect("commits");
     }
 
-    /// One round of the engine, and the charges it asks for. Answers how many subscriptions were due.
+    /// One round of the engine and of due stakes, and the charges they ask for. Answers how many subscriptions and stakes were due.
     pub async fn round(&self) -> usize {
         let round = billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("renews");
         payment::charge(&self.ctx, &round.attempts).await.expect("charges");
-        round.due
+        round.due + self.move_stakes().await
     }
 
     /// What the schedule tries again now. Answers how many charges were sent.

@@ -231,8 +231,8 @@ on_both! {
         let billing = Billing::open(db, 9).await;
         let price = billing.price("price_1", 10, HOURLY).await;
         let one = billing.subscription("sub_1", &price, Duration::from_secs(3_600));
-        let stake = billing.posted_stake(&one, 5).await;
-        billing.insert(&Subscription { stake: Some(stake), days_until_cancel: 0, ..one }).await;
+        let stake = billing.stake(&one, 5).await;
+        billing.insert(&Subscription { stake_id: Some(stake.id), days_until_cancel: 0, ..one }).await;
         billing.round().await;
         assert_eq!(billing.last().await.status, InvoiceStatus::Uncollectible, "the permission is too small");
         billing.write("UPDATE invoices SET retry_at = NULL").await;

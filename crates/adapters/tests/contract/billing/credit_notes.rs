@@ -241,9 +241,9 @@ on_one! {
         unit.invoices().insert_draft(&draft, &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
         let one = billing.find("sub_1").await;
-        let stake = billing.posted_stake(&one, 50).await;
+        let stake = billing.stake(&one, 50).await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        assert!(unit.subscriptions().update(&Subscription { stake: Some(stake), ..one }).await.expect("writes"));
+        assert!(unit.subscriptions().update(&Subscription { stake_id: Some(stake.id), ..one }).await.expect("writes"));
         unit.commit().await.expect("commits");
         billing::slash_stake(&billing.ctx, &id("sub_1"), None, "owed").await.expect("is ordered");
         billing.send_all().await;

@@ -149,7 +149,7 @@ on_one! {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);
-        one.stake = Some(billing.stake(&one, 800).await);
+        one.stake_id = Some(billing.stake(&one, 800).await.id);
         billing.insert(&one).await;
         billing.round().await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "200 are left after the deposit");
@@ -160,10 +160,10 @@ on_one! {
         assert_eq!(billing.paid_by(&billing.last().await).await, [("stake", 700 * UNIT)]);
         assert_eq!(billing.statements().await[0].total, Amount::new(700 * UNIT));
         assert_eq!((billing.networks.earned().await, billing.cash().await), (700, 700));
-        assert_eq!(billing.networks.staked("sub_1").await, (100, 0));
+        assert_eq!(billing.networks.staked("stk_1").await, (100, 0));
         billing.wait(STAKE_WAITING);
         billing.round().await;
-        assert_eq!((billing.networks.staked("sub_1").await, billing.networks.balance().await), ((0, 0), 300), "the rest goes back");
+        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.balance().await), ((0, 0), 300), "the rest goes back");
     }
 
     async fn a_day_of_the_schedule_on_which_nothing_can_be_charged_is_not_the_last(db: &TestDatabase) {

@@ -66,8 +66,10 @@ on_one! {
     async fn one_that_cannot_be_ended_is_parked_and_the_others_are_renewed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
-        let stake = Some(billing.stake_as(50, StakeStatus::Revoked));
-        let one = Subscription { cancel_at_period_end: true, stake, ..billing.subscription("sub_1", &price, DAY * 31) };
+        let one = billing.subscription("sub_1", &price, DAY * 31);
+        let stake_id = Some(billing.stake(&one, 50).await.id);
+        billing.write("UPDATE stakes SET status = 'releasing', release_reason = 'revoked'").await;
+        let one = Subscription { cancel_at_period_end: true, stake_id, ..one };
         billing.insert(&one).await;
         // More than all the money there is.
         for number in 1..=2 {
@@ -128,19 +130,20 @@ on_one! {
     async fn a_stake_that_cannot_be_moved_keeps_nobody_from_their_turn(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
-        let mut one = Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(billing.start), ..billing.subscription("sub_1", &price, DAY) };
-        let stake = billing.stake(&one, 50).await;
-        one.stake = Some(billing::Stake { status: StakeStatus::Waiting, return_at: Some(billing.start), ..stake });
+        let mut one = Subscription { cancel_at_period_end: true, ..billing.subscription("sub_1", &price, DAY * 30) };
+        one.stake_id = Some(billing.stake(&one, 50).await.id);
         billing.insert(&one).await;
-        billing.insert(&billing.subscription("sub_2", &price, DAY)).await;
-        billing.insert(&Subscription { cancel_at_period_end: true, ..billing.subscription("sub_3", &price, DAY * 30) }).await;
+        billing.round().await;
+        billing.wait(billing::STAKE_WAITING);
+        billing.insert(&Subscription { cancel_at_period_end: true, ..billing.subscription("sub_3", &price, DAY * 60) }).await;
         configure(&billing, "gopher://nowhere").await;
-        billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.expect("goes on");
-        assert_eq!(billing.find("sub_1").await.parked.map(|parked| parked.reason), Some(ParkReason::PaymentMethod));
+        let moved = billing::move_due_stakes(&billing.ctx, &Scope::Wall, billing.ctx.now(), 9).await;
+        assert!(moved.is_err(), "the store's settings are wrong");
+        billing::renew_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 9).await.expect("goes on");
         assert_eq!(billing.find("sub_3").await.status, SubscriptionStatus::Canceled);
         configure(&billing, "/sandbox/arcblock/api/").await;
-        billing::unpark(&billing.ctx, &one.id).await.expect("goes on");
+        billing.wait(billing::STAKE_RETRY_DELAY);
         billing.round().await;
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
+        assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Final);
     }
 }

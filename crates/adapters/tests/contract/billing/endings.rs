@@ -7,7 +7,7 @@ use souk_adapters::on_one;
 use souk_domain::billing::{
     self, BillingReason, CancelReason, InvoiceStatus, STAKE_WAITING, StakeStatus, Subscription, SubscriptionStatus,
 };
-use souk_domain::payment::{self, Outcome, Purpose};
+use souk_domain::payment;
 
 on_one! {
     async fn an_end_that_was_asked_for_comes_instead_of_the_renewal(db: &TestDatabase) {
@@ -25,14 +25,14 @@ on_one! {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let mut one = Subscription { cancel_at_period_end: true, ..billing.subscription("sub_1", &price, DAY * 30) };
-        one.stake = Some(billing.stake(&one, 50).await);
+        one.stake_id = Some(billing.stake(&one, 50).await.id);
         billing.insert(&one).await;
         billing.round().await;
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Waiting);
-        assert_eq!((billing.networks.balance().await, billing.networks.staked("sub_1").await), (950, (50, 0)));
+        assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Releasing);
+        assert_eq!((billing.networks.balance().await, billing.networks.staked("stk_1").await), (950, (50, 0)));
         billing.wait(STAKE_WAITING);
         assert_eq!(billing.round().await, 1);
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Returned);
+        assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Final);
         assert_eq!(billing.networks.balance().await, 1_000);
         let [told] = <[_; 1]>::try_from(billing.statements().await).expect("one statement");
         assert_eq!((told.reason, told.status, told.number), (BillingReason::ReturnStake, InvoiceStatus::Paid, Some(1)));
@@ -43,26 +43,27 @@ on_one! {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY);
-        one.stake = Some(billing.stake(&one, 50).await);
+        one.stake_id = Some(billing.stake(&one, 50).await.id);
         billing.insert(&one).await;
-        assert!(matches!(billing.networks.stake("sub_2", 50, 10).await, Outcome::Settled(_)));
-        billing.insert(&Subscription { stake: one.stake.clone(), ..billing.subscription("sub_2", &price, DAY) }).await;
-        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 2);
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Held);
-        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", 50)).await.0, "OK");
-        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 0, "each comes up again after five minutes");
-        billing.wait(billing::STAKE_LOOK);
+        let mut other = billing.subscription("sub_2", &price, DAY);
+        other.stake_id = Some(billing.stake(&other, 50).await.id);
+        billing.insert(&other).await;
+        assert_eq!(billing::check_stakes(&billing.ctx, 9).await.expect("looks"), 2);
+        assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Held);
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "stk_1", 50)).await.0, "OK");
+        assert_eq!(billing::check_stakes(&billing.ctx, 9).await.expect("looks"), 0, "each comes up again after five minutes");
+        billing.wait(billing::STAKE_CHECK_INTERVAL);
         let looks = all_at_once(db, 3, |_, _| {
             let ctx = billing.ctx.clone();
-            async move { billing::follow_stakes(&ctx, 9).await.expect("looks") }
+            async move { billing::check_stakes(&ctx, 9).await.expect("looks") }
         });
         assert_eq!(looks.await.iter().sum::<usize>(), 2);
         let revoked = billing.find("sub_1").await;
-        assert_eq!((revoked.cancel_at_period_end, revoked.stake.as_ref().expect("a deposit").status), (true, StakeStatus::Revoked));
+        assert_eq!((revoked.cancel_at_period_end, billing.stake_of("sub_1").await.is_revoked()), (true, true));
         assert_eq!(revoked.cancellation.as_ref().expect("a reason").reason, CancelReason::StakeRevoked);
         assert!(revoked.is_recoverable(), "a new stake lets it go on");
         let other = billing.find("sub_2").await;
-        assert_eq!((other.cancel_at_period_end, other.stake.expect("a deposit").status), (false, StakeStatus::Held));
+        assert_eq!((other.cancel_at_period_end, billing.stake_of("sub_2").await.status), (false, StakeStatus::Held));
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
@@ -72,13 +73,13 @@ on_one! {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);
-        one.stake = Some(billing.stake(&one, 800).await);
+        one.stake_id = Some(billing.stake(&one, 800).await.id);
         billing.insert(&one).await;
         billing.round().await;
         billing.wait(DAY * 14);
-        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", 800)).await.0, "OK");
-        assert_eq!(billing::follow_stakes(&billing.ctx, 9).await.expect("looks"), 1);
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked);
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "stk_1", 800)).await.0, "OK");
+        assert_eq!(billing::check_stakes(&billing.ctx, 9).await.expect("looks"), 1);
+        assert!(billing.stake_of("sub_1").await.is_revoked());
         billing.wait(DAY);
         billing.retry().await;
         billing.round().await;
@@ -89,17 +90,17 @@ on_one! {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = Subscription { days_until_cancel: 60, ..billing.subscription("sub_1", &price, DAY * 30) };
-        one.stake = Some(billing.stake(&one, 800).await);
+        one.stake_id = Some(billing.stake(&one, 800).await.id);
         billing.insert(&one).await;
         billing.round().await;
         billing.wait(DAY);
-        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", 800)).await.0, "OK");
-        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "stk_1", 800)).await.0, "OK");
+        billing::check_stakes(&billing.ctx, 9).await.expect("looks");
         billing.wait(DAY * 30);
         billing.round().await;
         let ended = billing.find("sub_1").await;
         assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::StakeRevoked));
-        assert_eq!((billing.networks.earned().await, billing.networks.staked("sub_1").await), (700, (0, 100)));
+        assert_eq!((billing.networks.earned().await, billing.networks.staked("stk_1").await), (700, (0, 100)));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
     }
 
@@ -107,21 +108,18 @@ on_one! {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);
-        one.stake = Some(billing.stake(&one, 800).await);
+        one.stake_id = Some(billing.stake(&one, 800).await.id);
         billing.insert(&Subscription { cancel_at: Some(billing.start.plus(DAY)), ..one }).await;
         let charge = billing.round_unsent().await;
-        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "sub_1", 800)).await.0, "OK");
-        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "stk_1", 800)).await.0, "OK");
+        billing::check_stakes(&billing.ctx, 9).await.expect("looks");
         billing.wait(DAY);
         billing.round().await;
-        let ended = billing.find("sub_1").await;
-        assert_eq!((ended.status, ended.stake.expect("a deposit").status), (SubscriptionStatus::Canceled, StakeStatus::Revoked));
-        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
-        assert_eq!(billing.find("sub_1").await.stake.expect("a deposit").status, StakeStatus::Revoked, "it may be paid yet");
+        assert_eq!((billing.find("sub_1").await.status, billing.stake_of("sub_1").await.is_revoked()), (SubscriptionStatus::Canceled, true));
+        assert!(billing.stake_of("sub_1").await.reservation.is_none(), "it may be paid yet");
         payment::charge(&billing.ctx, &charge).await.expect("charges");
         billing.wait(HOUR * 6);
-        billing::follow_stakes(&billing.ctx, 9).await.expect("looks");
-        billing.send(&Purpose::Slash(ended.id)).await;
+        billing.round().await;
         assert_eq!((billing.networks.earned().await, billing.statuses().await), (700, vec![InvoiceStatus::Paid]));
     }
 }

@@ -198,7 +198,7 @@ on_one! {
         unit.sessions().insert(&Session { status: SessionStatus::Complete, subscription_ids: ids, ..session("cs_1") }).await.expect("inserts");
         unit.commit().await.expect("commits");
         let mut holder = Subscription { session_id: Some(id("cs_1")), ..billing.subscription("sub_1", &other, DAY) };
-        holder.stake = Some(billing.posted_stake(&holder, 100).await);
+        holder.stake_id = Some(billing.stake(&holder, 100).await.id);
         billing.insert(&holder).await;
         billing.insert(&Subscription { session_id: Some(id("cs_1")), ..billing.subscription("sub_2", &plan, DAY * 30) }).await;
         billing.round().await;

@@ -37,10 +37,10 @@ async fn three_from(db: &TestDatabase, tokens: u128, threshold: u128) -> Billing
 /// The wallet permits next to nothing, and has staked 200.
 async fn staked(db: &TestDatabase) -> Billing {
     let billing = permitted(db, 10).await;
-    let stake = billing.posted_stake(&billing.find("sub_1").await, 200).await;
+    let stake = billing.stake(&billing.find("sub_1").await, 200).await;
     let mut unit = billing.ctx.store.begin().await.expect("begins");
     let one = unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("stands");
-    assert!(unit.subscriptions().update(&Subscription { stake: Some(stake), ..one }).await.expect("writes"));
+    assert!(unit.subscriptions().update(&Subscription { stake_id: Some(stake.id), ..one }).await.expect("writes"));
     unit.commit().await.expect("commits");
     billing
 }

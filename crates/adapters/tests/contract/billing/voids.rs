@@ -58,15 +58,15 @@ on_both! {
     async fn an_invoice_is_not_voided_while_another_payment_stands_or_is_on_its_way(db: &TestDatabase) {
         let billing = owing(db, 0).await;
         let owed = billing.last().await;
-        let stake = billing.posted_stake(&billing.find("sub_1").await, 200).await;
+        let stake = billing.stake(&billing.find("sub_1").await, 200).await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let one = unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("stands");
-        assert!(unit.subscriptions().update(&Subscription { stake: Some(stake), ..one }).await.expect("writes"));
+        assert!(unit.subscriptions().update(&Subscription { stake_id: Some(stake.id), ..one }).await.expect("writes"));
         unit.commit().await.expect("commits");
         billing::slash_stake(&billing.ctx, &id("sub_1"), None, "owed").await.expect("is ordered");
         let void = billing::void_invoice(&billing.ctx, &owed.id).await;
         assert!(matches!(void, Err(ManageError::PaymentInFlight)), "{void:?}");
-        billing.send(&Purpose::Slash(id("sub_1"))).await;
+        billing.send(&Purpose::Slash(id("stk_1"))).await;
         let void = billing::void_invoice(&billing.ctx, &owed.id).await;
         assert!(matches!(void, Err(ManageError::PartlyPaid)), "{void:?}");
         let after = billing.again(&owed).await;

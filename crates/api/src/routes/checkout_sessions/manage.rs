@@ -185,6 +185,7 @@ fn alone(session: Session, now: Timestamp) -> Expanded {
         intent: None,
         attempt: None,
         invoice: None,
+        stake: None,
         customer: None,
         entitlements: Vec::new(),
         subscriptions: Vec::new(),

@@ -358,7 +358,7 @@ impl SessionModel {
             subscription_data: SubscriptionDataModel::of(&session.terms),
             cross_sell_behavior: cross_sell_behavior(session.requires_cross_sell),
             due,
-            stake_amount: session.deposit.as_ref().filter(|_| private && session.is_complete()).map(|deposit| deposit.held.to_string()),
+            stake_amount: expanded.stake.as_ref().filter(|_| private && session.is_complete()).map(|stake| stake.amount.to_string()),
             stake_return_days: STAKE_WAITING.as_secs() / DAY_SECONDS,
             subscription_id: own(begun.first().map(|begun| begun.id.clone())),
             subscriptions: Some(begun).filter(|begun| private && begun.len() > 1),

@@ -1,6 +1,6 @@
 //! What a wallet signs for a subscription that stands: it pays what is overdue, one invoice (`collect`) or all of a currency
-//! (`collect-batch`), gives another permission (`change-payment`), leaves a stake anew (`re-stake`), or adds funds to the account that
-//! pays (`recharge`).
+//! (`collect-batch`), gives another permission (`change-payment`), leaves a stake anew (`re-stake`), adds funds to the account that
+//! pays (`recharge`), or stakes for its overdraft protection (`overdraft-protection`).
 
 use super::claims;
 use crate::auth::{Caller, Opener, resources};
@@ -20,8 +20,8 @@ const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
 
 /// Whether an action is about a subscription that stands.
 pub const fn is_deed(action: ConnectAction) -> bool {
-    use ConnectAction::{ChangePayment, Collect, CollectBatch, Recharge, Restake};
-    matches!(action, Collect | CollectBatch | ChangePayment | Restake | Recharge)
+    use ConnectAction::{ChangePayment, Collect, CollectBatch, OverdraftProtection, Recharge, Restake};
+    matches!(action, Collect | CollectBatch | ChangePayment | Restake | Recharge | OverdraftProtection)
 }
 
 /// Checks the parameters of a page, and that whoever opened it may do this. Answers them, with a customer by id where the page
@@ -78,7 +78,15 @@ pub async fn open(
         let subscription = SubscriptionId::parse(params.get("subscriptionId").map(String::as_str).unwrap_or_default())?;
         billing::check_recharge(&app.ctx, &subscription, amount_of(&params).map_err(|error| Problem::bad(error.to_string()))?).await?;
     }
+    if action == ConnectAction::OverdraftProtection {
+        stake_amount(&params).map_err(|error| Problem::bad(error.to_string()))?;
+    }
     Ok(params)
+}
+
+/// What is staked for the overdraft protection; absent: what is missing.
+fn stake_amount(params: &BTreeMap<String, String>) -> Result<Option<Amount>, AmountError> {
+    params.get("amount").filter(|amount| !amount.is_empty()).map(|amount| Amount::parse_base_units(amount)).transpose()
 }
 
 /// In base units.
@@ -93,6 +101,8 @@ pub enum Deed {
     Change(SubscriptionId, CurrencyId, Option<PlanOrder>),
     Restake(SubscriptionId),
     Recharge(SubscriptionId, Amount),
+    /// `None`: what is missing.
+    Overdraft(SubscriptionId, Option<Amount>),
 }
 
 /// `None` for sessions of other actions.
@@ -109,6 +119,7 @@ pub fn deed_of(session: &ConnectSession) -> Option<Deed> {
         ConnectAction::ChangePayment => Some(Deed::Change(subscription.ok()?, currency.ok()?, plan_of(session))),
         ConnectAction::Restake => Some(Deed::Restake(subscription.ok()?)),
         ConnectAction::Recharge => Some(Deed::Recharge(subscription.ok()?, amount_of(&session.params).ok()?)),
+        ConnectAction::OverdraftProtection => Some(Deed::Overdraft(subscription.ok()?, stake_amount(&session.params).ok()?)),
         _ => None,
     }
 }
@@ -146,6 +157,10 @@ pub async fn ask(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wall
         }
         Deed::Restake(id) => {
             let asked = billing::ask_to_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce).await?;
+            (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
+        }
+        Deed::Overdraft(id, amount) => {
+            let asked = billing::ask_for_overdraft_stake(ctx, id, *amount, wallet, session.nonce).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
         Deed::Recharge(id, amount) => {
@@ -189,6 +204,7 @@ pub async fn take(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wal
         Deed::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
         Deed::Change(id, currency, plan) => billing::take_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await,
         Deed::Restake(id) => billing::take_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await,
+        Deed::Overdraft(id, amount) => billing::take_overdraft_stake(ctx, id, *amount, wallet, (session.nonce, signed)).await,
         Deed::Recharge(id, amount) => billing::take_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await,
     }
 }

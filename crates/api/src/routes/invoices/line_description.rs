@@ -4,11 +4,13 @@ use souk_domain::billing::{Calculation, InvoiceItem, Prorated};
 use std::collections::BTreeMap;
 
 /// Descriptions of the payment kit, and their codes.
-const KIT: [(&str, &str); 7] = [
+const KIT: [(&str, &str); 9] = [
     ("Stake for subscription", "deposit"),
     ("Stake for subscription plan change", "deposit_plan_change"),
     ("Stake for subscription payment change", "deposit_payment_change"),
     ("Re-stake to resume subscription", "deposit_resume"),
+    ("Stake for subscription overdraft protection", "deposit_overdraft"),
+    ("Overdraft protection", "overdraft_fee"),
     ("Slash stake", "deposit_forfeited"),
     ("Return Subscription staking", "deposit_returned"),
     ("Add funds for subscription", "top_up"),
@@ -19,8 +21,8 @@ const REMAINING_TIME: &str = "Remaining time on ";
 /// What a line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineDescription {
-    /// product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume, deposit_forfeited,
-    /// deposit_returned or top_up.
+    /// product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume, deposit_overdraft,
+    /// overdraft_fee, deposit_forfeited, deposit_returned or top_up.
     pub code: &'static str,
     /// `name`: the product, as the store wrote it.
     pub params: BTreeMap<String, String>,

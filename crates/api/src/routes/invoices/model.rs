@@ -158,7 +158,7 @@ pub struct InvoiceModel {
 /// What the transaction was that such an invoice tells of.
 const fn kind_of_transaction(reason: BillingReason) -> &'static str {
     match reason {
-        BillingReason::Stake | BillingReason::SubscriptionRecover => "stake",
+        BillingReason::Stake | BillingReason::SubscriptionRecover | BillingReason::StakeOverdraftProtection => "stake",
         BillingReason::ReturnStake => "stake_return",
         BillingReason::SlashStake => "slash",
         _ => "transfer",

@@ -3,6 +3,7 @@ use super::model::SubscriptionModel;
 use crate::auth::{Actor, Writes, resources};
 use crate::exact::{Decimal, ExactJson};
 use crate::problem::Problem;
+use crate::routes::stakes::OverdraftModel;
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::Path;
@@ -164,6 +165,31 @@ impl ManageApi {
         let id = of_store(&app, writes, &id).await?;
         billing::unpark(&app.ctx, &id).await?;
         show(&app, &id).await
+    }
+
+    /// The overdraft protection of a subscription. It is switched on, and topped up, by the wallet action `overdraft-protection`.
+    #[oai(path = "/:id/overdraft-protection", method = "get")]
+    async fn overdraft_protection(
+        &self,
+        app: Data<&Arc<App>>,
+        actor: Actor<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<OverdraftModel>, Problem> {
+        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        Ok(Json(OverdraftModel::from(&billing::overdraft_protection(&app.ctx, &subscription.id).await?)))
+    }
+
+    /// Switch the overdraft protection off: its stake goes back at once.
+    #[oai(path = "/:id/overdraft-protection", method = "delete")]
+    async fn end_overdraft_protection(
+        &self,
+        app: Data<&Arc<App>>,
+        actor: Actor<resources::Subscriptions>,
+        id: Path<String>,
+    ) -> Result<Json<OverdraftModel>, Problem> {
+        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        billing::end_overdraft_protection(&app.ctx, &subscription.id).await?;
+        Ok(Json(OverdraftModel::from(&billing::overdraft_protection(&app.ctx, &subscription.id).await?)))
     }
 
     /// Give the stake of an ended subscription back now, before its waiting time is over.

@@ -7,7 +7,8 @@ use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::billing::{
-    Cancellation, ExpandedItem, ExpandedSubscription, Funds, NextInvoice, Overdue, Stake, StakeStatus, Subscription, Threshold,
+    Cancellation, ExpandedItem, ExpandedSubscription, Funds, NextInvoice, Overdue, Stake, StakeStatus, StakeTransferKind, Subscription,
+    Threshold,
 };
 use souk_domain::payment::{Mandate, MandateDetails, Method};
 use souk_domain::shared::{Amount, CurrencyId, Timestamp};
@@ -63,14 +64,40 @@ pub struct StakeModel {
     pub return_at: Option<i64>,
 }
 
-impl From<&Stake> for StakeModel {
-    fn from(stake: &Stake) -> Self {
-        Self {
-            amount: stake.amount.to_string(),
-            status: stake.status.name().to_owned(),
-            tx_hash: stake.reference.clone(),
-            return_at: stake.return_at.filter(|_| stake.status != StakeStatus::Revoked).map(Timestamp::seconds),
-        }
+impl StakeModel {
+    /// `None`: the network holds nothing of it yet.
+    fn of(stake: &Stake) -> Option<Self> {
+        let amount = match stake.status {
+            StakeStatus::Final if stake.amount_returned.is_zero() => stake.amount_forfeited,
+            StakeStatus::Final => stake.amount_returned,
+            _ => stake.remaining(),
+        };
+        Some(Self {
+            amount: amount.to_string(),
+            status: stake_status(stake)?.to_owned(),
+            tx_hash: stake.reference.clone().unwrap_or_default(),
+            return_at: stake.return_at.filter(|_| stake.is_going_back()).map(Timestamp::seconds),
+        })
+    }
+}
+
+/// The state of a stake in the words of the published clients.
+fn stake_status(stake: &Stake) -> Option<&'static str> {
+    if let Some(moving) = &stake.reservation {
+        return Some(match moving.kind {
+            StakeTransferKind::Return => "returning",
+            StakeTransferKind::Forfeit => "slashing",
+        });
+    }
+    match stake.status {
+        StakeStatus::Pending => None,
+        StakeStatus::Held => Some("held"),
+        StakeStatus::Releasing if stake.is_revoked() => Some("revoked"),
+        StakeStatus::Releasing => Some("waiting"),
+        StakeStatus::Final if stake.amount.is_zero() => None,
+        StakeStatus::Final if stake.amount_returned.is_zero() => Some("slashed"),
+        StakeStatus::Final if stake.is_revoked() => Some("revoked"),
+        StakeStatus::Final => Some("returned"),
     }
 }
 
@@ -136,12 +163,11 @@ impl MandateModel {
     }
 }
 
-fn payment_details(subscription: &Subscription, mandate: Option<&Mandate>, method: &Method) -> BTreeMap<String, PaymentDetailModel> {
+fn payment_details(stake: Option<&Stake>, mandate: Option<&Mandate>, method: &Method) -> BTreeMap<String, PaymentDetailModel> {
     let Some(MandateDetails::Delegation { payer, reference, .. }) = mandate.and_then(|mandate| mandate.grant.as_ref()) else {
         return BTreeMap::new();
     };
-    let stake = subscription.stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id);
-    let staking = stake.map(|stake| StakingDetailModel { tx_hash: stake.reference.clone() });
+    let staking = stake.and_then(|stake| stake.reference.clone()).map(|tx_hash| StakingDetailModel { tx_hash });
     let given = PaymentDetailModel::of_transaction(method.kind, reference, Some(payer.as_str()), "delegate");
     given.into_iter().map(|(network, detail)| (network, PaymentDetailModel { staking: staking.clone(), ..detail })).collect()
 }
@@ -233,6 +259,8 @@ pub struct SubscriptionModel {
     pub latest_invoice_id: Option<String>,
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
+    /// Pays renewals that could not be charged.
+    pub overdraft_stake_id: Option<String>,
     pub mandate: Option<MandateModel>,
     /// The delegation by which a wallet is charged, and its stake, under the name of the method's type; empty for cards.
     pub payment_details: BTreeMap<String, PaymentDetailModel>,
@@ -251,7 +279,9 @@ pub struct SubscriptionModel {
 impl SubscriptionModel {
     #[must_use]
     pub fn new(expanded: &ExpandedSubscription, site: &Site) -> Self {
-        let ExpandedSubscription { subscription, items, customer, method, currency, mandate, clock, next_invoice } = expanded;
+        let ExpandedSubscription { subscription, items, customer, method, currency, mandate, stake, clock, next_invoice, .. } = expanded;
+        // A card secures nothing: what was staked at the wallet's network is of another currency, and goes back.
+        let stake = stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id);
         let seconds = |at: Option<Timestamp>| at.map(Timestamp::seconds);
         Self {
             id: subscription.id.to_string(),
@@ -282,10 +312,10 @@ impl SubscriptionModel {
             parked_reason: subscription.parked.as_ref().map(|parked| parked.reason.name().to_owned()),
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
-            // A card secures nothing: what lay at the wallet's network before is of another currency, and has gone back.
-            staking: subscription.stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id).map(StakeModel::from),
+            staking: stake.and_then(StakeModel::of),
+            overdraft_stake_id: subscription.overdraft_stake_id.as_ref().map(ToString::to_string),
             mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
-            payment_details: payment_details(subscription, mandate.as_ref(), method),
+            payment_details: payment_details(stake, mandate.as_ref(), method),
             next_invoice: next_invoice.map(NextInvoiceModel::from),
             customer: CustomerReference {
                 id: customer.id.to_string(),

@@ -96,7 +96,8 @@ on_one! {
         let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["prepareTx".to_owned()]), "{done}");
         let subscription = begun(&app, &alice, &session).await;
-        assert_eq!(subscription.stake.map(|stake| (stake.amount, stake.status)), Some((Amount::new(10 * SKT), StakeStatus::Held)));
+        let stake = app.stake_of(&subscription.id).await;
+        assert_eq!((stake.amount, stake.status), (Amount::new(10 * SKT), StakeStatus::Held));
         app.drain().await;
         app.finish().await;
     }
@@ -164,7 +165,8 @@ on_one! {
         let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["prepareTx".to_owned(), "signature".to_owned()]), "{done}");
         let subscription = begun(&app, &alice, &session).await;
-        assert_eq!(subscription.stake.map(|stake| (stake.amount, stake.status)), Some((Amount::new(30 * SKT), StakeStatus::Held)));
+        let stake = app.stake_of(&subscription.id).await;
+        assert_eq!((stake.amount, stake.status), (Amount::new(30 * SKT), StakeStatus::Held));
         let staked = app.count("SELECT count(*) AS n FROM journal_entries WHERE type = 'stake_placed'").await;
         assert_eq!(staked, 2, "ten, and twenty more");
         let told = alice.browser.get("/api/invoices?include_staking=true").await.ok();
@@ -192,8 +194,7 @@ on_one! {
         let found = alice.retrieve(&session).await;
         assert_eq!(found["paymentIntent"]["status"], "requires_action", "the charge was refused");
         expire_session(&app.ctx, &SessionId::parse(&session).expect("an id")).await.expect("expires");
-        app.advance(Duration::from_secs(60));
-        assert_eq!(check_due(&app.ctx, 10).await.expect("checks"), 1);
+        app.move_stakes().await;
         let back = app.count("SELECT count(*) AS n FROM journal_entries WHERE type IN ('stake_placed', 'stake_returned')").await;
         assert_eq!(back, 2);
         app.finish().await;

@@ -99,7 +99,7 @@ on_one! {
         let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{done}");
         let subscription = begun(&app, &alice, &session).await;
-        let stake = subscription.stake.clone().expect("a stake");
+        let stake = app.stake_of(&subscription.id).await;
         assert_eq!((stake.amount, stake.status), (Amount::new(25 * SKT), StakeStatus::Held));
         let expected = [("subscription_create", InvoiceStatus::Paid, 0), ("stake", InvoiceStatus::Paid, 25 * SKT)];
         assert_eq!(invoices(&app).await, expected);

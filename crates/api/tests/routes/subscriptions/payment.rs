@@ -2,30 +2,45 @@ use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Connect, Plans, Subscriber, Terms, TestApp, WEEK, signed_claim};
 use serde_json::json;
 use souk_adapters::on_one;
-use souk_domain::billing::{Scope, Stake, StakeStatus, Subscription, renew_due};
-use souk_domain::checkout::{SubscriptionTerms, expire_due};
-use souk_domain::payment::{
-    Attempt, AttemptContext, AttemptKind, Decline, Method, MethodSettings, Outcome, Purpose, Trigger, check_due, record,
+use souk_domain::billing::{
+    STAKE_RETRY_DELAY, Scope, Stake, StakePurpose, StakeReservation, StakeStatus, StakeSubject, StakeTransferKind, Subscription, renew_due,
 };
-use souk_domain::shared::{Amount, AttemptId, SubscriptionId};
+use souk_domain::checkout::{SubscriptionTerms, expire_due};
+use souk_domain::payment::{Method, MethodSettings, check_due};
+use souk_domain::shared::{Amount, AttemptId, StakeId, SubscriptionId};
 use std::time::Duration;
 
 /// As if ten tokens had been staked for it.
 async fn hold_stake(app: &TestApp, one: &Subscriber) {
     let mut unit = app.ctx.store.begin().await.expect("begins");
     let found = unit.subscriptions().find(&one.id).await.expect("reads").expect("is there");
+    let (amount, at) = (Amount::new(10 * SKT), app.ctx.now());
     let held = Stake {
-        amount: Amount::new(10 * SKT),
+        id: StakeId::new(at, app.ctx.random.as_ref()),
+        mode: found.mode,
+        customer_id: found.customer_id.clone(),
         payer: one.buyer.wallet.did().clone(),
         method_id: found.method_id.clone(),
         currency_id: found.currency_id.clone(),
+        subject: StakeSubject::Subscription(found.id.clone()),
+        purpose: StakePurpose::Security,
+        amount_requested: amount,
+        amount,
+        amount_forfeited: Amount::ZERO,
+        amount_returned: Amount::ZERO,
+        reservation: None,
         status: StakeStatus::Held,
-        reference: "z2stake".to_owned(),
+        release_reason: None,
+        released_at: None,
         return_at: None,
-        refusals: 0,
-        earlier: Vec::new(),
+        failure_count: 0,
+        reference: Some("z2stake".to_owned()),
+        checked_at: at,
+        created_at: at,
+        updated_at: at,
     };
-    assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));
+    unit.stakes().insert(&held).await.expect("inserts");
+    assert!(unit.subscriptions().update(&Subscription { stake_id: Some(held.id), ..found }).await.expect("updates"));
     unit.commit().await.expect("commits");
 }
 
@@ -144,11 +159,8 @@ on_one! {
         let path = format!("/api/subscriptions/{id}");
         alice.browser.put(&format!("{path}/cancel"), &json!({})).await.ok();
         // As if half of the stake had been taken back at the network.
-        let mut unit = app.ctx.store.begin().await.expect("begins");
-        let found = unit.subscriptions().find(&SubscriptionId::parse(&id).expect("an id")).await.expect("reads").expect("is there");
-        let stake = found.stake.clone().map(|stake| Stake { amount: Amount::new(20 * SKT), ..stake });
-        assert!(unit.subscriptions().update(&Subscription { stake, ..found }).await.expect("updates"));
-        unit.commit().await.expect("commits");
+        let subscription = SubscriptionId::parse(&id).expect("an id");
+        app.change_stake(&subscription, |stake| Stake { amount_requested: Amount::new(20 * SKT), ..stake }).await;
         let recovered = alice.browser.put(&format!("{path}/recover"), &json!({})).await.ok();
         assert_eq!((&recovered["needStake"], &recovered["subscription"]["cancel_at_period_end"]), (&json!(true), &json!(true)));
         app.advance(Duration::from_secs(5));
@@ -185,6 +197,7 @@ on_one! {
         app.drain().await;
         let seen = alice.browser.get(&path).await.ok();
         assert_eq!((&seen["mandate"]["type"], &seen["staking"]), (&json!("card"), &json!(null)), "a card secures nothing: {seen}");
+        app.move_stakes().await;
         app.advance(Duration::from_secs(5));
         let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
         let (request, kinds) = Connect::begin(&app, &alice.browser, "change-payment", &query).await.give_all(&alice.wallet).await;
@@ -199,7 +212,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_card_takes_over_while_an_earlier_stake_goes_back_and_the_one_that_is_held_follows(db: &TestDatabase) {
+    async fn the_stake_of_a_wallet_that_a_card_takes_over_from_goes_back_though_its_network_refuses_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
@@ -207,36 +220,23 @@ on_one! {
         let session = alice.subscribe(&app, &link).await;
         let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
         let path = format!("/api/subscriptions/{id}");
-        // As if the network had not said yet what became of the return of an earlier one.
-        let subscription = SubscriptionId::parse(&id).expect("an id");
-        let mut unit = app.ctx.store.begin().await.expect("begins");
-        let found = unit.subscriptions().find(&subscription).await.expect("reads").expect("is there");
-        let kind = AttemptKind::Wallet { payer: alice.wallet.did().clone(), bytes: vec![1], hash: "F".repeat(64) };
-        let way = (found.method_id.clone(), found.currency_id.clone());
-        let attempt = AttemptId::new(app.ctx.now(), app.ctx.random.as_ref());
-        let goes_back = Attempt::begin(attempt, Purpose::ReturnStake(subscription), kind, way, Amount::new(SKT), app.ctx.now());
-        unit.attempts().insert(&goes_back, &[]).await.expect("inserts");
-        unit.commit().await.expect("commits");
         let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
         let asked = alice.browser.post(&format!("{path}/change-payment"), &body).await.ok();
         app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
         app.advance(Duration::from_secs(5));
         let seen = alice.browser.get(&path).await.ok();
         assert_eq!(seen["mandate"]["type"], "card", "{seen}");
-        let status = async || {
-            let found = app.ctx.store.read().await.expect("reads").subscriptions().find(&found.id).await.expect("reads");
-            found.and_then(|found| found.stake).expect("a stake").status
-        };
-        assert_eq!(status().await, StakeStatus::Held, "one goes back at a time");
-        let mut unit = app.ctx.store.begin().await.expect("begins");
-        let method = unit.methods().find(&found.method_id).await.expect("reads").expect("a method");
-        let currency = unit.methods().find_currency(&found.currency_id).await.expect("reads").expect("a currency");
-        let refused = Outcome::Declined(Decline { code: "INVALID".to_owned(), message: String::new() });
-        let context = AttemptContext { attempt: goes_back, method, currency };
-        record(&app.ctx, unit.as_mut(), &context, &refused, Trigger::Reconciler).await.expect("notes");
-        unit.commit().await.expect("commits");
-        app.drain().await;
-        assert_eq!(status().await, StakeStatus::Returned);
+        let stake = async || alice.browser.get(&format!("/api/stakes?subscription_id={id}")).await.ok()["list"][0].clone();
+        assert_eq!((&stake().await["status"], &stake().await["release_reason"]), (&json!("releasing"), &json!("superseded")));
+        app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+        app.move_stakes().await;
+        let refused = stake().await;
+        assert_eq!((&refused["status"], &refused["amount_remaining"]), (&json!("releasing"), &json!((10 * SKT).to_string())), "{refused}");
+        assert_eq!(refused["failure_count"], json!(null), "the store's own matter");
+        app.advance(STAKE_RETRY_DELAY);
+        app.move_stakes().await;
+        let returned = stake().await;
+        assert_eq!((&returned["status"], &returned["amount_returned"]), (&json!("final"), &json!((10 * SKT).to_string())), "{returned}");
         app.finish().await;
     }
 
@@ -285,11 +285,12 @@ on_one! {
         assert_eq!(refused["error"], "Please pay your overdue invoices first");
         assert_eq!(alice.buyer.browser.get(&path).await.ok()["staking"]["status"], "held");
         // Nor while the store moves it.
-        let mut unit = app.ctx.store.begin().await.expect("begins");
-        let found = unit.subscriptions().find(&alice.id).await.expect("reads").expect("is there");
-        let stake = found.stake.clone().map(|stake| Stake { status: StakeStatus::Slashing, ..stake });
-        assert!(unit.subscriptions().update(&Subscription { stake, ..found }).await.expect("updates"));
-        unit.commit().await.expect("commits");
+        let attempt = AttemptId::new(app.ctx.now(), app.ctx.random.as_ref());
+        app.change_stake(&alice.id, |stake| {
+            let reservation = StakeReservation { attempt_id: attempt, kind: StakeTransferKind::Forfeit, amount: stake.amount };
+            Stake { reservation: Some(reservation), ..stake }
+        })
+        .await;
         let refused = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.refused(409);
         assert_eq!(refused["error"], "A payment is on its way. Please wait for it.");
         app.finish().await;

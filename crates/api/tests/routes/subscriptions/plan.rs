@@ -2,10 +2,10 @@ use crate::app::plans::SKT;
 use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, pdf_text, signed_claim};
 use serde_json::{Value, json};
 use souk_adapters::on_one;
-use souk_domain::billing::{Stake, StakeStatus, Subscription};
+use souk_domain::billing::{Stake, StakeReservation, StakeTransferKind};
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::pricing::Interval;
-use souk_domain::shared::{PriceId, SubscriptionId};
+use souk_domain::shared::{AttemptId, PriceId, SubscriptionId};
 use std::time::Duration;
 
 async fn preview(one: &Subscriber, price: &PriceId) -> Value {
@@ -271,22 +271,21 @@ on_one! {
         assert_eq!(shown["stake"], (90 * SKT).to_string(), "said before");
         app.advance(Duration::from_secs(5));
         // What this wallet has left before is on its way back.
-        let mut unit = app.ctx.store.begin().await.expect("begins");
-        let found = unit.subscriptions().find(&SubscriptionId::parse(&id).expect("an id")).await.expect("reads").expect("is there");
-        let held = found.stake.clone().expect("a stake");
-        let earlier = vec![Stake { status: StakeStatus::Returning, ..held.clone() }];
-        let busy = Subscription { stake: Some(Stake { earlier, ..held.clone() }), ..found };
-        assert!(unit.subscriptions().update(&busy).await.expect("updates"));
-        unit.commit().await.expect("commits");
+        let subscription = SubscriptionId::parse(&id).expect("an id");
+        let held = app.stake_of(&subscription).await;
+        app.change_stake(&subscription, |stake| {
+            let attempt_id = AttemptId::new(app.ctx.now(), app.ctx.random.as_ref());
+            let reservation = StakeReservation { attempt_id, kind: StakeTransferKind::Return, amount: stake.amount };
+            Stake { reservation: Some(reservation), ..stake }
+        })
+        .await;
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let request = connect.scan().await;
         let told = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
         assert_eq!(told["errorMessage"], "A payment is on its way. Please wait for it.", "{told}");
-        let mut unit = app.ctx.store.begin().await.expect("begins");
-        let found = unit.subscriptions().find(&busy.id).await.expect("reads").expect("is there");
+        let found = app.ctx.store.read().await.expect("reads").subscriptions().find(&subscription).await.expect("reads").expect("is there");
         assert_eq!(found.items[0].price_id, plans.monthly);
-        assert!(unit.subscriptions().update(&Subscription { stake: Some(held), ..found }).await.expect("updates"));
-        unit.commit().await.expect("commits");
+        app.change_stake(&subscription, |_| held).await;
         app.advance(Duration::from_secs(5));
         // The permission is given, and the stake declined.
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;

@@ -32,10 +32,14 @@ pub enum BillingReason {
     Stake,
     ReturnStake,
     Recharge,
+    /// A payment into the stake of an overdraft protection.
+    StakeOverdraftProtection,
+    /// The fee for a renewal that the overdraft protection paid.
+    OverdraftProtection,
 }
 
 impl BillingReason {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Manual,
         Self::SubscriptionCreate,
         Self::SubscriptionCycle,
@@ -47,6 +51,8 @@ impl BillingReason {
         Self::Stake,
         Self::ReturnStake,
         Self::Recharge,
+        Self::StakeOverdraftProtection,
+        Self::OverdraftProtection,
     ];
 
     #[must_use]
@@ -63,6 +69,8 @@ impl BillingReason {
             Self::Stake => "stake",
             Self::ReturnStake => "return_stake",
             Self::Recharge => "recharge",
+            Self::StakeOverdraftProtection => "stake_overdraft_protection",
+            Self::OverdraftProtection => "overdraft_protection",
         }
     }
 
@@ -74,7 +82,7 @@ impl BillingReason {
     /// Deposits and what becomes of them.
     #[must_use]
     pub const fn is_stake(self) -> bool {
-        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake | Self::SubscriptionRecover)
+        matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake | Self::SubscriptionRecover | Self::StakeOverdraftProtection)
     }
 
     /// Documents a transaction: no receivable, no revenue, not creditable.

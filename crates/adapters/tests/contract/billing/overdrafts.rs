@@ -1,0 +1,117 @@
+//! Overdraft protection: a renewal that could not be charged is paid from a stake after a grace period, for a fee.
+
+use super::bench::{Billing, DAY, MONTHLY};
+use crate::checkout_fixtures::id;
+use crate::ledger::bench::UNIT;
+use souk_adapters::on_one;
+use souk_adapters::testing::TestDatabase;
+use souk_domain::access::Wallet;
+use souk_domain::billing::{
+    self, BillingReason, InvoiceStatus, ManageError, OVERDRAFT_GRACE, ReleaseReason, STAKE_RETRY_DELAY, StakePurpose, StakeStatus,
+    SubscriptionStatus,
+};
+use souk_domain::shared::{Amount, SubscriptionId};
+
+fn sub() -> SubscriptionId {
+    id("sub_1")
+}
+
+/// Places so many tokens for the overdraft protection, or what is missing of it. Answers how many tokens were asked for.
+async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<u128, ManageError> {
+    let wallet = &billing.networks.wallet;
+    let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
+    let amount = tokens.map(|tokens| Amount::new(tokens * UNIT));
+    let asked = billing::ask_for_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce).await?;
+    let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+    billing::take_overdraft_stake(&billing.ctx, &sub(), amount, &payer, (nonce, &signed)).await?;
+    Ok(asked.amount.base_units() / UNIT)
+}
+
+/// Somebody with 1,000 tokens who staked 735 of them, a month of 700 and its fee, and cannot pay the renewal from the rest.
+async fn overdue(db: &TestDatabase) -> Billing {
+    let billing = Billing::open(db, 2_000).await;
+    let price = billing.price("price_1", 700, MONTHLY).await;
+    billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+    assert_eq!(protect(&billing, None, 5).await.expect("is placed"), 735);
+    billing.round().await;
+    assert_eq!(
+        (billing.statuses().await, billing.find("sub_1").await.status),
+        (vec![InvoiceStatus::Uncollectible], SubscriptionStatus::PastDue)
+    );
+    billing
+}
+
+async fn protection(billing: &Billing) -> billing::OverdraftProtection {
+    billing::overdraft_protection(&billing.ctx, &sub()).await.expect("is read")
+}
+
+on_one! {
+    async fn an_overdue_renewal_is_paid_from_the_stake_after_the_grace_period_for_a_fee(db: &TestDatabase) {
+        let billing = overdue(db).await;
+        billing.wait(OVERDRAFT_GRACE / 2);
+        billing.round().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "the customer has time to pay");
+        billing.wait(OVERDRAFT_GRACE / 2);
+        billing.round().await;
+        billing.send_all().await;
+        let invoices = billing.invoices().await;
+        let told: Vec<_> = invoices.iter().map(|one| (one.reason, one.status, one.total.base_units() / UNIT)).collect();
+        let expected = [
+            (BillingReason::SubscriptionCycle, InvoiceStatus::Paid, 700),
+            (BillingReason::OverdraftProtection, InvoiceStatus::Paid, 35),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(billing.paid_by(&invoices[0]).await, [("stake", 700 * UNIT)]);
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
+        assert_eq!((billing.networks.earned().await, billing.cash().await), (735, 735));
+        let found = protection(&billing).await;
+        assert!(found.stake.is_none() && !found.is_sufficient, "it is used up");
+        let placed = billing.statements().await.into_iter().find(|one| one.reason == BillingReason::StakeOverdraftProtection);
+        assert_eq!(placed.expect("a statement").total, Amount::new(735 * UNIT));
+        billing.is_sound().await;
+    }
+
+    async fn nothing_is_charged_if_the_customer_pays_in_time(db: &TestDatabase) {
+        let billing = overdue(db).await;
+        billing.networks.faucet().await;
+        billing.wait(DAY);
+        assert_eq!(billing.retry().await, 1);
+        assert_eq!((billing.statuses().await, billing.find("sub_1").await.overdraft_at), (vec![InvoiceStatus::Paid], None));
+        billing.wait(OVERDRAFT_GRACE);
+        billing.round().await;
+        billing.send_all().await;
+        assert_eq!((billing.networks.earned().await, protection(&billing).await.is_sufficient), (700, true));
+        billing.is_sound().await;
+    }
+
+    async fn an_overdraft_that_the_network_refuses_is_tried_again(db: &TestDatabase) {
+        let billing = overdue(db).await;
+        billing.wait(OVERDRAFT_GRACE);
+        billing.networks.fault("refuse").await;
+        billing.round().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+        billing.wait(STAKE_RETRY_DELAY);
+        billing.round().await;
+        billing.send_all().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 2]);
+        billing.is_sound().await;
+    }
+
+    async fn the_protection_is_topped_up_and_switched_off(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 100, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY)).await;
+        assert!(matches!(protect(&billing, Some(104), 5).await, Err(ManageError::StakeTooSmall)), "less than a month and its fee");
+        assert_eq!(protect(&billing, None, 6).await.expect("is placed"), 105);
+        assert!(matches!(protect(&billing, None, 7).await, Err(ManageError::NoStake)), "nothing is missing");
+        assert_eq!(protect(&billing, Some(50), 8).await.expect("is added"), 50);
+        let stake = protection(&billing).await.stake.expect("a stake");
+        assert_eq!((stake.purpose, stake.remaining(), stake.missing()), (StakePurpose::Overdraft, Amount::new(155 * UNIT), Amount::ZERO));
+        billing::end_overdraft_protection(&billing.ctx, &sub()).await.expect("is off");
+        assert_eq!(billing.move_stakes().await, 1);
+        let returned = billing.find_stake(stake.id.as_str()).await;
+        assert_eq!((returned.status, returned.release_reason), (StakeStatus::Final, Some(ReleaseReason::Requested)));
+        assert_eq!((billing.networks.balance().await, protection(&billing).await.stake), (1_000, None));
+        billing.is_sound().await;
+    }
+}

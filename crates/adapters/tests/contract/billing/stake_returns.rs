@@ -1,0 +1,88 @@
+//! No deposit is forgotten: a return that the network refuses is tried again, whatever became of what the stake was for.
+
+use super::bench::{Billing, DAY, MONTHLY, at_once};
+use crate::checkout_fixtures::{id, session};
+use crate::ledger::bench::UNIT;
+use souk_adapters::arcblock::TestWallet;
+use souk_adapters::on_both;
+use souk_adapters::testing::TestDatabase;
+use souk_domain::access::Wallet;
+use souk_domain::billing::{
+    self, RefundChoice, ReleaseReason, Requester, STAKE_RETRY_DELAY, STAKE_WAITING, StakeChoice, StakeFor, StakeStatus, Subscription,
+};
+use souk_domain::checkout::{self, Session};
+use souk_domain::shared::{Amount, SubscriptionId};
+
+/// Somebody with 1,000 tokens who staked 50 of them for `sub_1`, which the caller changes before it is written.
+async fn staked(db: &TestDatabase, change: impl FnOnce(&mut Subscription)) -> Billing {
+    let billing = Billing::open(db, 10).await;
+    let price = billing.price("price_1", 5, MONTHLY).await;
+    let mut one = billing.subscription("sub_1", &price, DAY);
+    one.stake_id = Some(billing.stake(&one, 50).await.id);
+    change(&mut one);
+    billing.insert(&one).await;
+    billing
+}
+
+/// The network refuses the return that is due; six hours later it accepts.
+async fn refused_then_returned(billing: &Billing, reason: ReleaseReason) {
+    billing.networks.fault("refuse").await;
+    assert_eq!(billing.move_stakes().await, 1);
+    let refused = billing.find_stake("stk_1").await;
+    assert_eq!((refused.status, refused.release_reason, refused.failure_count), (StakeStatus::Releasing, Some(reason), 1));
+    assert_eq!((refused.remaining(), refused.amount_reserved()), (Amount::new(50 * UNIT), Amount::ZERO));
+    assert_eq!(billing.move_stakes().await, 0, "it is not tried again at once");
+    billing.wait(STAKE_RETRY_DELAY);
+    assert_eq!(billing.move_stakes().await, 1);
+    let returned = billing.find_stake("stk_1").await;
+    assert_eq!((returned.status, returned.amount_returned, returned.return_at), (StakeStatus::Final, Amount::new(50 * UNIT), None));
+    assert_eq!((billing.networks.staked("stk_1").await, billing.networks.balance().await), ((0, 0), 1_000));
+    assert_eq!(billing.move_stakes().await, 0);
+}
+
+on_both! {
+    async fn the_stake_of_an_abandoned_checkout_is_returned_by_a_later_try(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let stake = billing.stake(&billing.subscription("sub_1", &price, DAY), 50).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let abandoned = Session { stake_id: Some(stake.id), customer_id: Some(id("cus_1")), mandate_id: None, ..session("cs_1") };
+        unit.sessions().insert(&abandoned).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        checkout::expire_session(&billing.ctx, &abandoned.id).await.expect("expires");
+        refused_then_returned(&billing, ReleaseReason::Abandoned).await;
+    }
+
+    async fn the_stake_of_an_ended_subscription_is_returned_by_a_later_try(db: &TestDatabase) {
+        let billing = staked(db, |_| ()).await;
+        let terms = at_once(RefundChoice::None, StakeChoice::None);
+        billing::cancel(&billing.ctx, Requester::Store, &id("sub_1"), &terms).await.expect("ends");
+        assert_eq!(billing.move_stakes().await, 0, "the last usage may still be billed");
+        billing.wait(STAKE_WAITING);
+        refused_then_returned(&billing, ReleaseReason::Ended).await;
+        billing.is_sound().await;
+    }
+
+    async fn the_stake_of_a_payer_who_changed_wallets_is_returned_by_a_later_try(db: &TestDatabase) {
+        let billing = staked(db, |one| one.session_id = Some(id("cs_1"))).await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        let terms = checkout::SubscriptionTerms::default();
+        let bought = Session { terms, subscription_ids: vec![id("sub_1")], mandate_id: None, stake_id: None, ..session("cs_1") };
+        unit.sessions().insert(&bought).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        // The former wallet revoked nothing: its stake is held until the new wallet has placed its own.
+        billing.write("UPDATE stakes SET status = 'releasing', release_reason = 'revoked'").await;
+        billing.write("UPDATE subscriptions SET cancel_at_period_end = TRUE").await;
+        let other = TestWallet::from_seed(&[77; 32]);
+        billing.networks.faucet_for(&other).await;
+        let payer = Wallet { did: other.did().clone(), public_key: other.public_key_base58() };
+        let (sub, what) = (id::<SubscriptionId>("sub_1"), StakeFor::Resuming);
+        let asked = billing::ask_to_restake(&billing.ctx, &sub, what, &payer, 5).await.expect("asks");
+        let signed = other.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+        billing::take_restake(&billing.ctx, &sub, what, &payer, (5, &signed)).await.expect("takes");
+        let placed = billing.stake_of("sub_1").await;
+        assert_eq!((&placed.payer, placed.status, placed.remaining()), (other.did(), StakeStatus::Held, Amount::new(50 * UNIT)));
+        refused_then_returned(&billing, ReleaseReason::Revoked).await;
+        assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Held, "the new one stays");
+    }
+}

@@ -1,0 +1,116 @@
+//! Stakes. Amounts are base units in texts, times unix seconds.
+
+use crate::routes::payments::CurrencyModel;
+use poem_openapi::Object;
+use souk_domain::billing::{OverdraftProtection, Stake};
+use souk_domain::payment::Currency;
+use souk_domain::shared::Timestamp;
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "Stake", skip_serializing_if_is_none)]
+pub struct StakeModel {
+    pub id: String,
+    pub object: String,
+    pub livemode: bool,
+    /// security: of subscriptions; overdraft, membership or publication.
+    pub purpose: String,
+    /// pending, held, releasing or final.
+    pub status: String,
+    /// Why it is released: ended, superseded, revoked, abandoned, requested or returned_by_store.
+    pub release_reason: Option<String>,
+    pub customer_id: String,
+    /// The account that the money came from and goes back to.
+    pub payer: String,
+    pub payment_method_id: String,
+    pub currency_id: String,
+    /// The subscription that it was placed for.
+    pub subscription_id: Option<String>,
+    /// Everything that was paid into it.
+    pub amount: String,
+    pub amount_forfeited: String,
+    /// Returned by the store, or taken back by the payer.
+    pub amount_returned: String,
+    /// What the network still holds.
+    pub amount_remaining: String,
+    /// What is on its way out of it.
+    pub amount_moving: String,
+    /// What the payer is still asked for.
+    pub amount_missing: String,
+    /// When the store moves it next.
+    pub return_at: Option<i64>,
+    /// How often in a row its network refused to move it. For the store only.
+    pub failure_count: Option<u32>,
+    /// The network refuses it again and again: somebody should look. For the store only.
+    pub needs_attention: Option<bool>,
+    /// The network's name of the last payment into it.
+    pub tx_hash: Option<String>,
+    #[oai(rename = "paymentCurrency")]
+    pub payment_currency: Option<CurrencyModel>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl StakeModel {
+    #[must_use]
+    pub fn new(stake: &Stake, currencies: &[Currency], is_store: bool) -> Self {
+        let currency = currencies.iter().find(|currency| currency.id == stake.currency_id);
+        Self {
+            id: stake.id.to_string(),
+            object: "stake".to_owned(),
+            livemode: stake.mode.is_live(),
+            purpose: stake.purpose.name().to_owned(),
+            status: stake.status.name().to_owned(),
+            release_reason: stake.release_reason.map(|reason| reason.name().to_owned()),
+            customer_id: stake.customer_id.to_string(),
+            payer: stake.payer.to_string(),
+            payment_method_id: stake.method_id.to_string(),
+            currency_id: stake.currency_id.to_string(),
+            subscription_id: stake.subject.subscription().map(ToString::to_string),
+            amount: stake.amount.to_string(),
+            amount_forfeited: stake.amount_forfeited.to_string(),
+            amount_returned: stake.amount_returned.to_string(),
+            amount_remaining: stake.remaining().to_string(),
+            amount_moving: stake.amount_reserved().to_string(),
+            amount_missing: stake.missing().to_string(),
+            return_at: stake.return_at.map(Timestamp::seconds),
+            failure_count: is_store.then_some(stake.failure_count),
+            needs_attention: is_store.then(|| stake.needs_attention()),
+            tx_hash: stake.reference.clone(),
+            payment_currency: currency.map(CurrencyModel::from),
+            created_at: stake.created_at.to_iso(),
+            updated_at: stake.updated_at.to_iso(),
+        }
+    }
+}
+
+/// The overdraft protection of a subscription.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "OverdraftProtection")]
+pub struct OverdraftModel {
+    pub enabled: bool,
+    /// The next renewal would be paid from the stake.
+    pub sufficient: bool,
+    /// What has to be staked at least: one cycle and its fee.
+    pub required: String,
+    /// The fee of one cycle.
+    pub fee: String,
+    /// What is staked and on no way out.
+    pub available: String,
+    pub currency_id: String,
+    pub stake_id: Option<String>,
+}
+
+impl From<&OverdraftProtection> for OverdraftModel {
+    fn from(protection: &OverdraftProtection) -> Self {
+        let stake = protection.stake.as_ref();
+        Self {
+            enabled: stake.is_some_and(Stake::is_held),
+            sufficient: protection.is_sufficient,
+            required: protection.required.to_string(),
+            fee: protection.fee.to_string(),
+            available: stake.map(Stake::available).unwrap_or_default().to_string(),
+            currency_id: protection.currency.id.to_string(),
+            stake_id: stake.map(|stake| stake.id.to_string()),
+        }
+    }
+}

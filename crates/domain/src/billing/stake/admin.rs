@@ -1,0 +1,190 @@
+//! What the store does with a stake by hand: back to its payer, or to the store.
+
+use super::debts::{DebtScope, debts_of, debts_of_subscription};
+use super::release::{ReleaseTime, release_if_unused};
+use super::transfer::{StakeTransfer, transfer};
+use super::{ReleaseReason, Stake, StakeStatus, ask_network, customer_time};
+use crate::billing::manage::{load, lock, save};
+use crate::billing::renew::publish_charges;
+use crate::billing::{BillingError, COMMENT_MAX, ManageError, StakeChoice, Subscription};
+use crate::context::Context;
+use crate::payment::StakeState;
+use crate::shared::{Amount, AttemptId, StakeId, SubscriptionId, Timestamp, check_text};
+use crate::storage::UnitOfWork;
+
+/// Decides, in the unit of work that ended a subscription, what becomes of its stake at once.
+pub(in crate::billing) async fn stake_at_end(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &SubscriptionId,
+    choice: StakeChoice,
+    now: Timestamp,
+) -> Result<Option<AttemptId>, ManageError> {
+    let Some(stake) = load(unit, id).await?.stake_id.filter(|_| choice != StakeChoice::None) else { return Ok(None) };
+    let stake = unit.stakes().lock(&stake).await?.ok_or(ManageError::NotFound)?;
+    // The end of the subscription has written what is owed: an attempt may collect it already.
+    if stake.reservation.is_some() || stake.is_revoked() || !matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing) {
+        return Ok(None);
+    }
+    let debts = debts_of(unit, &stake, DebtScope::Ended).await?;
+    let taken = match choice {
+        StakeChoice::Slash => stake.available(),
+        _ => debts.sum()?.min(stake.available()),
+    };
+    // What is left of it goes back at once, where nothing else needs it.
+    let stake = hasten(unit, &stake, now).await?;
+    if !taken.is_zero() {
+        return Ok(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(taken, &debts), now).await?);
+    }
+    if stake.status == StakeStatus::Held || debts.is_in_flight {
+        return Ok(None);
+    }
+    Ok(transfer(ctx, unit, &stake, StakeTransfer::giving_back(stake.available()), now).await?)
+}
+
+/// A released stake moves at once.
+async fn hasten(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) -> Result<Stake, ManageError> {
+    if stake.status != StakeStatus::Releasing {
+        return Ok(stake.clone());
+    }
+    let after = stake.released(ReleaseReason::ReturnedByStore, now, now);
+    match unit.stakes().update(stake, &after).await? {
+        true => Ok(after),
+        false => Err(ManageError::Contended),
+    }
+}
+
+/// What the network holds of the stake that a subscription names.
+async fn seen_at_network(ctx: &Context, id: &SubscriptionId) -> Result<SeenStake, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let stake = load(unit.as_mut(), id).await?.stake_id.ok_or(ManageError::NoStake)?;
+    drop(unit);
+    look_at(ctx, &stake).await
+}
+
+/// A stake, and what its network holds of it.
+struct SeenStake {
+    id: StakeId,
+    state: StakeState,
+}
+
+async fn look_at(ctx: &Context, id: &StakeId) -> Result<SeenStake, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let stake = unit.stakes().find(id).await?.ok_or(ManageError::NotFound)?;
+    drop(unit);
+    let state = ask_network(ctx, &stake).await?.ok_or(ManageError::MethodNotSupported)?;
+    Ok(SeenStake { id: stake.id, state })
+}
+
+/// Gives the stake of an ended subscription back before its waiting time is over, or again where that was refused.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
+pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
+    let seen = seen_at_network(ctx, id).await?;
+    return_seen(ctx, &seen).await
+}
+
+/// As [`return_stake`], for any stake that is released.
+#[tracing::instrument(skip_all, fields(stake = %id))]
+pub async fn return_released(ctx: &Context, id: &StakeId) -> Result<(), ManageError> {
+    let seen = look_at(ctx, id).await?;
+    return_seen(ctx, &seen).await
+}
+
+async fn return_seen(ctx: &Context, seen: &SeenStake) -> Result<(), ManageError> {
+    let mut unit = ctx.store.begin().await?;
+    let stake = unit.stakes().lock(&seen.id).await?.ok_or(ManageError::NotFound)?;
+    if stake.status != StakeStatus::Releasing {
+        return Err(ManageError::NoStake);
+    }
+    if stake.reservation.is_some() {
+        return Err(ManageError::PaymentInFlight);
+    }
+    let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
+    // The store decides to return what the subscriptions may still owe.
+    let amount = stake.available().min(seen.state.held);
+    let stake = hasten(unit.as_mut(), &stake, now).await?;
+    let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::giving_back(amount), now).await;
+    commit_transfer(ctx, unit, attempt).await
+}
+
+async fn commit_transfer(
+    ctx: &Context,
+    mut unit: Box<dyn UnitOfWork>,
+    attempt: Result<Option<AttemptId>, BillingError>,
+) -> Result<(), ManageError> {
+    let attempt = match attempt {
+        Err(BillingError::Contended) => return Err(ManageError::PaymentInFlight),
+        attempt => attempt?.ok_or(ManageError::NoStake)?,
+    };
+    publish_charges(ctx, unit.as_mut(), std::slice::from_ref(&attempt)).await?;
+    unit.commit().await?;
+    Ok(())
+}
+
+/// Forfeits a stake, or a part of it, for a reason that the customer can read. It pays what is owed first. `amount`: `None` for all.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
+pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), ManageError> {
+    let reason = check_text("reason", reason, COMMENT_MAX)?;
+    let SeenStake { id: stake, state } = seen_at_network(ctx, id).await?;
+    let mut unit = ctx.store.begin().await?;
+    let mut subscription = lock(unit.as_mut(), id).await?;
+    let stake = unit.stakes().lock(&stake).await?.filter(|found| subscription.stake_id.as_ref() == Some(&found.id));
+    let stake = stake.filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing)).ok_or(ManageError::NoStake)?;
+    if stake.reservation.is_some() {
+        return Err(ManageError::PaymentInFlight);
+    }
+    // What was revoked may be forfeited until the network has paid it out.
+    let held = stake.available().min(state.held.plus(state.revoked)?);
+    if held.is_zero() {
+        return Err(ManageError::NoStake);
+    }
+    let amount = amount.unwrap_or(held);
+    if amount.is_zero() || amount > held {
+        return Err(ManageError::StakeTooSmall);
+    }
+    let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
+    subscription.metadata.insert("slash_reason".to_owned(), reason);
+    subscription.updated_at = now;
+    save(unit.as_mut(), &subscription).await?;
+    let debts = debts_for_hand(unit.as_mut(), &stake, &subscription).await?;
+    let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::forfeiting(amount, &debts), now).await;
+    commit_transfer(ctx, unit, attempt).await
+}
+
+/// The debts of the subscription and of those that have ended beside it.
+async fn debts_for_hand(unit: &mut dyn UnitOfWork, stake: &Stake, subscription: &Subscription) -> Result<super::StakeDebts, BillingError> {
+    let mut debts = debts_of(unit, stake, DebtScope::Ended).await?;
+    if subscription.ended_at.is_none() {
+        debts.invoices.extend(debts_of_subscription(unit, stake, subscription).await?.invoices);
+        debts.invoices.sort_by(|a, b| a.invoice_id.cmp(&b.invoice_id));
+    }
+    Ok(debts)
+}
+
+/// What becomes of the stakes of a subscription that has just ended and was written: debts that the end leaves behind are taken, and the
+/// rest waits for the last usage to be billed. The caller has locked the stakes. Answers the attempts to send.
+pub(in crate::billing) async fn release_at_end(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    is_for_debt: bool,
+    now: Timestamp,
+) -> Result<Vec<AttemptId>, BillingError> {
+    let mut attempts = Vec::new();
+    if let Some(id) = &subscription.overdraft_stake_id {
+        let stake = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
+        release_if_unused(unit, &stake, ReleaseReason::Ended, ReleaseTime::Now, now).await?;
+    }
+    let Some(id) = &subscription.stake_id else { return Ok(attempts) };
+    let stake = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
+    // The network pays out what its payer revoked, and nothing that is owed waits for that.
+    let at = if stake.is_revoked() { ReleaseTime::Now } else { ReleaseTime::AfterWaiting };
+    let collects = is_for_debt || stake.is_revoked();
+    let stake = release_if_unused(unit, &stake, ReleaseReason::Ended, at, now).await?;
+    if collects && stake.reservation.is_none() {
+        let debts = debts_of(unit, &stake, DebtScope::Ended).await?;
+        let amount = debts.sum()?.min(stake.available());
+        attempts.extend(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(amount, &debts), now).await?);
+    }
+    Ok(attempts)
+}

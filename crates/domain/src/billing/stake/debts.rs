@@ -1,0 +1,129 @@
+//! What a stake may be asked to pay: overdue invoices of what it secures.
+
+use super::Stake;
+use crate::billing::invoice::plan_payments;
+use crate::billing::{BillingError, BillingReason, Invoice, InvoiceStatus, Subscription};
+use crate::payment::PlannedPayment;
+use crate::shared::{Amount, AmountError, InvoiceId};
+use crate::storage::UnitOfWork;
+
+/// The subscriptions whose debts a stake pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::billing) enum DebtScope {
+    /// Those that have ended: a running one is charged by its mandate.
+    Ended,
+    All,
+}
+
+/// The debts that a stake secures, in its currency.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::billing) struct StakeDebts {
+    /// Oldest first, with what remains of each. Nobody is paying them: a charge on its way may settle still, and must not be collected
+    /// from the stake as well.
+    pub invoices: Vec<PlannedPayment>,
+    /// Those among them that are fees of the overdraft protection.
+    pub fees: Vec<InvoiceId>,
+    /// A payment of one of the invoices is on its way: whether more is owed will be seen.
+    pub is_in_flight: bool,
+}
+
+impl StakeDebts {
+    pub fn sum(&self) -> Result<Amount, AmountError> {
+        Amount::sum(self.invoices.iter().map(|planned| planned.amount))
+    }
+
+    /// What an amount pays, oldest first, the last invoice perhaps in part only.
+    pub fn paid_by(&self, amount: Amount) -> Vec<PlannedPayment> {
+        let mut left = amount;
+        let mut paid = Vec::new();
+        for planned in &self.invoices {
+            let part = planned.amount.min(left);
+            if part.is_zero() {
+                break;
+            }
+            left = left.minus(part).unwrap_or_default();
+            paid.push(PlannedPayment { invoice_id: planned.invoice_id.clone(), amount: part });
+        }
+        paid
+    }
+}
+
+/// Reads the debts of the subscriptions that name a stake. The caller has locked the stake.
+pub(in crate::billing) async fn debts_of(unit: &mut dyn UnitOfWork, stake: &Stake, scope: DebtScope) -> Result<StakeDebts, BillingError> {
+    let mut secured = unit.subscriptions().of_stake(&stake.id).await?;
+    secured.retain(|one| scope == DebtScope::All || one.ended_at.is_some());
+    let mut unpaid = Vec::new();
+    for subscription in &secured {
+        unpaid.extend(unit.invoices().unpaid_of(&subscription.id).await?);
+    }
+    debts_among(unit, stake, unpaid).await
+}
+
+/// As [`debts_of`], of one subscription, whether or not it has ended.
+pub(in crate::billing) async fn debts_of_subscription(
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    subscription: &Subscription,
+) -> Result<StakeDebts, BillingError> {
+    let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
+    debts_among(unit, stake, unpaid).await
+}
+
+/// An open invoice is charged by its mandate first. The fee of the overdraft protection is never charged by a mandate.
+fn is_debt(stake: &Stake, invoice: &Invoice) -> bool {
+    let is_due = invoice.status == InvoiceStatus::Uncollectible
+        || (invoice.status == InvoiceStatus::Open && invoice.reason == BillingReason::OverdraftProtection);
+    is_due && invoice.currency_id == stake.currency_id && !invoice.remaining().is_zero()
+}
+
+async fn debts_among(unit: &mut dyn UnitOfWork, stake: &Stake, mut invoices: Vec<Invoice>) -> Result<StakeDebts, BillingError> {
+    invoices.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+    let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
+    let in_flight = unit.attempts().in_flight(&ids).await?;
+    invoices.retain(|invoice| is_debt(stake, invoice) && !in_flight.contains(&invoice.id));
+    let fees = invoices.iter().filter(|invoice| invoice.reason == BillingReason::OverdraftProtection);
+    let fees = fees.map(|invoice| invoice.id.clone()).collect();
+    Ok(StakeDebts { invoices: plan_payments(&invoices), fees, is_in_flight: !in_flight.is_empty() })
+}
+
+/// Whether a payment of one of a subscription's unpaid invoices is on its way.
+pub(in crate::billing) async fn is_paying(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
+    let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
+    let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
+    Ok(!unit.attempts().in_flight(&ids).await?.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn debts(amounts: &[u128]) -> StakeDebts {
+        let planned = |(place, amount): (usize, &u128)| PlannedPayment {
+            invoice_id: InvoiceId::parse(&format!("in_{place}")).expect("an id"),
+            amount: Amount::new(*amount),
+        };
+        StakeDebts { invoices: amounts.iter().enumerate().map(planned).collect(), ..StakeDebts::default() }
+    }
+
+    #[test]
+    fn a_forfeit_pays_the_oldest_invoices_first_and_the_last_one_perhaps_in_part() {
+        let paid =
+            |amount| debts(&[100, 50, 70]).paid_by(Amount::new(amount)).iter().map(|one| one.amount.base_units()).collect::<Vec<_>>();
+        assert_eq!(paid(0), [0; 0]);
+        assert_eq!(paid(60), [60]);
+        assert_eq!(paid(120), [100, 20]);
+        assert_eq!(paid(500), [100, 50, 70]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_forfeit_pays_all_that_it_can_and_no_invoice_more_than_remains(amount in 0u128..2_000, owed in prop::collection::vec(1u128..500, 0..8)) {
+            let debts = debts(&owed);
+            let paid = debts.paid_by(Amount::new(amount));
+            let sum = Amount::sum(paid.iter().map(|one| one.amount)).expect("in range");
+            prop_assert_eq!(sum, debts.sum().expect("in range").min(Amount::new(amount)));
+            prop_assert!(paid.iter().zip(&debts.invoices).all(|(paid, owed)| paid.invoice_id == owed.invoice_id && paid.amount <= owed.amount));
+        }
+    }
+}

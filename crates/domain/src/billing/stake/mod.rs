@@ -1,0 +1,32 @@
+//! Stakes: refundable deposits that a network holds for this store (reference/billing-model.md). Each is a row of its own, whatever
+//! becomes of the checkout, the subscription or the wallet that it came from.
+
+mod admin;
+mod debts;
+mod due;
+mod entity;
+mod monitor;
+mod overdraft;
+mod place;
+mod port;
+mod release;
+mod settlement;
+mod transfer;
+
+pub(in crate::billing) use admin::{release_at_end, stake_at_end};
+pub use admin::{return_released, return_stake, slash_stake};
+pub(in crate::billing) use debts::{StakeDebts, is_paying};
+pub use due::move_due_stakes;
+pub(crate) use entity::RequestedStake;
+pub use entity::*;
+pub use monitor::{STAKE_CHECK_INTERVAL, check_stakes};
+pub(in crate::billing) use overdraft::pay_by_overdraft;
+pub use overdraft::{OverdraftProtection, ask_for_overdraft_stake, end_overdraft_protection, overdraft_protection, take_overdraft_stake};
+pub use place::{StakeFor, ask_to_restake, lacks_stake, take_restake};
+pub(in crate::billing) use place::{ask_network, lock_security, missing, owed_stake, stake_for_plan, stake_to_share};
+pub use port::{StakeFilter, Stakes};
+pub(crate) use release::abandon_stake;
+pub(in crate::billing) use release::{ReleaseTime, release_if_unused};
+pub(in crate::billing) use settlement::customer_time;
+pub use settlement::{StakeForfeit, StakePlacement, StakeReturn};
+pub(crate) use settlement::{post_stake, record_placement};

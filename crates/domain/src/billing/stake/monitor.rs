@@ -1,0 +1,189 @@
+//! Stakes that their payers take back at the network: it is asked about each one every [`STAKE_CHECK_INTERVAL`].
+
+use super::due::is_unchanged;
+use super::settlement::post_claim;
+use super::{Stake, StakePurpose, StakeStatus, ask_network, customer_time};
+use crate::billing::{BillingError, CancelReason, Cancellation, Notification, Subscription, SubscriptionStatus, notify};
+use crate::context::Context;
+use crate::payment::StakeState;
+use crate::shared::{Amount, Timestamp};
+use crate::storage::UnitOfWork;
+use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt};
+use std::time::Duration;
+
+/// How long a stake is not asked about again.
+pub const STAKE_CHECK_INTERVAL: Duration = Duration::from_secs(300);
+/// A network may know nothing yet of a payment into a stake that was made just now.
+const SETTLING: Duration = Duration::from_secs(3_600);
+/// Questions to networks at the same time.
+const CONCURRENT_QUESTIONS: usize = 16;
+
+/// Asks about at most `limit` stakes. The subscriptions of one that was revoked end with their periods, unless a new one is placed until
+/// then; one that was taken for lost and is held again secures again. A network that does not answer does not keep the others from their
+/// turn. Answers how many stakes were asked about.
+///
+/// # Errors
+/// The first failure, after all stakes had their turn.
+#[tracing::instrument(skip_all, fields(limit))]
+pub async fn check_stakes(ctx: &Context, limit: u32) -> Result<usize, BillingError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let claimed = unit.stakes().claim_unchecked(now.minus(STAKE_CHECK_INTERVAL), now, limit).await?;
+    unit.commit().await?;
+    let checks: Vec<_> = claimed.iter().map(|stake| check(ctx, stake).boxed()).collect();
+    let done: Vec<_> = stream::iter(checks).buffer_unordered(CONCURRENT_QUESTIONS).collect().await;
+    match done.into_iter().find_map(Result::err) {
+        Some(error) => Err(error),
+        None => Ok(claimed.len()),
+    }
+}
+
+/// What a look at the network shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    AsKnown,
+    /// Less is held than was counted on.
+    Revoked,
+    /// All of a revoked one is held again.
+    Restored,
+    /// A part that was revoked earlier was paid out, and what was counted on is held.
+    Claimed(Amount),
+}
+
+fn finding(stake: &Stake, state: StakeState, is_settled: bool) -> Finding {
+    if stake.reservation.is_some() {
+        // What moves is missing there or here.
+        return Finding::AsKnown;
+    }
+    let counted_on = stake.amount_requested.min(stake.remaining());
+    let there = state.held.plus(state.revoked).unwrap_or(state.held);
+    let gone = stake.remaining().minus(there).unwrap_or_default();
+    match stake.status {
+        StakeStatus::Held if state.held < counted_on && (is_settled || !state.revoked.is_zero()) => Finding::Revoked,
+        StakeStatus::Held if is_settled && state.held >= counted_on && !gone.is_zero() => Finding::Claimed(gone),
+        StakeStatus::Releasing if stake.is_revoked() && state.held >= counted_on => Finding::Restored,
+        _ => Finding::AsKnown,
+    }
+}
+
+async fn check(ctx: &Context, seen: &Stake) -> Result<(), BillingError> {
+    let Some(state) = ask_network(ctx, seen).await? else { return Ok(()) };
+    let is_settled = ctx.now().since(seen.updated_at) > SETTLING;
+    let found = finding(seen, state, is_settled);
+    if found == Finding::AsKnown {
+        return Ok(());
+    }
+    let mut unit = ctx.store.begin().await?;
+    let secured = lock_secured(unit.as_mut(), seen).await?;
+    let Some(stake) = unit.stakes().lock(&seen.id).await?.filter(|stake| is_unchanged(seen, stake)) else { return Ok(()) };
+    let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
+    let after = match found {
+        Finding::AsKnown => return Ok(()),
+        Finding::Revoked => {
+            end_secured(ctx, unit.as_mut(), &stake, secured, now).await?;
+            stake.revoked(now)
+        }
+        // Nothing needs it any more: it goes back in its time.
+        Finding::Restored if secured.is_empty() => return Ok(()),
+        Finding::Restored => stake.restored(now),
+        Finding::Claimed(amount) => {
+            post_claim(ctx, unit.as_mut(), &stake, amount, now).await?;
+            stake.claimed(amount, now)?
+        }
+    };
+    if unit.stakes().update(&stake, &after).await? {
+        unit.commit().await?;
+    }
+    Ok(())
+}
+
+/// The running subscriptions that a stake secures, locked in the order of their ids.
+async fn lock_secured(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
+    let mut ids: Vec<_> = unit.subscriptions().of_stake(&stake.id).await?.into_iter().map(|one| one.id).collect();
+    ids.sort();
+    let mut secured = Vec::with_capacity(ids.len());
+    for id in &ids {
+        secured.extend(unit.subscriptions().lock(id).await?);
+    }
+    secured.retain(|one| one.ended_at.is_none());
+    Ok(secured)
+}
+
+/// The subscriptions end with their periods. Without its stake, an overdraft protection is off.
+async fn end_secured(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    secured: Vec<Subscription>,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let mut changed = Vec::with_capacity(secured.len());
+    for mut subscription in secured {
+        if stake.purpose == StakePurpose::Overdraft {
+            (subscription.overdraft_stake_id, subscription.overdraft_at) = (None, None);
+        } else {
+            end_with_period(ctx, unit, &mut subscription, now).await?;
+        }
+        subscription.updated_at = now;
+        changed.push(subscription);
+    }
+    if !changed.is_empty() && !unit.subscriptions().update_all(&changed).await? {
+        return Err(BillingError::Contended);
+    }
+    Ok(())
+}
+
+async fn end_with_period(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &mut Subscription,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    if subscription.ends_at().is_some() {
+        return Ok(());
+    }
+    let reason = CancelReason::StakeRevoked;
+    subscription.cancellation =
+        Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None });
+    subscription.canceled_at = Some(now);
+    subscription.cancel_at_period_end = true;
+    if subscription.status == SubscriptionStatus::Paused {
+        // The engine looks at the periods of those that run only.
+        subscription.cancel_at = Some(subscription.period.end);
+    }
+    let scheduled = Notification::CancellationScheduled { subscription: subscription.id.clone(), canceled_at: now };
+    notify(ctx, unit, &scheduled, ctx.now()).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entity::tests::{at, held, reservation};
+    use super::super::{ReleaseReason, StakeTransferKind};
+    use super::*;
+
+    #[test]
+    fn a_stake_is_revoked_when_less_is_held_than_counted_on_and_restored_when_all_is_held_again() {
+        let state = |held, revoked| StakeState { held: Amount::new(held), revoked: Amount::new(revoked) };
+        let revoked = held(10).revoked(at(1));
+        for (stake, state, is_settled, is) in [
+            (held(10), state(10, 0), true, Finding::AsKnown),
+            (held(10), state(12, 0), true, Finding::AsKnown),
+            (held(10), state(0, 10), false, Finding::Revoked),
+            (held(10), state(4, 6), false, Finding::Revoked),
+            (held(10), state(0, 0), true, Finding::Revoked),
+            (held(10), state(0, 0), false, Finding::AsKnown),
+            (revoked.clone(), state(10, 0), true, Finding::Restored),
+            (revoked.clone(), state(4, 6), true, Finding::AsKnown),
+            (held(10).released(ReleaseReason::Ended, at(1), at(1)), state(0, 10), true, Finding::AsKnown),
+        ] {
+            assert_eq!(finding(&stake, state, is_settled), is, "{:?} {state:?}", stake.status);
+        }
+        let replaced = revoked.placed(Amount::new(10), "B", at(2)).expect("in range");
+        assert_eq!(finding(&replaced, state(10, 10), true), Finding::AsKnown, "the network has not paid out the revoked part yet");
+        assert_eq!(finding(&replaced, state(10, 0), true), Finding::Claimed(Amount::new(10)));
+        let moving = held(10).reserve(reservation(StakeTransferKind::Return, 10), at(1)).expect("it fits");
+        assert_eq!(finding(&moving, state(0, 0), true), Finding::AsKnown, "the return may have reached the network");
+    }
+}

@@ -1,0 +1,487 @@
+//! Payments into a security stake that no checkout asks for: to resume a subscription, after a change of payment, for a dearer plan.
+
+use super::release::{ReleaseTime, release_if_unused};
+use super::settlement::{post_stake, record_stake_statement};
+use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeSubject};
+use crate::access::{Did, Wallet};
+use crate::billing::cancel::take_back;
+use crate::billing::change_payment::{Target, send, target};
+use crate::billing::manage::{load, lock, save};
+use crate::billing::plan::{planned, switch_plan};
+use crate::billing::statement::Statement;
+use crate::billing::{
+    BillingError, BillingReason, Calculation, ManageError, Notification, PlanOrder, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
+    Subscription, line, notify, time_of,
+};
+use crate::context::Context;
+use crate::ledger::EntryType;
+use crate::payment::{AskedStake, Attempt, AttemptKind, Currency, MandateDetails, Purpose, StakeRequest, StakeState};
+use crate::shared::{Amount, CurrencyId, StakeId, StorageError, SubscriptionId, Text};
+use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How long a stake waits for its first payment before it is given up.
+pub(in crate::billing) const PENDING_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
+
+/// Why a security stake is asked for when there is no checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StakeFor<'a> {
+    /// A canceled subscription is to resume, and its stake was revoked.
+    Resuming,
+    /// The subscription is charged in another currency, and the stake in the former one is released.
+    ChangedPayment,
+    /// As [`StakeFor::ChangedPayment`], or the plan is to cost more, and the stake is to grow first.
+    ChangedPlan(&'a PlanOrder),
+}
+
+/// A payment into a stake that a wallet is asked for.
+#[derive(Debug, Clone)]
+pub(in crate::billing) struct Placement {
+    pub target: Target,
+    pub key: StakeKey,
+    pub amount: Amount,
+}
+
+impl Placement {
+    fn security(target: Target, subject: SubscriptionId, payer: &Did, amount: Amount) -> Self {
+        let key = StakeKey {
+            subject: StakeSubject::Subscription(subject),
+            purpose: StakePurpose::Security,
+            payer: payer.clone(),
+            currency_id: target.currency.id.clone(),
+        };
+        Self { target, key, amount }
+    }
+
+    /// The stake that the payment goes into: the one that is not final, or a new one.
+    ///
+    /// # Errors
+    /// [`ManageError::PaymentInFlight`] while the same stake is going back: what is added to it would go back as well.
+    pub async fn open(&self, ctx: &Context) -> Result<Stake, ManageError> {
+        let mut unit = ctx.store.begin().await?;
+        if let Some(found) = unit.stakes().find_open(&self.key).await? {
+            return self.check(found);
+        }
+        let subscription = &self.target.subscription;
+        let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+        let requested = RequestedStake {
+            mode: subscription.mode,
+            customer_id: &subscription.customer_id,
+            method_id: &self.target.method.id,
+            key: &self.key,
+            amount: self.amount,
+        };
+        let stake = requested.pending(StakeId::new(ctx.now(), ctx.random.as_ref()), Some(now.plus(PENDING_LIFETIME)), now);
+        match unit.stakes().insert(&stake).await {
+            Err(StorageError::Duplicate(_)) => return Err(ManageError::Contended),
+            inserted => inserted?,
+        }
+        unit.commit().await?;
+        Ok(stake)
+    }
+
+    /// The stake that a wallet has signed a payment into. It stays as it is until this unit of work ends.
+    pub async fn lock(&self, unit: &mut dyn UnitOfWork) -> Result<Stake, ManageError> {
+        let found = unit.stakes().find_open(&self.key).await?.ok_or(ManageError::Contended)?;
+        let locked = unit.stakes().lock(&found.id).await?.filter(|stake| !stake.is_final()).ok_or(ManageError::Contended)?;
+        self.check(locked)
+    }
+
+    fn check(&self, stake: Stake) -> Result<Stake, ManageError> {
+        if stake.is_going_back() || stake.reservation.is_some() { Err(ManageError::PaymentInFlight) } else { Ok(stake) }
+    }
+
+    pub fn request(&self, stake: &Stake, payer: &Wallet, nonce: u64) -> StakeRequest {
+        StakeRequest {
+            payer: payer.did.clone(),
+            payer_key: payer.public_key.clone(),
+            amount: self.amount,
+            subject: stake.id.to_string(),
+            waiting: STAKE_WAITING,
+            reference: self.target.subscription.id.to_string(),
+            nonce,
+        }
+    }
+
+    /// Builds the transaction that the wallet signs.
+    pub async fn prepare(self, ctx: &Context, payer: &Wallet, nonce: u64) -> Result<AskedStake, ManageError> {
+        let rail = ctx.networks.wallet(self.target.method.kind).ok_or(ManageError::MethodNotSupported)?;
+        let stake = self.open(ctx).await?;
+        let prepared = rail.prepare_stake(&self.target.method, &self.target.currency, &self.request(&stake, payer, nonce))?;
+        let Self { target: Target { subscription, method, currency }, amount, .. } = self;
+        Ok(AskedStake { prepared, method, currency, amount, description: Text::with_fallback(&subscription.description, None) })
+    }
+}
+
+/// Asks the network what it holds of a stake. `None`: nothing here serves its network.
+pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Result<Option<StakeState>, BillingError> {
+    let mut unit = ctx.store.read().await?;
+    let method = unit.methods().find(&stake.method_id).await?.ok_or(BillingError::Orphan)?;
+    let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
+    drop(unit);
+    match ctx.networks.wallet(method.kind) {
+        Some(rail) => Ok(Some(rail.staked(&method, &currency, &stake.payer, stake.id.as_str()).await?)),
+        None => Ok(None),
+    }
+}
+
+/// What the network holds of the stake with a key, and the payer has not revoked.
+async fn held_with(ctx: &Context, key: &StakeKey) -> Result<Amount, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let found = unit.stakes().find_open(key).await?;
+    drop(unit);
+    match found {
+        Some(stake) => Ok(ask_network(ctx, &stake).await?.unwrap_or_default().held),
+        None => Ok(Amount::ZERO),
+    }
+}
+
+/// The payment that is missing in a security stake.
+///
+/// # Errors
+/// [`ManageError::NoStake`] when none is missing.
+pub(in crate::billing) async fn missing(
+    ctx: &Context,
+    id: &SubscriptionId,
+    payer: &Wallet,
+    what: StakeFor<'_>,
+) -> Result<Placement, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let subscription = load(unit.as_mut(), id).await?;
+    let mut own = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
+    match what {
+        StakeFor::Resuming => {
+            subscription.check_recovery(Requester::Customer)?;
+            let stake = owed_stake(unit.as_mut(), &subscription).await?.ok_or(ManageError::NotRecoverable)?;
+            drop(unit);
+            let StakeSubject::Subscription(subject) = stake.subject;
+            let mut placement = Placement::security(own, subject, &payer.did, stake.amount_requested);
+            let held = held_with(ctx, &placement.key).await?;
+            placement.amount = stake.amount_requested.minus(held).unwrap_or_default();
+            return if placement.amount.is_zero() { Err(ManageError::NotRecoverable) } else { Ok(placement) };
+        }
+        StakeFor::ChangedPayment => {}
+        StakeFor::ChangedPlan(order) => {
+            // By the plan that is asked for: it changes once the stake is there.
+            let (after, _) = planned(ctx, unit.as_mut(), subscription.clone(), order).await?;
+            if let Some(growth) = growth(unit.as_mut(), &subscription, &after, &payer.did).await? {
+                return Ok(Placement::security(own, growth.subject, &payer.did, growth.amount));
+            }
+            own.subscription = after;
+        }
+    }
+    let required = required_stake(unit.as_mut(), &own).await?.ok_or(ManageError::NoStake)?;
+    drop(unit);
+    let mut placement = Placement::security(own, required.subject, &payer.did, required.amount);
+    let held = held_with(ctx, &placement.key).await?;
+    placement.amount = required.amount.minus(held).unwrap_or_default();
+    if placement.amount.is_zero() { Err(ManageError::NoStake) } else { Ok(placement) }
+}
+
+/// The stake without which a canceled subscription does not resume: not one that the subscription has left behind.
+pub(in crate::billing) async fn owed_stake(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Stake>, StorageError> {
+    let Some(id) = &subscription.stake_id else { return Ok(None) };
+    let is_owed = |stake: &Stake| {
+        stake.currency_id == subscription.currency_id && !stake.amount_requested.is_zero() && (stake.is_held() || stake.is_revoked())
+    };
+    Ok(unit.stakes().find(id).await?.filter(is_owed))
+}
+
+/// What a security stake is to hold, and for which subscription it is placed.
+struct RequiredStake {
+    subject: SubscriptionId,
+    amount: Amount,
+}
+
+/// What the terms of its checkout ask a wallet to stake, unless a stake is held. `None`: nothing, as for a card.
+async fn required_stake(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Option<RequiredStake>, ManageError> {
+    if target.method.kind.is_card() {
+        return Ok(None);
+    }
+    let Some(security) = security_of(unit, &target.subscription, &target.currency).await? else { return Ok(None) };
+    if security.stake.as_ref().is_some_and(Stake::is_held) {
+        return Ok(None);
+    }
+    let amount = security.terms(unit, &target.currency).await?.amount();
+    Ok(Some(RequiredStake { subject: security.subject, amount }))
+}
+
+/// What a wallet is to stake before the plan changes, where the new plan asks for more than the former one and for more than is staked:
+/// the difference, or all of it where another wallet placed the stake, which is released then. `None`: nothing, or no stake is held.
+async fn growth(
+    unit: &mut dyn UnitOfWork,
+    before: &Subscription,
+    after: &Subscription,
+    payer: &Did,
+) -> Result<Option<RequiredStake>, ManageError> {
+    let currency = unit.methods().find_currency(&before.currency_id).await?.ok_or(ManageError::NotFound)?;
+    let Some(now) = security_of(unit, before, &currency).await? else { return Ok(None) };
+    let Some(stake) = now.stake.as_ref().filter(|stake| stake.is_held()) else { return Ok(None) };
+    let Some(then) = security_of(unit, after, &currency).await? else { return Ok(None) };
+    let asked = then.terms(unit, &currency).await?.amount();
+    let held = stake.amount_requested;
+    if asked <= now.terms(unit, &currency).await?.amount() || asked <= held {
+        return Ok(None);
+    }
+    let amount = if stake.payer == *payer { asked.minus(held)? } else { asked };
+    Ok(Some(RequiredStake { subject: now.subject, amount }))
+}
+
+/// What the wallet that is charged is to stake before the plan changes; nothing for a card.
+pub(in crate::billing) async fn stake_for_plan(
+    unit: &mut dyn UnitOfWork,
+    before: &Subscription,
+    after: &Subscription,
+) -> Result<Amount, ManageError> {
+    let mandate = match &before.mandate_id {
+        Some(mandate) => unit.mandates().find(mandate).await?,
+        None => None,
+    };
+    let Some(MandateDetails::Delegation { payer, .. }) = mandate.and_then(|mandate| mandate.grant) else { return Ok(Amount::ZERO) };
+    Ok(growth(unit, before, after, &payer).await?.map_or(Amount::ZERO, |growth| growth.amount))
+}
+
+/// Waits for other changes of what the same stake secures: what one plan asks for depends on the others. The caller has locked the
+/// subscription.
+pub(in crate::billing) async fn lock_security(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), ManageError> {
+    if let Some(stake) = &subscription.stake_id {
+        unit.stakes().lock(stake).await?;
+    }
+    Ok(())
+}
+
+/// What one security stake secures, and by which terms.
+struct Security {
+    /// The subscription that the stake was placed for, or is to be placed for.
+    subject: SubscriptionId,
+    stake: Option<Stake>,
+    threshold: Amount,
+    minimum: Amount,
+    /// All subscriptions of the checkout that have not ended and are charged in one currency.
+    live: Vec<Subscription>,
+}
+
+impl Security {
+    /// What the amount of the stake is computed from.
+    async fn terms(&self, unit: &mut dyn UnitOfWork, currency: &Currency) -> Result<StakeTerms, ManageError> {
+        let items: Vec<_> = self.live.iter().flat_map(|one| &one.items).collect();
+        let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
+        let prices = unit.prices().find_all(&ids).await?;
+        let mut recurring = Amount::ZERO;
+        for item in items {
+            let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
+            recurring = recurring.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
+        }
+        Ok(StakeTerms { threshold: self.threshold, minimum: self.minimum, recurring })
+    }
+}
+
+/// The security of a subscription, as it is given, in a currency: the subscriptions of its checkout that are charged in that currency
+/// share one stake. `None`: no stake is asked for.
+async fn security_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, currency: &Currency) -> Result<Option<Security>, ManageError> {
+    let Some(session) = &subscription.session_id else { return Ok(None) };
+    let session = unit.sessions().find(session).await?.filter(|session| !session.terms.no_stake);
+    let Some(session) = session else { return Ok(None) };
+    let mut live = unit.subscriptions().find_all(&session.subscription_ids).await?;
+    live.retain(|one| one.id != subscription.id && one.ended_at.is_none() && one.currency_id == currency.id);
+    live.push(subscription.clone());
+    let stake = shared_stake(unit, &live, &currency.id, Some(subscription)).await?;
+    let placed_for = stake.as_ref().and_then(|stake| stake.subject.subscription().cloned());
+    let first = session.subscription_ids.iter().find(|id| live.iter().any(|one| one.id == **id)).cloned();
+    let subject = placed_for.or(first).unwrap_or_else(|| subscription.id.clone());
+    let (minimum, threshold) = session.terms.amounts(currency.decimals)?;
+    Ok(Some(Security { subject, stake, threshold, minimum, live }))
+}
+
+/// The stake in a currency that subscriptions name: that of `own` before the others', a held one before one that is not.
+async fn shared_stake(
+    unit: &mut dyn UnitOfWork,
+    live: &[Subscription],
+    currency: &CurrencyId,
+    own: Option<&Subscription>,
+) -> Result<Option<Stake>, StorageError> {
+    let ids: Vec<_> = live.iter().filter_map(|one| one.stake_id.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+    let mut stakes = unit.stakes().find_all(&ids).await?;
+    stakes.retain(|stake| stake.currency_id == *currency && !stake.is_final());
+    let is_own = |stake: &Stake| own.is_some_and(|own| own.stake_id.as_ref() == Some(&stake.id));
+    stakes.sort_by_key(|stake| (!is_own(stake), !stake.is_held(), stake.id.clone()));
+    Ok(stakes.into_iter().next())
+}
+
+/// The stake that a subscription shares once it is charged in a currency: the held one of its checkout.
+pub(in crate::billing) async fn stake_to_share(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    currency: &CurrencyId,
+) -> Result<Option<StakeId>, StorageError> {
+    let Some(session) = &subscription.session_id else { return Ok(None) };
+    let Some(session) = unit.sessions().find(session).await? else { return Ok(None) };
+    let mut live = unit.subscriptions().find_all(&session.subscription_ids).await?;
+    live.retain(|one| one.id != subscription.id && one.ended_at.is_none() && one.currency_id == *currency);
+    Ok(shared_stake(unit, &live, currency, None).await?.filter(Stake::is_held).map(|stake| stake.id))
+}
+
+/// Whether a stake is to be placed, or to grow, now that a wallet permits charges.
+pub async fn lacks_stake(
+    ctx: &Context,
+    id: &SubscriptionId,
+    currency: &CurrencyId,
+    what: StakeFor<'_>,
+    payer: &Wallet,
+) -> Result<bool, ManageError> {
+    match missing(ctx, id, payer, what).await {
+        // Not while the permission is still on its way.
+        Ok(placement) => Ok(placement.target.currency.id == *currency),
+        Err(ManageError::NoStake) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Builds the payment that is missing in a stake. The same nonce builds the same one.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
+pub async fn ask_to_restake(
+    ctx: &Context,
+    id: &SubscriptionId,
+    what: StakeFor<'_>,
+    payer: &Wallet,
+    nonce: u64,
+) -> Result<AskedStake, ManageError> {
+    missing(ctx, id, payer, what).await?.prepare(ctx, payer, nonce).await
+}
+
+/// Checks and sends the signed payment. Once the network has it, the stake secures the subscription, and a canceled one resumes, or the
+/// plan changes. Answers the hash.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
+pub async fn take_restake(
+    ctx: &Context,
+    id: &SubscriptionId,
+    what: StakeFor<'_>,
+    payer: &Wallet,
+    (nonce, signed): (u64, &str),
+) -> Result<String, ManageError> {
+    let placement = missing(ctx, id, payer, what).await?;
+    let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let mut unit = ctx.store.begin().await?;
+    let resuming = if what == StakeFor::Resuming { Some(lock(unit.as_mut(), id).await?) } else { None };
+    let stake = placement.lock(unit.as_mut()).await?;
+    let Placement { target, amount, .. } = &placement;
+    let signed = rail.check_stake(&target.method, &target.currency, &placement.request(&stake, payer, nonce), signed)?;
+    if let Some(subscription) = resuming {
+        resume_by(unit.as_mut(), subscription, &signed.hash).await?;
+    }
+    let hash = send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await?;
+    if let StakeFor::ChangedPlan(order) = what {
+        // The stake is held in any case, and is asked for no more. Where the network takes its time, the page finds the plan unchanged
+        // and says so.
+        let _ = switch_plan(ctx, id, order, Requester::Customer).await;
+    }
+    Ok(hash)
+}
+
+/// Notes which payment resumes the subscription: others may be made until then, for something else.
+async fn resume_by(unit: &mut dyn UnitOfWork, mut subscription: Subscription, hash: &str) -> Result<(), ManageError> {
+    subscription.check_recovery(Requester::Customer)?;
+    let cancellation = subscription.cancellation.as_mut().ok_or(ManageError::NotRecoverable)?;
+    cancellation.taken_back_by = Some(hash.to_owned());
+    save(unit, &subscription).await
+}
+
+/// The subscriptions that share a stake once a payment into it has settled, locked in the order of their ids.
+async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
+    let Some(subject) = stake.subject.subscription() else { return Ok(Vec::new()) };
+    let mut ids = BTreeSet::from([subject.clone()]);
+    if stake.purpose == StakePurpose::Security {
+        let session = unit.subscriptions().find(subject).await?.and_then(|found| found.session_id);
+        if let Some(session) = &session {
+            ids.extend(unit.sessions().find(session).await?.map_or_else(Vec::new, |session| session.subscription_ids));
+        }
+        ids.extend(unit.subscriptions().of_stake(&stake.id).await?.into_iter().map(|one| one.id));
+    }
+    let mut sharing = Vec::with_capacity(ids.len());
+    for id in &ids {
+        sharing.extend(unit.subscriptions().lock(id).await?);
+    }
+    sharing.retain(|one| one.ended_at.is_none() && one.currency_id == stake.currency_id);
+    Ok(sharing)
+}
+
+/// A payment into a stake has settled, outside of a checkout. The subscriptions that share the stake name it from now on; what they named
+/// before is released. A canceled subscription resumes if the payment was made for that. Where nothing needs the stake any more, it
+/// goes back.
+pub(super) async fn placed(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    id: &StakeId,
+    reference: &str,
+) -> Result<(), BillingError> {
+    let AttemptKind::Wallet { hash, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
+    let found = unit.stakes().find(id).await?.ok_or(BillingError::Orphan)?;
+    let mut sharing = lock_sharing(unit, &found).await?;
+    let is_overdraft = found.purpose == StakePurpose::Overdraft;
+    let named = |one: &Subscription| if is_overdraft { one.overdraft_stake_id.clone() } else { one.stake_id.clone() };
+    let superseded: BTreeSet<_> = sharing.iter().filter_map(named).filter(|named| named != id).collect();
+    let ids: Vec<_> = superseded.iter().chain([id]).cloned().collect();
+    let locked = unit.stakes().lock_all(&ids).await?;
+    let before = locked.iter().find(|stake| stake.id == *id).ok_or(BillingError::Orphan)?;
+    let now = super::customer_time(ctx, unit, &before.customer_id).await?;
+    let mut after = before.placed(attempt.amount, reference, now)?;
+    if sharing.is_empty() {
+        after = after.released(ReleaseReason::Ended, now, now);
+    }
+    if !unit.stakes().update(before, &after).await? {
+        return Err(BillingError::Contended);
+    }
+    post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
+    let mut resumed = Vec::new();
+    for subscription in &mut sharing {
+        let is_asked = subscription.cancellation.as_ref().is_some_and(|end| end.taken_back_by.as_ref() == Some(hash));
+        // The store may have decided meanwhile that it ends.
+        if is_asked && subscription.check_recovery(Requester::Customer).is_ok() {
+            take_back(subscription);
+            resumed.push(subscription.id.clone());
+        }
+        if is_overdraft {
+            subscription.overdraft_stake_id = Some(id.clone());
+            // What is overdue already has its grace period as well.
+            let grace_over = subscription.past_due_since.map(|since| since.plus(ctx.policy.overdraft_grace).max(now));
+            subscription.overdraft_at = subscription.overdraft_at.or(grace_over);
+        } else {
+            subscription.stake_id = Some(id.clone());
+        }
+        subscription.updated_at = now;
+    }
+    if !sharing.is_empty() && !unit.subscriptions().update_all(&sharing).await? {
+        return Err(BillingError::Contended);
+    }
+    for old in locked.iter().filter(|stake| stake.id != *id) {
+        release_if_unused(unit, old, ReleaseReason::Superseded, ReleaseTime::Now, now).await?;
+    }
+    for id in &resumed {
+        let resumed = Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Cancellation, at: now };
+        notify(ctx, unit, &resumed, ctx.now()).await?;
+    }
+    let (reason, description) = match (before.purpose, resumed.is_empty(), before.is_held()) {
+        (StakePurpose::Overdraft, ..) => (BillingReason::StakeOverdraftProtection, line::STAKED_FOR_OVERDRAFT),
+        (_, false, _) => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
+        (_, true, true) => (BillingReason::Stake, line::STAKED_MORE),
+        (_, true, false) => (BillingReason::Stake, line::STAKED_ELSEWHERE),
+    };
+    let terms = match sharing.first() {
+        Some(one) if !is_overdraft => terms_of(unit, one, &after).await?,
+        _ => None,
+    };
+    let calculation = Calculation::of_stake(terms, attempt.amount);
+    let statement = Statement { reason, description, reference, calculation };
+    record_stake_statement(ctx, unit, &after, statement, now).await
+}
+
+/// What the terms ask for now. Where they cannot be computed any more, the amount is shown alone.
+async fn terms_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, stake: &Stake) -> Result<Option<StakeTerms>, BillingError> {
+    let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
+    Ok(match security_of(unit, subscription, &currency).await {
+        Ok(Some(security)) => security.terms(unit, &currency).await.ok(),
+        _ => None,
+    })
+}

@@ -1,0 +1,64 @@
+//! Releasing a stake: it is marked, and the round of due stakes moves it.
+
+use super::{ReleaseReason, Stake};
+use crate::billing::{BillingError, STAKE_WAITING};
+use crate::context::Context;
+use crate::shared::{StakeId, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// When a released stake goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReleaseTime {
+    Now,
+    /// After the time in which the last usage can be billed: [`STAKE_WAITING`].
+    AfterWaiting,
+}
+
+impl ReleaseTime {
+    fn after(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Now => now,
+            Self::AfterWaiting => now.plus(STAKE_WAITING),
+        }
+    }
+}
+
+/// Releases a stake that no running subscription names any more. The caller has locked the stake and written the subscriptions: of two
+/// that end at the same time, the second one waits for the lock and sees that the first has ended. Answers the stake as it is now.
+pub(in crate::billing) async fn release_if_unused(
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    reason: ReleaseReason,
+    at: ReleaseTime,
+    now: Timestamp,
+) -> Result<Stake, BillingError> {
+    let named_by = unit.subscriptions().of_stake(&stake.id).await?;
+    let is_left = |one: &crate::billing::Subscription| {
+        let is_named = one.stake_id.as_ref() == Some(&stake.id) || one.overdraft_stake_id.as_ref() == Some(&stake.id);
+        one.ended_at.is_some() || !is_named
+    };
+    if !named_by.iter().all(is_left) {
+        // Others are secured by it. What the ended ones owe is taken from it.
+        let after = Stake { return_at: Some(stake.return_at.map_or(now, |at| at.min(now))), updated_at: now, ..stake.clone() };
+        return write(unit, stake, after).await;
+    }
+    write(unit, stake, stake.released(reason, at.after(now), now)).await
+}
+
+async fn write(unit: &mut dyn UnitOfWork, before: &Stake, after: Stake) -> Result<Stake, BillingError> {
+    if *before == after {
+        return Ok(after);
+    }
+    match unit.stakes().update(before, &after).await? {
+        true => Ok(after),
+        false => Err(BillingError::Contended),
+    }
+}
+
+/// Releases the stake of a checkout that was not completed, or that asks for another stake instead.
+pub(crate) async fn abandon_stake(ctx: &Context, unit: &mut dyn UnitOfWork, id: &StakeId) -> Result<(), BillingError> {
+    let Some(stake) = unit.stakes().lock(id).await? else { return Ok(()) };
+    let now = super::customer_time(ctx, unit, &stake.customer_id).await?;
+    write(unit, &stake, stake.released(ReleaseReason::Abandoned, now, now)).await?;
+    Ok(())
+}

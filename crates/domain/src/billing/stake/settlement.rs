@@ -1,0 +1,255 @@
+//! What the outcomes of attempts mean that pay into a stake or move a part of it.
+
+use super::overdraft::{charge_fee, reschedule_overdraft};
+use super::place::placed;
+use super::{Stake, StakePurpose};
+use crate::billing::invoice::{PaidInvoice, Receipt, settle};
+use crate::billing::settlement::recovered;
+use crate::billing::statement::{Statement, StatementOwner, record_statement};
+use crate::billing::{BillingError, BillingReason, Calculation, line};
+use crate::context::Context;
+use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::payment::{Attempt, Decline, Purpose, PurposeHandler, Settlement, SettlementError};
+use crate::shared::{Amount, AttemptId, CustomerId, EntryId, StakeId, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+use async_trait::async_trait;
+use std::collections::BTreeSet;
+
+/// A payment of a customer into a stake, outside of a checkout.
+#[derive(Debug, Clone, Copy)]
+pub struct StakePlacement;
+
+#[async_trait]
+impl PurposeHandler for StakePlacement {
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let Purpose::Stake(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        placed(ctx, unit, attempt, stake, &settlement.reference).await?;
+        Ok(Vec::new())
+    }
+
+    /// Nothing waited for the payment but its payer, whose wallet shows the decline.
+    async fn declined(
+        &self,
+        _ctx: &Context,
+        _unit: &mut dyn UnitOfWork,
+        _attempt: &Attempt,
+        _decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        Ok(())
+    }
+}
+
+/// A part of a stake that goes back to its payer.
+#[derive(Debug, Clone, Copy)]
+pub struct StakeReturn;
+
+#[async_trait]
+impl PurposeHandler for StakeReturn {
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let Purpose::ReturnStake(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        returned(ctx, unit, attempt, stake, &settlement.reference).await?;
+        Ok(Vec::new())
+    }
+
+    async fn declined(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        _decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        let Purpose::ReturnStake(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        refused(ctx, unit, attempt, stake).await?;
+        Ok(())
+    }
+}
+
+/// A part of a stake that goes to the store.
+#[derive(Debug, Clone, Copy)]
+pub struct StakeForfeit;
+
+#[async_trait]
+impl PurposeHandler for StakeForfeit {
+    async fn settled(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        settlement: &Settlement,
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let Purpose::Slash(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        Ok(forfeited(ctx, unit, attempt, stake, &settlement.reference).await?.into_iter().collect())
+    }
+
+    async fn declined(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        _decline: &Decline,
+    ) -> Result<(), SettlementError> {
+        let Purpose::Slash(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
+        let stake = unit.stakes().find(stake).await?.ok_or(SettlementError::Orphan)?;
+        if stake.purpose == StakePurpose::Overdraft {
+            // The subscription is locked before its stake.
+            reschedule_overdraft(ctx, unit, &stake).await?;
+        }
+        refused(ctx, unit, attempt, &stake.id).await?;
+        Ok(())
+    }
+}
+
+/// The time that a stake's customer lives in.
+pub(in crate::billing) async fn customer_time(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    customer: &CustomerId,
+) -> Result<Timestamp, StorageError> {
+    Ok(unit.clocks().of_customer(customer).await?.map_or_else(|| ctx.now(), |clock| clock.now))
+}
+
+async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId, reference: &str) -> Result<(), BillingError> {
+    let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
+    let now = customer_time(ctx, unit, &before.customer_id).await?;
+    if !unit.stakes().update(&before, &before.moved(&attempt.id, now)?).await? {
+        return Err(BillingError::Contended);
+    }
+    post_stake(ctx, unit, attempt, &before, EntryType::StakeReturned, now).await?;
+    let calculation = Calculation::Flat { amount: attempt.amount };
+    let statement = Statement { reason: BillingReason::ReturnStake, description: line::RETURNED_STAKE, reference, calculation };
+    record_stake_statement(ctx, unit, &before, statement, now).await
+}
+
+/// Pays what was planned, and charges the fee of an overdraft. Answers the attempt that pays the fee.
+async fn forfeited(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    id: &StakeId,
+    reference: &str,
+) -> Result<Option<AttemptId>, BillingError> {
+    let planned = unit.attempts().planned_by(&attempt.id).await?;
+    let ids: Vec<_> = planned.iter().map(|planned| planned.invoice_id.clone()).collect();
+    let invoices = unit.invoices().find_all(&ids).await?;
+    // Subscriptions, then the stake, then the invoices: everybody locks in this order.
+    let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    for subscription in &subscriptions {
+        unit.subscriptions().lock(subscription).await?;
+    }
+    let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
+    let now = customer_time(ctx, unit, &before.customer_id).await?;
+    let after = before.moved(&attempt.id, now)?;
+    if !unit.stakes().update(&before, &after).await? {
+        return Err(BillingError::Contended);
+    }
+    let receipt = Receipt { mode: before.mode, customer_id: &before.customer_id, attempt, intent: None, at: now };
+    let settled = settle(ctx, unit, &receipt).await?;
+    let calculation = Calculation::Flat { amount: attempt.amount };
+    let statement = Statement { reason: BillingReason::SlashStake, description: line::SLASHED_STAKE, reference, calculation };
+    record_stake_statement(ctx, unit, &before, statement, now).await?;
+    let paid = overdraft_paid(&after, &settled);
+    recovered(ctx, unit, &settled, now).await?;
+    if paid.is_zero() { Ok(None) } else { charge_fee(ctx, unit, &after, paid, now).await }
+}
+
+/// What an overdraft stake paid of invoices other than its own fees.
+fn overdraft_paid(stake: &Stake, settled: &[PaidInvoice]) -> Amount {
+    if stake.purpose != StakePurpose::Overdraft {
+        return Amount::ZERO;
+    }
+    let charged = settled.iter().filter(|one| one.before.reason != BillingReason::OverdraftProtection);
+    let paid = charged.map(|one| one.after.amount_paid.minus(one.before.amount_paid).unwrap_or_default());
+    Amount::sum(paid).unwrap_or_default()
+}
+
+/// The network refused to move the stake: it is tried again later.
+async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId) -> Result<(), BillingError> {
+    let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
+    let now = customer_time(ctx, unit, &before.customer_id).await?;
+    match unit.stakes().update(&before, &before.refused(&attempt.id, now)?).await? {
+        true => Ok(()),
+        false => Err(BillingError::Contended),
+    }
+}
+
+/// Posts a payment into a stake or a return. A forfeit is posted by [`settle`].
+pub(crate) async fn post_stake(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    stake: &Stake,
+    kind: EntryType,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    post_movement(ctx, unit, stake, kind, (attempt.id.as_str(), attempt.amount), now).await
+}
+
+/// Posts what a payer took back at the network; `stake` is as it was before.
+pub(super) async fn post_claim(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    amount: Amount,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    // A payer may claim several parts, each of which has an entry of its own.
+    let subject = format!("{}:{}", stake.id, stake.amount_returned.plus(amount)?);
+    post_movement(ctx, unit, stake, EntryType::StakeClaimed, (&subject, amount), now).await
+}
+
+async fn post_movement(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    kind: EntryType,
+    (subject, amount): (&str, Amount),
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let (held, payable) = (Account::stakes_held(&stake.method_id), Account::StakesPayable);
+    let (debit, credit) = if kind == EntryType::StakePlaced { (held, payable) } else { (payable, held) };
+    let postings = vec![Posting::debit(debit, amount, &stake.currency_id), Posting::credit(credit, amount, &stake.currency_id)];
+    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+    unit.journal().post(&Entry::new(id, stake.mode, kind, subject, now, postings)?).await?;
+    Ok(())
+}
+
+/// Documents a transaction of a stake for the subscription that it was placed for. A checkout that was never completed has none, and no
+/// statement.
+pub(crate) async fn record_stake_statement(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    statement: Statement<'_>,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let Some(subject) = stake.subject.subscription() else { return Ok(()) };
+    let Some(subscription) = unit.subscriptions().find(subject).await? else { return Ok(()) };
+    // The subscription may be charged by another method since.
+    let owner = StatementOwner { method_id: &stake.method_id, currency_id: &stake.currency_id, ..StatementOwner::from(&subscription) };
+    record_statement(ctx, unit, owner, statement, now).await
+}
+
+/// Documents the payment into the stake of a checkout that has completed.
+pub(crate) async fn record_placement(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    calculation: Calculation,
+    now: Timestamp,
+) -> Result<(), BillingError> {
+    let reference = stake.reference.clone().unwrap_or_default();
+    let statement = Statement { reason: BillingReason::Stake, description: line::STAKE, reference: &reference, calculation };
+    record_stake_statement(ctx, unit, stake, statement, now).await
+}

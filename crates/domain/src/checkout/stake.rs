@@ -1,0 +1,177 @@
+//! The security stake that a checkout asks of a wallet.
+
+use super::{Session, SubmitError};
+use crate::access::Did;
+use crate::billing::{BillingError, RequestedStake, Stake, StakeKey, StakePurpose, StakeStatus, StakeSubject, abandon_stake};
+use crate::context::Context;
+use crate::payment::Currency;
+use crate::shared::{Amount, StakeId, StorageError, SubscriptionId, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// What becomes of a session's stake when the session is submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum StakePlan {
+    /// No stake is asked for.
+    Nothing,
+    /// The known stake serves, with this amount.
+    Keep(Amount),
+    Place(Amount),
+}
+
+/// What is held already counts, where it can be added to: a stake is one wallet's.
+pub(super) fn plan_stake(known: Option<&Stake>, amount: Amount, currency: &Currency, payer: &Did) -> StakePlan {
+    let serves = |known: &&Stake| {
+        let is_here = known.currency_id == currency.id;
+        let is_open = matches!(known.status, StakeStatus::Pending | StakeStatus::Held);
+        is_here && is_open && (known.payer == *payer || (known.is_held() && known.remaining() >= amount))
+    };
+    match known.filter(serves) {
+        Some(known) if amount.is_zero() && !known.is_held() => StakePlan::Nothing,
+        Some(known) => StakePlan::Keep(amount.max(known.remaining())),
+        None if amount.is_zero() => StakePlan::Nothing,
+        None => StakePlan::Place(amount),
+    }
+}
+
+/// The stake that a session names.
+pub(super) async fn stake_of(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Option<Stake>, StorageError> {
+    match &session.stake_id {
+        Some(id) => unit.stakes().find(id).await,
+        None => Ok(None),
+    }
+}
+
+/// Whether a payment into the stake is still to be made.
+pub(super) fn lacks_stake(stake: Option<&Stake>) -> bool {
+    stake.is_some_and(|stake| !stake.missing().is_zero())
+}
+
+/// The unit of work is to begin again where the stake changed since it was read.
+impl From<BillingError> for SubmitError {
+    fn from(error: BillingError) -> Self {
+        match error {
+            BillingError::Amount(error) => Self::Amount(error),
+            BillingError::Rail(error) => Self::Rail(error),
+            BillingError::Storage(error) => Self::Storage(error),
+            _ => Self::Storage(StorageError::Conflict),
+        }
+    }
+}
+
+/// The session names its stake from now on. It is left for the caller to write, before the stake.
+pub(super) fn assign_stake(ctx: &Context, session: &mut Session, known: Option<&Stake>, plan: &StakePlan, now: Timestamp) {
+    if matches!(plan, StakePlan::Keep(_)) {
+        return;
+    }
+    if known.is_some_and(Stake::is_held)
+        && let Some(first) = session.subscription_ids.first_mut()
+    {
+        // The next stake is for a subject of its own: the one that goes back keeps the former one.
+        *first = SubscriptionId::new(now, ctx.random.as_ref());
+    }
+    let is_placed = matches!(plan, StakePlan::Place(_)) && !session.subscription_ids.is_empty();
+    session.stake_id = is_placed.then(|| StakeId::new(now, ctx.random.as_ref()));
+}
+
+/// Writes the stake that the session names. A stake that does not serve any more is released.
+pub(super) async fn write_stake(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    known: Option<&Stake>,
+    plan: &StakePlan,
+    (currency, payer): (&Currency, &Did),
+    now: Timestamp,
+) -> Result<(), SubmitError> {
+    if let (Some(known), StakePlan::Keep(amount)) = (known, plan) {
+        let locked = unit
+            .stakes()
+            .lock(&known.id)
+            .await?
+            .filter(|locked| Stake { checked_at: known.checked_at, ..locked.clone() } == *known)
+            .ok_or(StorageError::Conflict)?;
+        let after = Stake { amount_requested: *amount, updated_at: now, ..locked.clone() };
+        if locked.amount_requested != *amount && !unit.stakes().update(&locked, &after).await? {
+            return Err(StorageError::Conflict.into());
+        }
+        return Ok(());
+    }
+    if let Some(known) = known {
+        abandon_stake(ctx, unit, &known.id).await?;
+    }
+    let (StakePlan::Place(amount), Some(id), Some(subject), Some(customer_id)) =
+        (plan, &session.stake_id, session.subscription_ids.first(), &session.customer_id)
+    else {
+        return Ok(());
+    };
+    let key = StakeKey {
+        subject: StakeSubject::Subscription(subject.clone()),
+        purpose: StakePurpose::Security,
+        payer: payer.clone(),
+        currency_id: currency.id.clone(),
+    };
+    let requested = RequestedStake { mode: session.mode, customer_id, method_id: &currency.method_id, key: &key, amount: *amount };
+    unit.stakes().insert(&requested.pending(id.clone(), None, now)).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::{CurrencyId, CustomerId, MethodId, Mode};
+
+    fn currency() -> Currency {
+        let at = Timestamp::from_seconds(0);
+        Currency {
+            id: CurrencyId::parse("pc_1").expect("an id"),
+            method_id: MethodId::parse("pm_1").expect("an id"),
+            mode: Mode::Test,
+            active: true,
+            name: "Token".to_owned(),
+            symbol: "TOK".to_owned(),
+            logo: String::new(),
+            decimals: 2,
+            maximum_precision: 2,
+            contract: String::new(),
+            is_base: true,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    fn stake(status: StakeStatus, amount: u128, payer: &str, currency: &str) -> Stake {
+        let key = StakeKey {
+            subject: StakeSubject::parse("sub_1").expect("a subject"),
+            purpose: StakePurpose::Security,
+            payer: Did::from_verified(payer),
+            currency_id: CurrencyId::parse(currency).expect("an id"),
+        };
+        let requested = RequestedStake {
+            mode: Mode::Test,
+            customer_id: &CustomerId::parse("cus_1").expect("an id"),
+            method_id: &MethodId::parse("pm_1").expect("an id"),
+            key: &key,
+            amount: Amount::new(100),
+        };
+        let pending = requested.pending(StakeId::parse("stk_1").expect("an id"), None, Timestamp::from_seconds(0));
+        Stake { status, amount: Amount::new(amount), ..pending }
+    }
+
+    #[test]
+    fn what_is_held_counts_where_it_can_be_added_to() {
+        use StakeStatus as S;
+        let currency = currency();
+        let payer = Did::from_verified("z1");
+        let plan = |known: Option<&Stake>, amount| plan_stake(known, Amount::new(amount), &currency, &payer);
+        assert_eq!(plan(None, 0), StakePlan::Nothing);
+        assert_eq!(plan(None, 50), StakePlan::Place(Amount::new(50)));
+        assert_eq!(plan(Some(&stake(S::Pending, 0, "z1", "pc_1")), 50), StakePlan::Keep(Amount::new(50)));
+        assert_eq!(plan(Some(&stake(S::Pending, 0, "z1", "pc_1")), 0), StakePlan::Nothing);
+        assert_eq!(plan(Some(&stake(S::Held, 80, "z1", "pc_1")), 50), StakePlan::Keep(Amount::new(80)), "the order has shrunk");
+        assert_eq!(plan(Some(&stake(S::Held, 80, "z1", "pc_1")), 0), StakePlan::Keep(Amount::new(80)));
+        assert_eq!(plan(Some(&stake(S::Held, 80, "z2", "pc_1")), 50), StakePlan::Keep(Amount::new(80)), "another wallet's suffices");
+        assert_eq!(plan(Some(&stake(S::Held, 80, "z2", "pc_1")), 90), StakePlan::Place(Amount::new(90)), "it cannot be added to");
+        assert_eq!(plan(Some(&stake(S::Held, 80, "z1", "pc_2")), 50), StakePlan::Place(Amount::new(50)));
+        assert_eq!(plan(Some(&stake(S::Releasing, 80, "z1", "pc_1")), 50), StakePlan::Place(Amount::new(50)));
+    }
+}

@@ -1,0 +1,148 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Button, Flex, Segmented, Typography } from 'antd';
+import { useState } from 'react';
+import { api } from '@/api/client';
+import type { Stake } from '@/api/types';
+import { usePageTitle } from '@/app/page';
+import { ConfirmDialog } from '@/features/billing/confirm-dialog';
+import { refreshAfterPayment } from '@/features/billing/refresh';
+import { useTexts as useBillingTexts } from '@/features/billing/texts';
+import { formatMoney } from '@/lib/amount';
+import { dayText } from '@/lib/format';
+import { ConsoleList } from './console-list';
+import { stakesQuery } from './queries';
+import { RequireAdmin } from './require-admin';
+import { useTexts } from './texts';
+
+/** The refundable deposits of the store: all, or those that a network refuses to return. */
+export function StakesPage({ page = 1, attention = false }: { page?: number; attention?: boolean }) {
+  const { t, language } = useTexts();
+  const { t: billing } = useBillingTexts();
+  const navigate = useNavigate();
+  usePageTitle(t('stakes.title'));
+  const show = (shown: string) =>
+    void navigate({ to: '/console/stakes', search: { attention: shown === 'attention' || undefined } });
+  const money = (amount: string, { paymentCurrency }: Stake) =>
+    paymentCurrency ? formatMoney(amount, paymentCurrency, language) : amount;
+  return (
+    <RequireAdmin>
+      <Flex vertical gap={24} align="stretch">
+        <div>
+          <Typography.Title level={1}>{t('stakes.title')}</Typography.Title>
+          <Typography.Text type="secondary">{t('stakes.lead')}</Typography.Text>
+        </div>
+        <div>
+          <Segmented
+            aria-label={t('stakes.shown')}
+            value={attention ? 'attention' : 'all'}
+            onChange={show}
+            options={(['all', 'attention'] as const).map((value) => ({ value, label: t(`stakes.show.${value}`) }))}
+          />
+        </div>
+        <ConsoleList<Stake>
+          query={stakesQuery(page, attention)}
+          page={page}
+          label={t('stakes.title')}
+          empty={t(attention ? 'stakes.emptyAttention' : 'stakes.empty')}
+          failed={t('stakes.error')}
+          columns={[
+            {
+              key: 'stake',
+              title: t('stakes.stake'),
+              render: (_, stake) => (
+                <Flex vertical>
+                  <span>{t(`stakes.purpose.${stake.purpose}`)}</span>
+                  <Typography.Text type="secondary">{dayText(stake.created_at, language)}</Typography.Text>
+                </Flex>
+              ),
+            },
+            {
+              key: 'status',
+              title: billing('invoice.status'),
+              render: (_, stake) => (
+                <Flex vertical>
+                  <span>{t(`stakes.status.${stake.status}`)}</span>
+                  {stake.release_reason ? (
+                    <Typography.Text type="secondary">{t(`stakes.reason.${stake.release_reason}`)}</Typography.Text>
+                  ) : null}
+                  {stake.needs_attention ? (
+                    <Typography.Text type="danger">
+                      {t('stakes.refused', { count: stake.failure_count ?? 0 })}
+                    </Typography.Text>
+                  ) : null}
+                </Flex>
+              ),
+            },
+            {
+              key: 'subscription',
+              title: t('stakes.subscription'),
+              render: (_, { subscription_id: id, release_reason: reason }) =>
+                // The checkout was never completed: there is no subscription.
+                id && reason !== 'abandoned' ? (
+                  <Link to="/console/subscriptions/$id" params={{ id }}>
+                    {t('stakes.openSubscription')}
+                  </Link>
+                ) : null,
+            },
+            {
+              key: 'customer',
+              title: t('list.customer'),
+              render: (_, { customer_id: id }) => (
+                <Link to="/console/customers/$id" params={{ id }}>
+                  {t('list.openCustomer')}
+                </Link>
+              ),
+            },
+            {
+              key: 'remaining',
+              title: t('stakes.remaining'),
+              align: 'end',
+              className: 'money',
+              render: (_, stake) => money(stake.amount_remaining, stake),
+            },
+            {
+              key: 'forfeited',
+              title: t('stakes.forfeited'),
+              align: 'end',
+              className: 'money',
+              render: (_, stake) => money(stake.amount_forfeited, stake),
+            },
+            {
+              key: 'action',
+              render: (_, stake) => <ReturnButton stake={stake} amount={money(stake.amount_remaining, stake)} />,
+            },
+          ]}
+        />
+      </Flex>
+    </RequireAdmin>
+  );
+}
+
+/** Returns a released deposit now. Nothing is offered while it moves. */
+function ReturnButton({ stake, amount }: { stake: Stake; amount: string }) {
+  const { t } = useTexts();
+  const [open, setOpen] = useState(false);
+  if (stake.status !== 'releasing' || stake.amount_moving !== '0') return null;
+  return (
+    <>
+      <Button size="small" onClick={() => setOpen(true)}>
+        {t('stakes.return')}
+      </Button>
+      {open ? (
+        <ConfirmDialog
+          title={t('stakes.return')}
+          action={t('stakes.return')}
+          failedTitle={t('stakes.returnFailed')}
+          run={() => api.put<Stake>(`/api/stakes/${encodeURIComponent(stake.id)}/return`, {})}
+          onClose={() => setOpen(false)}
+          onDone={() => {
+            setOpen(false);
+            void refreshAfterPayment();
+          }}
+        >
+          <p>{t('stakes.returnText', { amount })}</p>
+        </ConfirmDialog>
+      ) : null}
+    </>
+  );
+}

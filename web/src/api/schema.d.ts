@@ -3963,6 +3963,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/payment-intents/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a payment on hold: its network moved another amount than it was asked for. That amount is added to the customer's balance,
+         *     and the invoices of the payment can be paid again.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["BalanceTransaction"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/invoices": {
         parameters: {
             query?: never;
@@ -4963,6 +5021,100 @@ export interface paths {
         };
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{id}/overdraft-protection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The overdraft protection of a subscription. It is switched on, and topped up, by the wallet action `overdraft-protection`. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["OverdraftProtection"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Switch the overdraft protection off: its stake goes back at once. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["OverdraftProtection"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -6006,6 +6158,181 @@ export interface paths {
             };
         };
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/stakes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Stakes, newest first: a customer's own, or those of the store; of one subscription, for one purpose, or with some statuses. */
+        get: {
+            parameters: {
+                query?: {
+                    customer_id?: string;
+                    subscription_id?: string;
+                    purpose?: string;
+                    /** @description Several, separated by commas. */
+                    status?: string;
+                    /** @description Only those that their network refuses to move again and again. */
+                    needs_attention?: boolean;
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["StakeList"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/stakes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One stake. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Stake"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/stakes/{id}/return": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Return a released stake now: before its time has come, or again where its network refused. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Stake"];
+                    };
+                };
+                /** @description The call is refused */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The call failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
         post?: never;
         delete?: never;
         options?: never;
@@ -7359,6 +7686,23 @@ export interface components {
         };
         /** @description The price with its product; or, where that was to be no error, that nothing is offered. */
         OfferedCrossSell: components["schemas"]["Price"] | components["schemas"]["NothingOffered"];
+        /**
+         * OverdraftProtection
+         * @description The overdraft protection of a subscription.
+         */
+        OverdraftProtection: {
+            enabled: boolean;
+            /** @description The next renewal would be paid from the stake. */
+            sufficient: boolean;
+            /** @description What has to be staked at least: one cycle and its fee. */
+            required: string;
+            /** @description The fee of one cycle. */
+            fee: string;
+            /** @description What is staked and on no way out. */
+            available: string;
+            currency_id: string;
+            stake_id?: string;
+        };
         /** Overdue */
         Overdue: {
             /** @description By the id of the currency. */
@@ -8121,6 +8465,59 @@ export interface components {
             updated: components["schemas"]["App"][];
             trending: components["schemas"]["App"][];
         };
+        /** Stake */
+        Stake: {
+            id: string;
+            object: string;
+            livemode: boolean;
+            /** @description security: of subscriptions; overdraft, membership or publication. */
+            purpose: string;
+            /** @description pending, held, releasing or final. */
+            status: string;
+            /** @description Why it is released: ended, superseded, revoked, abandoned, requested or returned_by_store. */
+            release_reason?: string;
+            customer_id: string;
+            /** @description The account that the money came from and goes back to. */
+            payer: string;
+            payment_method_id: string;
+            currency_id: string;
+            /** @description The subscription that it was placed for. */
+            subscription_id?: string;
+            /** @description Everything that was paid into it. */
+            amount: string;
+            amount_forfeited: string;
+            /** @description Returned by the store, or taken back by the payer. */
+            amount_returned: string;
+            /** @description What the network still holds. */
+            amount_remaining: string;
+            /** @description What is on its way out of it. */
+            amount_moving: string;
+            /** @description What the payer is still asked for. */
+            amount_missing: string;
+            /**
+             * Format: int64
+             * @description When the store moves it next.
+             */
+            return_at?: number;
+            /**
+             * Format: uint32
+             * @description How often in a row its network refused to move it. For the store only.
+             */
+            failure_count?: number;
+            /** @description The network refuses it again and again: somebody should look. For the store only. */
+            needs_attention?: boolean;
+            /** @description The network's name of the last payment into it. */
+            tx_hash?: string;
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+            created_at: string;
+            updated_at: string;
+        };
+        /** StakeList */
+        StakeList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Stake"][];
+        };
         /** StakeReturn */
         StakeReturn: {
             success: boolean;
@@ -8223,6 +8620,8 @@ export interface components {
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];
+            /** @description Pays renewals that could not be charged. */
+            overdraft_stake_id?: string;
             mandate?: components["schemas"]["SubscriptionMandate"];
             /** @description The delegation by which a wallet is charged, and its stake, under the name of the method's type; empty for cards. */
             payment_details: {

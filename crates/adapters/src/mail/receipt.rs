@@ -155,6 +155,9 @@ fn purpose(subscription: &ReceiptSubscription, language: Language) -> String {
         BillingReason::SubscriptionCancel => {
             (format!("This payment is for your final usage of {title}."), format!("本次付款为 {title} 的最后一笔用量费用。"))
         }
+        BillingReason::OverdraftProtection => {
+            (format!("This payment is the overdraft protection fee for {title}."), format!("本次付款为 {title} 的透支保护费用。"))
+        }
         _ => (format!("This payment is for your {title} subscription."), format!("本次付款为 {title} 的订阅费用。")),
     };
     translate(language, english, chinese)

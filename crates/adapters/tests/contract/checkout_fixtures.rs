@@ -194,7 +194,7 @@ pub fn held_stake(name: &str, units: u128) -> Stake {
         mode: Mode::Test,
         customer_id: id("cus_1"),
         payer: did("z1buyer"),
-        method_id: id("pm_1"),
+        method_id: id("pm_card"),
         currency_id: id("pc_1"),
         subject: StakeSubject::Subscription(id("sub_1")),
         purpose: StakePurpose::Security,

@@ -10,7 +10,6 @@ use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
     self, BillingReason, CancelReason, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, OrderedItem, SubscriptionStatus,
 };
-use souk_domain::payment::Purpose;
 use souk_domain::shared::{Amount, Mode};
 use souk_domain::store::Entitlement;
 
@@ -135,6 +134,5 @@ on_both! {
         let note = &billing.notes().await[0];
         let items = unit.credit_notes().items_of(std::slice::from_ref(&note.id)).await.expect("reads");
         assert_eq!((note.reason, items[0].revokes), (CreditNoteReason::PlanChange, false));
-        assert!(unit.attempts().open_of(&Purpose::ReturnStake(id("sub_1"))).await.expect("reads").is_none());
     }
 }

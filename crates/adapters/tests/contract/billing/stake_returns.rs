@@ -1,14 +1,15 @@
 //! No deposit is forgotten: a return that the network refuses is tried again, whatever became of what the stake was for.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once};
-use crate::checkout_fixtures::{id, session};
+use crate::checkout_fixtures::{at, id, session};
 use crate::ledger::bench::UNIT;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, RefundChoice, ReleaseReason, Requester, STAKE_RETRY_DELAY, STAKE_WAITING, StakeChoice, StakeFor, StakeStatus, Subscription,
+    self, CancelReason, Cancellation, RefundChoice, ReleaseReason, Requester, STAKE_RETRY_DELAY, STAKE_WAITING, StakeChoice, StakeFor,
+    StakeStatus, Subscription,
 };
 use souk_domain::checkout::{self, Session};
 use souk_domain::shared::{Amount, SubscriptionId};
@@ -64,7 +65,19 @@ on_both! {
     }
 
     async fn the_stake_of_a_payer_who_changed_wallets_is_returned_by_a_later_try(db: &TestDatabase) {
-        let billing = staked(db, |one| one.session_id = Some(id("cs_1"))).await;
+        let revoked = Cancellation {
+            reason: CancelReason::StakeRevoked,
+            feedback: None,
+            comment: String::new(),
+            requested_at: at(0),
+            taken_back_by: None,
+        };
+        let billing = staked(db, |one| {
+            one.session_id = Some(id("cs_1"));
+            one.cancel_at_period_end = true;
+            one.cancellation = Some(revoked);
+        })
+        .await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let terms = checkout::SubscriptionTerms::default();
         let bought = Session { terms, subscription_ids: vec![id("sub_1")], mandate_id: None, stake_id: None, ..session("cs_1") };
@@ -72,7 +85,6 @@ on_both! {
         unit.commit().await.expect("commits");
         // The former wallet revoked nothing: its stake is held until the new wallet has placed its own.
         billing.write("UPDATE stakes SET status = 'releasing', release_reason = 'revoked'").await;
-        billing.write("UPDATE subscriptions SET cancel_at_period_end = TRUE").await;
         let other = TestWallet::from_seed(&[77; 32]);
         billing.networks.faucet_for(&other).await;
         let payer = Wallet { did: other.did().clone(), public_key: other.public_key_base58() };

@@ -200,7 +200,8 @@ on_one! {
         let mut holder = Subscription { session_id: Some(id("cs_1")), ..billing.subscription("sub_1", &other, DAY) };
         holder.stake_id = Some(billing.stake(&holder, 100).await.id);
         billing.insert(&holder).await;
-        billing.insert(&Subscription { session_id: Some(id("cs_1")), ..billing.subscription("sub_2", &plan, DAY * 30) }).await;
+        let stake_id = holder.stake_id.clone();
+        billing.insert(&Subscription { session_id: Some(id("cs_1")), stake_id, ..billing.subscription("sub_2", &plan, DAY * 30) }).await;
         billing.round().await;
         let first = billing.last().await;
         let take = async |price: &str| {

@@ -101,7 +101,7 @@ on_one! {
         let subscription = begun(&app, &alice, &session).await;
         let stake = app.stake_of(&subscription.id).await;
         assert_eq!((stake.amount, stake.status), (Amount::new(25 * SKT), StakeStatus::Held));
-        let expected = [("subscription_create", InvoiceStatus::Paid, 0), ("stake", InvoiceStatus::Paid, 25 * SKT)];
+        let expected = [("stake", InvoiceStatus::Paid, 25 * SKT), ("subscription_create", InvoiceStatus::Paid, 0)];
         assert_eq!(invoices(&app).await, expected);
         app.finish().await;
     }

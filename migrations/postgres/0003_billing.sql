@@ -57,8 +57,8 @@ CREATE TABLE subscriptions (
     latest_invoice_id    TEXT,
     clock_id             TEXT             REFERENCES test_clocks (id),
     due_at               TIMESTAMPTZ, -- when the engine has something to do
-    parked               TEXT, -- why the engine has stopped with it
-    parked_detail        TEXT,
+    on_hold               TEXT, -- why the engine has stopped with it
+    on_hold_detail        TEXT,
     metadata             JSONB            NOT NULL,
     created_at           TIMESTAMPTZ      NOT NULL,
     updated_at           TIMESTAMPTZ      NOT NULL,
@@ -145,20 +145,20 @@ CREATE INDEX usage_records_of_item ON usage_records (item_id, used_at, id, quant
 CREATE INDEX usage_records_set ON usage_records (item_id, used_at, id) WHERE action = 'set';
 
 -- Subscriptions that are charged by a mandate once it is given.
-CREATE TABLE mandate_promises (
+CREATE TABLE mandate_subscriptions (
     mandate_id      TEXT NOT NULL REFERENCES mandates (id),
     subscription_id TEXT NOT NULL REFERENCES subscriptions (id),
     PRIMARY KEY (mandate_id, subscription_id)
 );
-CREATE INDEX mandate_promises_of_subscription ON mandate_promises (subscription_id);
+CREATE INDEX mandate_promises_of_subscription ON mandate_subscriptions (subscription_id);
 
 -- Invoices that a mandate pays once, when it is given.
-CREATE TABLE mandate_debts (
+CREATE TABLE mandate_invoices (
     mandate_id TEXT NOT NULL REFERENCES mandates (id),
     invoice_id TEXT NOT NULL REFERENCES invoices (id),
     PRIMARY KEY (mandate_id, invoice_id)
 );
-CREATE INDEX mandate_debts_of_invoice ON mandate_debts (invoice_id);
+CREATE INDEX mandate_debts_of_invoice ON mandate_invoices (invoice_id);
 
 -- Documents that give back what invoices asked for. They are never changed.
 CREATE TABLE credit_notes (

@@ -165,14 +165,14 @@ test('pausing and resuming are each a yes away', async ({ page }) => {
 });
 
 test('billing that is on hold says why and can be resumed', async ({ page }) => {
-  const seen = await begin(page, { parked: true, parked_reason: 'currency_not_configured' });
+  const seen = await begin(page, { on_hold: true, on_hold_reason: 'currency_not_configured' });
   await expect(admin(page)).toContainText('Billing of this subscription is on hold');
   await expect(admin(page)).toContainText('One of its prices has no amount in SKT');
   await press(page, 'Resume billing');
   await dialog(page).getByRole('button', { name: 'Resume billing' }).click();
   await expect(admin(page)).toContainText('Billing resumed.');
   await expect(admin(page)).not.toContainText('is on hold');
-  expect(last(seen, /PUT .*unpark/)).toBeTruthy();
+  expect(last(seen, /PUT .*resume-billing/)).toBeTruthy();
 });
 
 test('a deposit is forfeited only after a confirmation that names the amount', async ({ page }) => {
@@ -277,7 +277,7 @@ const screens: [name: string, changes: object, open?: string][] = [
   ['the actions', {}],
   [
     'the actions on one that is on hold',
-    { parked: true, parked_reason: 'price_missing', status: 'past_due', past_due_since: NOW - 60 },
+    { on_hold: true, on_hold_reason: 'price_missing', status: 'past_due', past_due_since: NOW - 60 },
   ],
   ['the cancel dialog', {}, 'cancel'],
   ['the deposit dialog', {}, 'forfeit'],

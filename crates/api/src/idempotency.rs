@@ -1,12 +1,12 @@
 //! `Idempotency-Key` (DESIGN.md 8): the same key and body give the first answer again; another body is refused.
 
-use crate::auth::{Call, LOGIN_COOKIE, bearer, cookie, token_hash};
+use crate::auth::{LOGIN_COOKIE, RequestContext, bearer, cookie, token_hash};
 use crate::problem::{FAILED, Problem};
 use crate::state::App;
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, IntoResponse, Request, Response};
 use sha2::{Digest, Sha256};
-use souk_domain::storage::KeptAnswer;
+use souk_domain::storage::StoredResponse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) 
     keep(app, &caller, &key, response).await
 }
 
-fn replay(kept: KeptAnswer, fingerprint: &str) -> poem::Result<Response> {
+fn replay(kept: StoredResponse, fingerprint: &str) -> poem::Result<Response> {
     if kept.fingerprint != fingerprint {
         let problem = Problem::new(StatusCode::CONFLICT, "This Idempotency-Key was used for another request");
         return Err(problem.code("IDEMPOTENCY_MISMATCH").into());
@@ -107,7 +107,7 @@ async fn caller(app: &Arc<App>, request: &Request) -> Result<Option<String>, Pro
 
 /// What makes two calls the same: method, path, mode, query and body. The order of a query and its language do not count.
 fn fingerprint(request: &Request, body: &[u8]) -> String {
-    let mode = if Call::of(request).mode.is_live() { "live" } else { "test" };
+    let mode = if RequestContext::of(request).mode.is_live() { "live" } else { "test" };
     let query = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
     let mut query: Vec<_> = query.filter(|(name, _)| name != "locale" && name != "livemode").collect();
     query.sort();

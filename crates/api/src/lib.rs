@@ -1,10 +1,10 @@
 //! HTTP: routes, permissions, the wire forms of the domain.
 
 pub mod auth;
-pub mod exact;
 mod idempotency;
 mod limits;
-mod outer;
+pub mod lossless_json;
+mod middleware;
 pub mod problem;
 pub mod routes;
 mod service;

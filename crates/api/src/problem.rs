@@ -8,7 +8,7 @@ use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSch
 use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::billing::{AdvanceError, BillingError, CreditError, ManageError, PrintError, SuspenseError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, StartError, SubmitError, TransferError};
-use souk_domain::customer::FieldRefusals;
+use souk_domain::customer::ValidationErrors;
 use souk_domain::payment::{LabelError, MethodError, RailError, SettlementError};
 use souk_domain::pricing::{CatalogueError, CustomAmountError, QuantityError};
 use souk_domain::shared::{AmountError, IdError, InputError, Language, StorageError};
@@ -100,7 +100,7 @@ impl Problem {
 
     /// Field refusals, in the caller's language.
     #[must_use]
-    pub fn fields(refusals: &FieldRefusals, language: Language) -> Self {
+    pub fn fields(refusals: &ValidationErrors, language: Language) -> Self {
         let fields: BTreeMap<_, _> = refusals.iter().map(|(field, refusal)| (field.name().to_owned(), refusal.message(language))).collect();
         let lines: Vec<_> = fields.iter().map(|(field, message)| format!("{field}: {message}")).collect();
         let mut problem = Self::bad(format!("Validate failed: {}", lines.join("; "))).code("VALIDATION");
@@ -360,7 +360,7 @@ impl From<ManageError> for Problem {
             ManageError::Illegal(_) => refused("STATUS_FORBIDS"),
             ManageError::BadTime => refused("TIME_NOT_FUTURE"),
             ManageError::DecidedAtTheEnd => refused("ONLY_WHEN_ENDED_NOW"),
-            ManageError::DecidedByStore => refused("ENDED_BY_STORE"),
+            ManageError::StoreInitiated => refused("ENDED_BY_STORE"),
             ManageError::NotRecoverable => refused("NOT_RECOVERABLE"),
             ManageError::Ended => refused("SUBSCRIPTION_ENDED"),
             ManageError::NoPlans => refused("PLAN_UNAVAILABLE"),
@@ -371,7 +371,7 @@ impl From<ManageError> for Problem {
             ManageError::NoStake => refused("NO_DEPOSIT"),
             ManageError::StakeTooSmall => refused("DEPOSIT_TOO_SMALL"),
             ManageError::NothingOwed => refused("NOTHING_OVERDUE"),
-            ManageError::OweFirst => refused("OVERDUE_FIRST"),
+            ManageError::UnpaidInvoices => refused("OVERDUE_FIRST"),
             ManageError::CardFunds => refused("PAID_BY_CARD"),
             ManageError::NoPayer => refused("NO_MANDATE"),
             ManageError::OwnFunds => refused("OWN_ACCOUNT"),

@@ -1,6 +1,6 @@
 //! All routes together.
 
-use crate::outer::Outer;
+use crate::middleware::RequestMiddleware;
 use crate::routes;
 use crate::state::App;
 use poem::{Endpoint, EndpointExt, IntoEndpoint, Response, Route, get, post};
@@ -54,6 +54,6 @@ pub fn service<E: Endpoint + 'static>(app: Arc<App>, pages: impl IntoEndpoint<En
         .at("/api/webhooks/:method", post(routes::webhooks::take))
         .nest_no_strip("/api", api)
         .nest_no_strip("/", pages)
-        .with(Outer(Arc::clone(&app)))
+        .with(RequestMiddleware(Arc::clone(&app)))
         .data(app)
 }

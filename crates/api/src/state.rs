@@ -1,6 +1,6 @@
 //! What the routes work with.
 
-use souk_domain::access::{Envelopes, PageTokens};
+use souk_domain::access::{DidAuthTokens, SignedLinks};
 use souk_domain::billing::{CreditNotePrinter, InvoicePrinter};
 use souk_domain::context::Context;
 use souk_domain::events::Realtime;
@@ -62,9 +62,9 @@ impl<P: InvoicePrinter + CreditNotePrinter> DocumentPrinter for P {}
 pub struct App {
     pub ctx: Context,
     pub site: Site,
-    pub envelopes: Arc<dyn Envelopes>,
+    pub envelopes: Arc<dyn DidAuthTokens>,
     /// What the links in mails open.
-    pub tokens: PageTokens,
+    pub tokens: SignedLinks,
     pub files: Arc<dyn Files>,
     pub printer: Arc<dyn DocumentPrinter>,
     pub realtime: Arc<dyn Realtime>,

@@ -1,6 +1,6 @@
 //! The store as a whole: units of work that hand out the repositories.
 
-use crate::access::{ApiKeys, ConnectSessions, Logins, Users};
+use crate::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
 use crate::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
 use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
@@ -20,7 +20,7 @@ pub const IDEMPOTENCY_LIFETIME_HOURS: u64 = 24;
 
 /// A write that carried an `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptAnswer {
+pub struct StoredResponse {
     /// Hash of method, path and body: another one under the same key is refused.
     pub fingerprint: String,
     /// `None` while the first call is being worked on.
@@ -37,7 +37,7 @@ pub trait IdempotencyKeys: Send {
         fingerprint: &str,
         now: Timestamp,
         stale_before: Timestamp,
-    ) -> Result<Option<KeptAnswer>, StorageError>;
+    ) -> Result<Option<StoredResponse>, StorageError>;
     async fn keep(&mut self, caller: &str, key: &str, status: u16, body: &str) -> Result<(), StorageError>;
     /// Frees a key whose call failed without an effect.
     async fn free(&mut self, caller: &str, key: &str) -> Result<(), StorageError>;
@@ -58,7 +58,7 @@ pub trait Store: Send + Sync {
 #[async_trait]
 pub trait UnitOfWork: Send {
     fn users(&mut self) -> Box<dyn Users + '_>;
-    fn logins(&mut self) -> Box<dyn Logins + '_>;
+    fn logins(&mut self) -> Box<dyn BrowserSessions + '_>;
     fn api_keys(&mut self) -> Box<dyn ApiKeys + '_>;
     fn connect_sessions(&mut self) -> Box<dyn ConnectSessions + '_>;
     fn customers(&mut self) -> Box<dyn Customers + '_>;

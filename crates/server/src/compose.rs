@@ -13,7 +13,7 @@ use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::system::{SystemClock, SystemRandom};
-use souk_domain::access::PageTokens;
+use souk_domain::access::SignedLinks;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
@@ -47,7 +47,7 @@ pub struct Parts {
     pub jobs: Arc<Jobs>,
     pub seed: crate::config::SecretSeed,
     /// What the links in mails open.
-    pub tokens: PageTokens,
+    pub tokens: SignedLinks,
 }
 
 /// Opens the database alone: for commands that need no more.
@@ -151,7 +151,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
         }
         None => (Arc::new(LocalRealtime::default()), None),
     };
-    let tokens = PageTokens::new(Arc::new(HmacSeals::new(&keys::derive(&seed, "pages"))));
+    let tokens = SignedLinks::new(Arc::new(HmacSeals::new(&keys::derive(&seed, "pages"))));
     let printer = PdfPrinter {
         seller: Party { name: common.name.clone(), details: vec![public_url.to_string()] },
         public_url: public_url.to_string(),

@@ -112,7 +112,7 @@ pub enum PassportCommand {
 pub struct VerifyArgs {
     #[command(flatten)]
     pub common: Common,
-    /// How many random histories to run on a scratch database, which is checked instead of one that is there.
+    /// How many random histories to run on a temporary database, which is checked instead of one that is there.
     #[arg(long, value_name = "N")]
     pub history: Option<u32>,
     #[command(flatten)]

@@ -1,13 +1,13 @@
 //! The binary: `souk serve | work | migrate | key | passport | dead-letters | verify | ledger | openapi`.
 
+mod checkout_prerender;
 mod commands;
 mod compose;
 mod config;
 mod demo;
 mod histories;
+mod html_shell;
 mod keys;
-mod opening;
-mod order;
 mod pages;
 mod sandbox;
 mod serve;

@@ -1,7 +1,7 @@
 //! The web entries: `index.html`, `checkout.html`, `wallet.html`, and their assets, compressed when they were built.
 
-use crate::opening::{Opening, is_front};
-use crate::order::order_of;
+use crate::checkout_prerender::checkout_prerender;
+use crate::html_shell::{HtmlShell, is_front};
 use poem::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, IntoResponse, Request, Response};
 use rust_embed::RustEmbed;
@@ -20,7 +20,7 @@ struct Web;
 const VISITOR_COOKIE: &str = "vid";
 
 pub struct Pages {
-    pub opening: Opening,
+    pub html_shell: HtmlShell,
     pub ctx: Context,
     pub random: Arc<dyn Random>,
     pub secure: bool,
@@ -65,12 +65,12 @@ impl Pages {
         let cookies = headers.get(header::COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let has_cookie =
             |name: &str| cookies.split(';').any(|pair| pair.trim().strip_prefix(name).is_some_and(|rest| rest.starts_with('=')));
-        let order = if matches!(policy, Policy::Checkout) { order_of(&self.ctx, path, query).await } else { None };
+        let order = if matches!(policy, Policy::Checkout) { checkout_prerender(&self.ctx, path, query).await } else { None };
         let filled = || {
             let page = String::from_utf8(Web::get(entry)?.data.into_owned()).ok()?;
             let page = match policy {
-                Policy::Checkout => self.opening.fill_order(&page, order.as_ref(), has_cookie(LOGIN_COOKIE)),
-                _ => self.opening.fill(&page, is_front(path, query)),
+                Policy::Checkout => self.html_shell.fill_checkout(&page, order.as_ref(), has_cookie(LOGIN_COOKIE)),
+                _ => self.html_shell.fill(&page, is_front(path, query)),
             };
             let page = page.into_bytes();
             let tag = tag(&Sha256::digest(&page));

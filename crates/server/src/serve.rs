@@ -2,7 +2,7 @@
 
 use crate::compose::{Failure, Parts, compose};
 use crate::config::{Common, ServeArgs};
-use crate::opening::Opening;
+use crate::html_shell::HtmlShell;
 use crate::{demo, pages, sandbox};
 use async_trait::async_trait;
 use poem::listener::{Acceptor, Listener, TcpListener};
@@ -51,7 +51,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let app = Arc::new(app(&args, &parts));
     let outside = [&args.analytics_url, &args.errors_url].into_iter().flatten().map(|url| url.origin().ascii_serialization());
     let pages = pages::Pages {
-        opening: Opening::of(&StoreModel::of(&app)),
+        html_shell: HtmlShell::of(&StoreModel::of(&app)),
         ctx: parts.ctx.clone(),
         random: Arc::clone(&parts.random),
         secure: parts.public_url.scheme() == "https",

@@ -6,14 +6,14 @@ use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    BillTo, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Period, Stake, StakePurpose, StakeStatus,
+    BillTo, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Period, PricingFormula, Stake, StakePurpose, StakeStatus,
     StakeSubject, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, Threshold,
 };
 use souk_domain::customer::Customer;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateStatus, Method, Purpose, SignedTransaction};
 use souk_domain::pricing::{
-    Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Tier, TiersMode, Usage,
+    Aggregate, Anchoring, CurrencyOption, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Tier, TiersMode, Usage,
 };
 use souk_domain::shared::*;
 use souk_domain::storage::UnitOfWork;
@@ -51,7 +51,7 @@ pub struct Fixtures {
 /// One subscription.
 pub struct Plan {
     pub id: SubscriptionId,
-    pub cycle: Cycle,
+    pub cycle: RecurringInterval,
     pub prices: Vec<PlanPrice>,
     /// Another price of what is ordered, in the same rhythm: a plan to change to, and to buy.
     pub other: PlanPrice,
@@ -272,7 +272,7 @@ impl Fixtures {
             credited: Amount::ZERO,
             period: None,
             covers_until: None,
-            calculation: Calculation::Flat { amount },
+            calculation: PricingFormula::Flat { amount },
         };
         unit.invoices().insert_final_all(&[(invoice, vec![item])]).await?;
         Ok(())
@@ -322,7 +322,7 @@ impl Plan {
         let other = PlanPrice::of(rng, number, index, 2, Usage::Licensed)?;
         Ok(Self {
             id: SubscriptionId::parse(&format!("sub_h{number}_{index}"))?,
-            cycle: Cycle::new(interval, count, anchoring)?,
+            cycle: RecurringInterval::new(interval, count, anchoring)?,
             prices,
             other,
             trial: rng.one_in(if calm { 8 } else { 2 }).then(|| Duration::from_secs(3_600 * (1 + rng.below(24 * 7)))),
@@ -428,7 +428,7 @@ impl Plan {
             latest_invoice_id: None,
             clock_id: fixtures.clock.clone(),
             due_at: None,
-            parked: None,
+            on_hold: None,
             metadata: Metadata::new(),
             created_at: now,
             updated_at: now,

@@ -158,13 +158,13 @@ struct Figures {
     breaches: usize,
 }
 
-/// Prints all checks. In a history nothing may be parked or go wrong either.
+/// Prints all checks. In a history nothing may be on_hold or go wrong either.
 async fn report(networks: &Networks, troubles: &[String]) -> Result<Figures, Failure> {
-    let mut parked = 0;
+    let mut on_hold = 0;
     let mut breaches = 0;
     let mut print = |check: Check| {
         breaches += check.breaches.len();
-        parked += check.notes.iter().filter(|note| note.ends_with("is parked")).count();
+        on_hold += check.notes.iter().filter(|note| note.ends_with("is on_hold")).count();
         println!("{check}");
     };
     verify(&networks.store.database, &mut print).await?;
@@ -179,5 +179,5 @@ async fn report(networks: &Networks, troubles: &[String]) -> Result<Figures, Fai
     }
     let row = networks.store.database.read().await?.query("SELECT count(*) AS n FROM invoices").one().await?;
     let Counted { transfers, charges, card_refunds, doubled, .. } = counted;
-    Ok(Figures { invoices: row.get("n")?, transfers, charges, card_refunds, doubled, breaches: breaches + parked + troubles.len() })
+    Ok(Figures { invoices: row.get("n")?, transfers, charges, card_refunds, doubled, breaches: breaches + on_hold + troubles.len() })
 }

@@ -7,7 +7,7 @@ use super::rng::Rng;
 use crate::Failure;
 use souk_domain::access::{self, Profile};
 use souk_domain::billing::TrialTerms;
-use souk_domain::checkout::{self, FormOptions, LineItem, NewSession, Submission, SubscriptionTerms, TransferError, Wanted};
+use souk_domain::checkout::{self, FormOptions, LineItem, NewSession, Submission, SubscriptionTerms, TransferError, WalletStep};
 use souk_domain::customer::{Address, ContactForm};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Language, Mode, SessionId};
@@ -27,7 +27,7 @@ pub async fn buy(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> 
         refused => return tolerate_expected(refused),
     };
     let profile = Profile { full_name: format!("History {}", fixtures.number), ..Profile::default() };
-    access::welcome(ctx, &fixtures.payer(), &profile, Language::English).await?;
+    access::register_login(ctx, &fixtures.payer(), &profile, Language::English).await?;
     let payer = ctx.store.read().await?.users().find(fixtures.wallet.did()).await?.ok_or("who was welcomed is gone")?;
     let submission = Submission {
         session_id: session.clone(),
@@ -101,7 +101,7 @@ async fn sign(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, 
             refused => return tolerate_expected(refused),
         };
         let signed = match wanted {
-            Wanted::Nothing => return tolerate_expected(checkout::proceed(ctx, session).await),
+            WalletStep::Nothing => return tolerate_expected(checkout::advance(ctx, session).await),
             wanted => sign_one(client, fixtures, session, wanted).await,
         };
         if signed.is_err() {
@@ -111,16 +111,16 @@ async fn sign(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, 
     Ok(())
 }
 
-async fn sign_one(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, wanted: Wanted) -> Result<(), TransferError> {
+async fn sign_one(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, wanted: WalletStep) -> Result<(), TransferError> {
     let (ctx, payer, nonce) = (&client.store.ctx, fixtures.payer(), client.nonce());
     // What cannot be read is not signed, and then there is nothing to be taken.
     match wanted {
-        Wanted::Mandate => {
+        WalletStep::Mandate => {
             let asked = checkout::ask_for_mandate(ctx, session, &payer, nonce).await?;
             let signed = fixtures.wallet.sign_origin(&asked.prepared.partial_tx).unwrap_or_default();
             checkout::take_mandate(ctx, session, &payer, nonce, &signed).await?;
         }
-        Wanted::Stake => {
+        WalletStep::Stake => {
             let asked = checkout::ask_for_stake(ctx, session, &payer, nonce).await?;
             let signed = fixtures.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount);
             checkout::take_stake(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;

@@ -40,13 +40,13 @@ const OPEN: [&str; 4] = [
     "SELECT 'attempt ' || id || ' (' || purpose || ', ' || status || ')' AS told FROM attempts WHERE status IN ('open', 'unknown')",
     "SELECT 'message ' || id || ' (' || topic || ')' AS told FROM outbox WHERE dead_at IS NULL",
     "SELECT 'clock ' || id AS told FROM test_clocks WHERE target IS NOT NULL",
-    "SELECT 'subscription ' || id AS told FROM subscriptions WHERE status <> 'canceled' AND parked IS NULL",
+    "SELECT 'subscription ' || id AS told FROM subscriptions WHERE status <> 'canceled' AND on_hold IS NULL",
 ];
 
 /// What is to be done at `$1`. What a process that died had in hand comes back when its leases are over.
 const DUE: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1)
         + (SELECT count(*) FROM outbox WHERE dead_at IS NULL AND (run_at <= $1 OR claimed_until > $1))
-        + (SELECT count(*) FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND parked IS NULL)
+        + (SELECT count(*) FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND on_hold IS NULL)
         + (SELECT count(*) FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL) AS n";
 
 pub struct Supervisor<'a> {

@@ -1,7 +1,7 @@
 //! A store for one run: a folder, and a database in it or on the server that `DATABASE_URL` names.
 
 use crate::{Failure, Site};
-use souk_adapters::persistence::scratch;
+use souk_adapters::persistence::temp_db;
 use url::Url;
 
 pub struct TempStore {
@@ -19,7 +19,7 @@ impl TempStore {
         let server = server.filter(|address| address.starts_with("postgres"));
         let (database_url, database) = match server {
             Some(server) => {
-                scratch::create(server, &name).await?;
+                temp_db::create(server, &name).await?;
                 let mut address = Url::parse(server)?;
                 address.set_path(&name);
                 (Some(address.to_string()), Some((server.to_owned(), name)))
@@ -39,7 +39,7 @@ impl TempStore {
 
     pub async fn remove(self) -> Result<(), Failure> {
         if let Some((server, name)) = &self.database {
-            scratch::remove(server, name).await?;
+            temp_db::remove(server, name).await?;
         }
         std::fs::remove_dir_all(&self.site.data)?;
         Ok(())

@@ -127,14 +127,14 @@ async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {
 /// What is removed when it is over.
 #[derive(Debug, Clone, Copy)]
 enum Over {
-    Logins,
+    BrowserSessions,
     ConnectSessions,
     IdempotencyKeys,
 }
 
 /// Removes what is over, in chunks of a commit each so that nobody waits for long, until nothing is left.
 pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
-    for over in [Over::Logins, Over::ConnectSessions, Over::IdempotencyKeys] {
+    for over in [Over::BrowserSessions, Over::ConnectSessions, Over::IdempotencyKeys] {
         for _ in 0..PRUNED_CHUNKS {
             if prune_chunk(ctx, over).await? < u64::from(CHUNK) {
                 break;
@@ -148,7 +148,7 @@ async fn prune_chunk(ctx: &Context, over: Over) -> Result<u64, StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let removed = match over {
-        Over::Logins => unit.logins().prune(now, CHUNK).await?,
+        Over::BrowserSessions => unit.logins().prune(now, CHUNK).await?,
         Over::ConnectSessions => unit.connect_sessions().prune(now, CHUNK).await?,
         Over::IdempotencyKeys => {
             let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));

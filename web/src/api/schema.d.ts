@@ -4971,7 +4971,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/subscriptions/{id}/unpark": {
+    "/api/subscriptions/{id}/resume_billing": {
         parameters: {
             query?: never;
             header?: never;
@@ -4979,7 +4979,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Let the engine go on with a subscription that it had stopped with (`parked`), after its cause was mended. */
+        /** Let the engine go on with a subscription that it had stopped with (`on_hold`), after its cause was mended. */
         put: {
             parameters: {
                 query?: never;
@@ -8610,13 +8610,13 @@ export interface components {
             past_due_since?: number;
             /** Format: int64 */
             paused_at?: number;
-            /** @description The engine has stopped with it until the store lets it go on (`unpark`). */
-            parked: boolean;
+            /** @description The engine has stopped with it until the store lets it go on (`resume_billing`). */
+            on_hold: boolean;
             /**
              * @description Why: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring, amount_out_of_range,
              *     already_billed, unreadable, payment_method or other; `souk verify` tells it in the words of the machine.
              */
-            parked_reason?: string;
+            on_hold_reason?: string;
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];

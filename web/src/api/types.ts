@@ -480,7 +480,7 @@ export interface OverdraftProtection {
 }
 
 /** Why the engine has stopped with a subscription. */
-export type ParkReason =
+export type HoldReason =
   | 'price_missing'
   | 'product_missing'
   | 'customer_missing'
@@ -518,8 +518,8 @@ export type Subscription = Narrow<
     | 'cancelation_details'
     | 'past_due_since'
     | 'paused_at'
-    | 'parked'
-    | 'parked_reason'
+    | 'on_hold'
+    | 'on_hold_reason'
     | 'items'
     | 'staking'
     | 'mandate'
@@ -532,7 +532,7 @@ export type Subscription = Narrow<
     status: SubscriptionStatus;
     description: string | null;
     cancelation_details: Told<'CancelationDetails'> | null;
-    parked_reason: ParkReason | null;
+    on_hold_reason: HoldReason | null;
     items: SubscriptionItem[];
     staking: Narrow<Told<'SubscriptionStake'>, { status: StakeStatus }> | null;
     mandate: Narrow<Told<'SubscriptionMandate'>, { type: 'delegation' | 'card' }> | null;

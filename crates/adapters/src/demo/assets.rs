@@ -4,7 +4,7 @@ use super::{
     DemoApp, DemoCategory, DemoDeveloper, DemoFieldRule, DemoPlan, DemoPlanPrice, DemoSale, DemoScreenshot, DemoStore, DemoVersion,
 };
 use serde::Deserialize;
-use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Recurring, Usage};
+use souk_domain::pricing::{Aggregate, Anchoring, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::Text;
 
 struct Folder {
@@ -222,7 +222,7 @@ fn sale(file: SaleFile) -> DemoSale {
 fn plan(app: &str, file: PlanFile) -> DemoPlan {
     let price = |file: PlanPriceFile| {
         let usage = file.metered.map_or(Some(Usage::Licensed), |name| Aggregate::from_name(&name).map(Usage::Metered));
-        let cycle = Cycle::named(&file.interval, 1, Anchoring::Fixed).ok();
+        let cycle = RecurringInterval::named(&file.interval, 1, Anchoring::Fixed).ok();
         let recurring = cycle.zip(usage).map(|(cycle, usage)| Recurring { cycle, usage });
         DemoPlanPrice {
             lookup_key: file.lookup_key,

@@ -2,7 +2,7 @@
 
 use super::{AppKey, EnvelopeError, parse_did, verify};
 use serde_json::Value;
-use souk_domain::access::{self, Did, Envelopes, OpenedEnvelope};
+use souk_domain::access::{self, Did, DidAuthTokens, OpenedEnvelope};
 use souk_domain::shared::Timestamp;
 
 pub struct AppEnvelopes {
@@ -18,7 +18,7 @@ impl AppEnvelopes {
     }
 }
 
-impl Envelopes for AppEnvelopes {
+impl DidAuthTokens for AppEnvelopes {
     fn app_did(&self) -> &Did {
         self.key.did()
     }

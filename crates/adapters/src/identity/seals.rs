@@ -1,12 +1,12 @@
-//! Seals: HMAC-SHA-256 with a key of its own.
+//! MacSigner: HMAC-SHA-256 with a key of its own.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use souk_domain::access::Seals;
+use souk_domain::access::MacSigner;
 
-/// [`Seals`] by HMAC-SHA-256.
+/// [`MacSigner`] by HMAC-SHA-256.
 pub struct HmacSeals(Hmac<Sha256>);
 
 impl HmacSeals {
@@ -22,7 +22,7 @@ impl HmacSeals {
     }
 }
 
-impl Seals for HmacSeals {
+impl MacSigner for HmacSeals {
     fn seal(&self, text: &str) -> String {
         URL_SAFE_NO_PAD.encode(self.over(text).finalize().into_bytes())
     }

@@ -4,11 +4,11 @@ use super::strings::decline_reason;
 use super::tests::{assert_same_content, receipt, snapshot};
 use super::*;
 use crate::identity::HmacSeals;
-use souk_domain::access::{Did, PageTokens};
+use souk_domain::access::{Did, SignedLinks};
 use souk_domain::billing::*;
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Refund, RefundStatus, RefundType, Secret};
-use souk_domain::pricing::{Anchoring, Cycle, Interval, Metadata};
+use souk_domain::pricing::{Anchoring, Interval, Metadata, RecurringInterval};
 use souk_domain::shared::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +106,7 @@ fn subscription() -> Subscription {
         mandate_id: None,
         session_id: None,
         items: Vec::new(),
-        cycle: Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle"),
+        cycle: RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle"),
         anchor: at(0),
         index: Some(0),
         period: Period { start: at(0), end: at(30) },
@@ -126,7 +126,7 @@ fn subscription() -> Subscription {
         latest_invoice_id: None,
         clock_id: None,
         due_at: None,
-        parked: None,
+        on_hold: None,
         metadata: Metadata::new(),
         created_at: at(0),
         updated_at: at(0),
@@ -192,8 +192,8 @@ pub(super) fn email(content: BillingEmailContent, kind: MethodKind, language: La
     }
 }
 
-fn tokens() -> PageTokens {
-    PageTokens::new(Arc::new(HmacSeals::new(&[6; 32])))
+fn tokens() -> SignedLinks {
+    SignedLinks::new(Arc::new(HmacSeals::new(&[6; 32])))
 }
 
 pub(super) fn render(email: &BillingEmail) -> Outgoing {

@@ -6,7 +6,7 @@ use souk_domain::pricing::Metadata;
 use souk_domain::shared::*;
 
 fn line() -> InvoiceItem {
-    let calculation = Calculation::Flat { amount: Amount::new(1_990) };
+    let calculation = PricingFormula::Flat { amount: Amount::new(1_990) };
     InvoiceItem {
         id: id("ii_1"),
         invoice_id: id("in_7"),

@@ -5,7 +5,7 @@ use super::email_layout::{Block, as_html, as_text};
 use super::mailbox::one_line;
 use super::strings::{footer, greeting, mark_test, owner_footer, test_banner};
 use super::template_writer::TemplateWriter;
-use souk_domain::access::PageTokens;
+use souk_domain::access::SignedLinks;
 use souk_domain::billing::{BillingEmail, BillingEmailContent, Invoice};
 use souk_domain::shared::{InvoiceId, SubscriptionId, Timestamp};
 
@@ -13,7 +13,7 @@ use souk_domain::shared::{InvoiceId, SubscriptionId, Timestamp};
 pub(super) struct EmailService<'a> {
     pub store_name: &'a str,
     pub public_url: &'a str,
-    pub tokens: &'a PageTokens,
+    pub tokens: &'a SignedLinks,
 }
 
 impl EmailService<'_> {

@@ -37,7 +37,7 @@ impl TemplateWriter<'_> {
             }
             None => self.paragraph("We won't try again automatically. Please pay now.", "我们不会再自动扣款，请现在支付。"),
         });
-        body.extend(subscription.gives_up_at().filter(|_| is_running).map(|at| self.deadline(at)));
+        body.extend(subscription.dunning_deadline().filter(|_| is_running).map(|at| self.deadline(at)));
         body.push(self.pay_invoice(invoice, subscription));
         let rows = vec![
             (self.translate("Invoice number", "账单编号"), number.clone()),
@@ -60,7 +60,7 @@ impl TemplateWriter<'_> {
             format!("{sum} for {title} has been overdue since {since}. You can't make new purchases until you pay it."),
             format!("你的 {title} 订阅自 {since} 起有 {sum} 逾期未付，付清之前无法购买其他商品。"),
         )];
-        body.extend(subscription.gives_up_at().map(|at| self.deadline(at)));
+        body.extend(subscription.dunning_deadline().map(|at| self.deadline(at)));
         body.extend([self.pay_overdue(subscription, overdue), self.overdue_rows(overdue)]);
         if overdue.len() == 1 {
             body.push(self.subscription_link(subscription));

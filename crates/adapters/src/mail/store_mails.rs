@@ -5,7 +5,7 @@ use super::receipt::{Deduction, PaidBy, ReceiptDeduction, ReceiptSubscription};
 use super::{Attached, Download, MailError, Mailbox, Outgoing, Receipt, ReceiptItem, receipt_mail};
 use crate::pdf::{PdfPrinter, money};
 use async_trait::async_trait;
-use souk_domain::access::PageTokens;
+use souk_domain::access::SignedLinks;
 use souk_domain::billing::{
     BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, ExpandedCreditNote, InvoiceItem, InvoicePrinter, MailingError,
     PrintError, ReceiptMailer, ReceiptOrder,
@@ -17,7 +17,7 @@ pub struct StoreMails {
     pub mailbox: Mailbox,
     pub printer: PdfPrinter,
     /// Signs the links, so that they open their page without a sign-in.
-    pub tokens: PageTokens,
+    pub tokens: SignedLinks,
 }
 
 #[async_trait]

@@ -195,13 +195,13 @@ impl Apps for SqlApps<'_> {
     }
 
     async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<App>, StorageError> {
-        self.0.query_each(FIND_ALL).bind(keys(dids)).all().await?.iter().map(read).collect()
+        self.0.query_per_dialect(FIND_ALL).bind(keys(dids)).all().await?.iter().map(read).collect()
     }
 
     async fn list(&mut self, filter: &AppFilter, page: &Page) -> Result<Listed<App>, StorageError> {
         let keyword = escaped(&searchable(&[&filter.keyword.chars().take(KEYWORD_MAX).collect::<String>()]));
         let words: serde_json::Value = keyword.split_whitespace().map(|word| format!("%{word}%")).collect();
-        let query = self.0.query_each(COUNT).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
+        let query = self.0.query_per_dialect(COUNT).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
         let count = query.one().await?.get("n")?;
         let list = match filter.sort {
             AppSort::Downloads => BY_DOWNLOADS,
@@ -209,7 +209,7 @@ impl Apps for SqlApps<'_> {
             AppSort::Created => BY_CREATION,
             AppSort::Name => BY_NAME,
         };
-        let query = self.0.query_each(list).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
+        let query = self.0.query_per_dialect(list).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
         let rows = query.bind(format!("%\n{keyword}%")).bind(page.size).bind(page.offset()).all().await?;
         Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
     }
@@ -232,7 +232,7 @@ impl Apps for SqlApps<'_> {
     }
 
     async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<Vec<(Did, u64)>, StorageError> {
-        let rows = self.0.query_each(RECENT).bind(keys(apps)).bind(day_of(now) - RECENT_DAYS).all().await?;
+        let rows = self.0.query_per_dialect(RECENT).bind(keys(apps)).bind(day_of(now) - RECENT_DAYS).all().await?;
         rows.iter().map(|row| Ok((row.get("app")?, row.get("n")?))).collect()
     }
 }

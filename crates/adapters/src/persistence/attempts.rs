@@ -1,7 +1,7 @@
 //! Attempts to settle an intent. Client secrets of cards are encrypted here and opened here.
 
 use super::columns::keys;
-use super::listing::sql_each;
+use super::listing::sql_per_dialect;
 use super::secret_box::{SecretBox, place};
 use super::{Row, Session, Sql, Values, json};
 use async_trait::async_trait;
@@ -20,10 +20,10 @@ const INSERT: &str = "INSERT INTO attempts (id, purpose, subject, session_id, ki
 const COVERED_ALREADY: &str = "an open one of an invoice that it pays";
 const INSERT_PLANNED: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, amount, open)";
 /// Amounts are texts on SQLite: what remains is computed in Rust, under the lock.
-const LOCK_INVOICES: Sql = sql_each!(
+const LOCK_INVOICES: Sql = sql_per_dialect!(
     "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE")
 );
-const LOCK_INVOICE: Sql = sql_each!("SELECT id FROM invoices WHERE id = $1" (either "" " FOR UPDATE"));
+const LOCK_INVOICE: Sql = sql_per_dialect!("SELECT id FROM invoices WHERE id = $1" (either "" " FOR UPDATE"));
 const CLAIM_DUE: Sql = Sql {
     sqlite: "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
                  (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3)
@@ -34,17 +34,18 @@ const CLAIM_DUE: Sql = Sql {
                UPDATE attempts SET check_at = $2, sent_at = COALESCE(attempts.sent_at, $1) FROM due WHERE attempts.id = due.id RETURNING attempts.id",
 };
 
-const OPEN_AMONG: Sql = sql_each!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
+const OPEN_AMONG: Sql =
+    sql_per_dialect!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
 // SQLite uses a partial index only where the statement repeats its condition to the letter.
-pub(super) const COVERED: Sql = sql_each!(
+pub(super) const COVERED: Sql = sql_per_dialect!(
     "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
 );
 /// Drafts belong to checkouts, which may stand open for as long as they like.
-const OPEN_IN: Sql = sql_each!(
+const OPEN_IN: Sql = sql_per_dialect!(
     "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
      WHERE " (either "c.open = 1" "c.open") " AND i.clock_id = $1 AND i.status IN ('open', 'uncollectible') LIMIT 1"
 );
-const CLAIM_FIRST: Sql = sql_each!(
+const CLAIM_FIRST: Sql = sql_per_dialect!(
     "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
 );
 
@@ -103,7 +104,7 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn has_open_for_clock(&mut self, clock: &ClockId) -> Result<bool, StorageError> {
-        Ok(self.session.query_each(OPEN_IN).bind(clock).optional().await?.is_some())
+        Ok(self.session.query_per_dialect(OPEN_IN).bind(clock).optional().await?.is_some())
     }
 
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError> {
@@ -117,7 +118,7 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
-        let rows = self.session.query_each(OPEN_AMONG).bind(keys(ids)).all().await?;
+        let rows = self.session.query_per_dialect(OPEN_AMONG).bind(keys(ids)).all().await?;
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
@@ -128,18 +129,18 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
-        let rows = self.session.query_each(COVERED).bind(keys(invoices)).all().await?;
+        let rows = self.session.query_per_dialect(COVERED).bind(keys(invoices)).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
     async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
         // An invoice is covered under its lock only.
-        self.session.query_each(LOCK_INVOICE).bind(invoice).optional().await?;
+        self.session.query_per_dialect(LOCK_INVOICE).bind(invoice).optional().await?;
         Ok(self.in_flight(std::slice::from_ref(invoice)).await?.is_empty())
     }
 
     async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
-        let rows = self.session.query_each(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
+        let rows = self.session.query_per_dialect(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 
@@ -202,7 +203,7 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError> {
-        let rows = self.session.query_each(CLAIM_DUE).bind(now).bind(again_at).bind(limit).all().await?;
+        let rows = self.session.query_per_dialect(CLAIM_DUE).bind(now).bind(again_at).bind(limit).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 }
@@ -222,7 +223,7 @@ impl SqlAttempts<'_> {
     /// Locks the invoices that these attempts are to pay. Answers whether each of them still asks for what is planned. A draft does so
     /// too: its checkout is being paid.
     async fn can_be_paid(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
-        let rows = self.session.query_each(LOCK_INVOICES).bind(keys(invoices)).all().await?;
+        let rows = self.session.query_per_dialect(LOCK_INVOICES).bind(keys(invoices)).all().await?;
         let mut asked: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
         for row in &rows {
             if let Some(amount) = remaining(row)? {
@@ -273,9 +274,13 @@ impl<'a> Columns<'a> {
             AttemptKind::Wallet { payer, bytes, hash } => {
                 Self { kind: "wallet", payer: Some(payer), bytes: Some(bytes), hash: Some(hash), ..Self::default() }
             }
-            AttemptKind::Card { provider_id, client_secret, keep_for } => {
-                Self { kind: "card", provider_id, client_secret, card: keep_for.clone().and_then(json::to_json), ..Self::default() }
-            }
+            AttemptKind::Card { provider_id, client_secret, setup_future_usage } => Self {
+                kind: "card",
+                provider_id,
+                client_secret,
+                card: setup_future_usage.clone().and_then(json::to_json),
+                ..Self::default()
+            },
             AttemptKind::CardSetup { provider_id, client_secret, holder } => {
                 Self { kind: "card_setup", provider_id, client_secret, card: json::to_json(holder.clone()), ..Self::default() }
             }
@@ -304,7 +309,7 @@ fn attempt(row: &Row, secrets: &SecretBox) -> Result<Attempt, StorageError> {
     let kind: String = row.get("kind")?;
     let kind = match kind.as_str() {
         "wallet" => AttemptKind::Wallet { payer: row.get("payer")?, bytes: row.get("bytes")?, hash: row.get("hash")? },
-        "card" => AttemptKind::Card { provider_id, client_secret: client_secret()?, keep_for: row.get("card")? },
+        "card" => AttemptKind::Card { provider_id, client_secret: client_secret()?, setup_future_usage: row.get("card")? },
         "card_setup" => AttemptKind::CardSetup { provider_id, client_secret: client_secret()?, holder: row.get("card")? },
         "off_session" => AttemptKind::OffSession { card: row.get("card")?, provider_id },
         "card_refund" => match row.get("card")? {

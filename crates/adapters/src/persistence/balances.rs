@@ -1,21 +1,21 @@
 //! Customers' balances with the store, and what changed them.
 
 use super::columns::keys;
-use super::listing::sql_each;
+use super::listing::sql_per_dialect;
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{Balance, BalanceTransaction, Balances};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, Listed, Mode, Page, StorageError};
 
-const OF_ALL: Sql = sql_each!(
+const OF_ALL: Sql = sql_per_dialect!(
     "SELECT * FROM customer_balances WHERE customer_id IN " (listed "$1") " AND amount > $2 ORDER BY customer_id, currency_id"
 );
 /// Balances of zero too: nobody else increases them meanwhile.
-const LOCK_ALL: Sql = sql_each!(
+const LOCK_ALL: Sql = sql_per_dialect!(
     "SELECT * FROM customer_balances WHERE customer_id IN " (listed "$1") " ORDER BY customer_id, currency_id" (either "" " FOR UPDATE")
 );
 /// Amounts are texts on SQLite: the sum is computed in Rust, and the row must still hold what the sum was computed from.
-const LOCK: Sql = sql_each!(
+const LOCK: Sql = sql_per_dialect!(
     "SELECT amount, sequence FROM customer_balances WHERE customer_id = $1 AND currency_id = $2" (either "" " FOR UPDATE")
 );
 
@@ -42,12 +42,12 @@ pub struct SqlBalances<'s>(pub &'s mut Session);
 #[async_trait]
 impl Balances for SqlBalances<'_> {
     async fn of_all(&mut self, customers: &[CustomerId]) -> Result<Vec<Balance>, StorageError> {
-        let rows = self.0.query_each(OF_ALL).bind(keys(customers)).bind(Amount::ZERO).all().await?;
+        let rows = self.0.query_per_dialect(OF_ALL).bind(keys(customers)).bind(Amount::ZERO).all().await?;
         rows.iter().map(balance).collect()
     }
 
     async fn lock(&mut self, customers: &[CustomerId]) -> Result<Vec<Balance>, StorageError> {
-        let rows = self.0.query_each(LOCK_ALL).bind(keys(customers)).all().await?;
+        let rows = self.0.query_per_dialect(LOCK_ALL).bind(keys(customers)).all().await?;
         let balances = rows.iter().map(balance).collect::<Result<Vec<_>, _>>()?;
         Ok(balances.into_iter().filter(|balance| !balance.amount.is_zero()).collect())
     }
@@ -55,12 +55,12 @@ impl Balances for SqlBalances<'_> {
     async fn record(&mut self, transaction: &BalanceTransaction) -> Result<Option<BalanceTransaction>, StorageError> {
         let (customer, currency) = (&transaction.customer_id, &transaction.currency_id);
         let is_increase = transaction.kind.is_increase();
-        let mut row = self.0.query_each(LOCK).bind(customer).bind(currency).optional().await?;
+        let mut row = self.0.query_per_dialect(LOCK).bind(customer).bind(currency).optional().await?;
         if row.is_none() && is_increase {
             let insert = "INSERT INTO customer_balances (customer_id, currency_id, amount, sequence) VALUES ($1, $2, $3, 0)
                           ON CONFLICT DO NOTHING";
             self.0.query(insert).bind(customer).bind(currency).bind(Amount::ZERO).execute().await?;
-            row = self.0.query_each(LOCK).bind(customer).bind(currency).optional().await?;
+            row = self.0.query_per_dialect(LOCK).bind(customer).bind(currency).optional().await?;
         }
         let Some(row) = row else { return Ok(None) };
         let (before, sequence): (Amount, u64) = (row.get("amount")?, row.get("sequence")?);

@@ -6,8 +6,8 @@ use super::listing::{Listing, list, listing};
 use super::{Query, Row, SecretBox, Session, Sql, methods};
 use async_trait::async_trait;
 use souk_domain::access::Did;
-use souk_domain::checkout::{self, Asked, CheckoutSessions, DueSession, SessionFilter};
-use souk_domain::customer::Standing;
+use souk_domain::checkout::{self, CheckoutSessions, DueSession, SessionFilter, SubmitContext};
+use souk_domain::customer::CustomerStatus;
 use souk_domain::shared::{CurrencyId, Listed, MethodId, Mode, Page, SessionId, StorageError, Timestamp};
 
 const LIST: Listing = listing!(
@@ -59,13 +59,13 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         row.as_ref().map(checkout_session).transpose()
     }
 
-    async fn find_asked(
+    async fn load_for_submit(
         &mut self,
         id: &SessionId,
         method_id: &MethodId,
         currency_id: &CurrencyId,
         payer: &Did,
-    ) -> Result<Option<Asked>, StorageError> {
+    ) -> Result<Option<SubmitContext>, StorageError> {
         let select = "SELECT s.*, m.*, c.*, k.*,
                           EXISTS (SELECT 1 FROM invoices WHERE customer_id = k.id AND status = 'uncollectible') AS owes,
                           (EXISTS (SELECT 1 FROM mandates WHERE customer_id = k.id AND status = 'active')
@@ -80,14 +80,14 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let method = row.part(1)?.if_there(|row| methods::method(row, self.secrets))?;
         let currency = row.part(2)?.if_there(methods::currency)?;
         let standing = row.part(3)?.if_there(standing)?;
-        Ok(Some(Asked { session, method: method.zip(currency), standing }))
+        Ok(Some(SubmitContext { session, method: method.zip(currency), standing }))
     }
 
     async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {
         Ok(bind(self.session.query(UPDATE), session).execute().await? == 1)
     }
 
-    async fn put_back(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
+    async fn update_or_conflict(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
         bind(self.session.query(UPDATE), session).later(Some(1)).await
     }
 
@@ -110,7 +110,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
                      RETURNING session_id";
         for _ in 0..CLAIM_TRIES {
             if let Some(row) = self.session.query(claim).bind(key).bind(session).bind(now).bind(since).optional().await? {
-                self.session.query_each(FORGET_STARTS).bind(since).execute().await?;
+                self.session.query_per_dialect(FORGET_STARTS).bind(since).execute().await?;
                 return row.get("session_id");
             }
             let earlier = self.session.query("SELECT session_id FROM session_starts WHERE start_key = $1").bind(key).optional().await?;
@@ -148,8 +148,8 @@ fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
     query.bind(&session.subscription_ids).bind(&session.mandate_id).bind(&session.stake_id).bind(session.trial_end)
 }
 
-fn standing(row: &Row) -> Result<Standing, StorageError> {
-    Ok(Standing { customer: customer(row)?, owes: row.get("owes")?, may_pay_fast: row.get("may_pay_fast")? })
+fn standing(row: &Row) -> Result<CustomerStatus, StorageError> {
+    Ok(CustomerStatus { customer: customer(row)?, owes: row.get("owes")?, may_pay_fast: row.get("may_pay_fast")? })
 }
 
 fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {

@@ -2,7 +2,7 @@
 
 use super::{Query, Row, Session};
 use async_trait::async_trait;
-use souk_domain::access::{ConnectMove, ConnectSession, ConnectSessions, ConnectStatus, TokenHash, Wallet};
+use souk_domain::access::{ConnectSession, ConnectSessions, ConnectStatus, ConnectTransition, TokenHash, Wallet};
 use souk_domain::shared::{StorageError, Timestamp};
 
 pub struct SqlConnectSessions<'s>(pub &'s mut Session);
@@ -23,7 +23,7 @@ impl ConnectSessions for SqlConnectSessions<'_> {
         row.as_ref().map(connect_session).transpose()
     }
 
-    async fn advance(&mut self, step: &ConnectMove<'_>) -> Result<bool, StorageError> {
+    async fn advance(&mut self, step: &ConnectTransition<'_>) -> Result<bool, StorageError> {
         let update = "UPDATE connect_sessions SET action = $2, status = $3, step = $4, challenge = $5, params = $6, wallet_did = $7,
                           wallet_key = $8, nonce = $9, error = $10, error_code = $11, error_params = $12, expires_at = $13
                       WHERE token = $1 AND status = $14 AND challenge = $15";
@@ -31,7 +31,7 @@ impl ConnectSessions for SqlConnectSessions<'_> {
         Ok(bind(self.0.query(update), &next).bind(step.from).bind(step.challenge).execute().await? == 1)
     }
 
-    async fn hand_out(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError> {
+    async fn redeem_connect_session(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError> {
         let update = "UPDATE connect_sessions SET login = $4 WHERE token = $1 AND status = $2 AND login IS NOT DISTINCT FROM $3";
         Ok(self.0.query(update).bind(token).bind(ConnectStatus::Succeed).bind(before).bind(login).execute().await? == 1)
     }

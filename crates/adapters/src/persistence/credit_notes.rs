@@ -1,7 +1,7 @@
 //! Credit notes and their items. They are only ever added.
 
 use super::columns::keys;
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{CreditNote, CreditNoteFilter, CreditNoteItem, CreditNoteReason, CreditNotes};
@@ -17,7 +17,7 @@ pub(super) const OF_INVOICE: Listing = listing!(
     "credit_notes",
     "invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5) AND ($7 IS NULL OR subscription_id = $7)"
 );
-const ITEMS_OF: Sql = sql_each!("SELECT * FROM credit_note_items WHERE note_id IN " (listed "$1") " ORDER BY note_id, position");
+const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM credit_note_items WHERE note_id IN " (listed "$1") " ORDER BY note_id, position");
 
 /// Several notes of one change credit the same time, which counts once.
 macro_rules! dated_back {
@@ -62,12 +62,12 @@ impl CreditNotes for SqlCreditNotes<'_> {
     }
 
     async fn items_of(&mut self, notes: &[CreditNoteId]) -> Result<Vec<CreditNoteItem>, StorageError> {
-        let rows = self.0.query_each(ITEMS_OF).bind(keys(notes)).all().await?;
+        let rows = self.0.query_per_dialect(ITEMS_OF).bind(keys(notes)).all().await?;
         rows.iter().map(note_item).collect()
     }
 
     async fn dated_back(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError> {
-        let query = self.0.query_each(DATED_BACK).bind(subscription).bind(CreditNoteReason::PlanChange).bind(since);
+        let query = self.0.query_per_dialect(DATED_BACK).bind(subscription).bind(CreditNoteReason::PlanChange).bind(since);
         Ok(Duration::from_micros(query.one().await?.get("micros")?))
     }
 

@@ -1,14 +1,14 @@
 //! Customers: one per user and mode.
 
 use super::columns::{containing, keys};
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::customer::{Customer, Customers};
 use souk_domain::shared::{CustomerId, Listed, Mode, Page, StorageError};
 
-const FIND_ALL: Sql = sql_each!("SELECT * FROM customers WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM customers WHERE id IN " (listed "$1") " ORDER BY id");
 
 const LIST: Listing = listing!("customers", "livemode = $4");
 const FOUND: Listing = listing!(
@@ -27,7 +27,7 @@ impl Customers for SqlCustomers<'_> {
     }
 
     async fn find_all(&mut self, ids: &[CustomerId]) -> Result<Vec<Customer>, StorageError> {
-        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(customer).collect()
     }
 

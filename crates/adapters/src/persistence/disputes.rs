@@ -1,7 +1,7 @@
 //! Disputes of payments, by the names that their providers gave them.
 
 use super::columns::keys;
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Dispute, DisputeFilter, Disputes};
@@ -15,8 +15,8 @@ pub(super) const ALL: Listing = disputes!("livemode = $4 AND $5 IS NULL AND $6 I
 pub(super) const OF_CUSTOMER: Listing = disputes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
 pub(super) const OF_INTENT: Listing =
     disputes!("intent_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)");
-const LOCK: Sql = sql_each!("SELECT * FROM disputes WHERE method_id = $1 AND provider_id = $2" (either "" " FOR UPDATE"));
-const OF_INTENTS: Sql = sql_each!("SELECT * FROM disputes WHERE intent_id IN " (listed "$1") " ORDER BY id");
+const LOCK: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE method_id = $1 AND provider_id = $2" (either "" " FOR UPDATE"));
+const OF_INTENTS: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE intent_id IN " (listed "$1") " ORDER BY id");
 
 pub struct SqlDisputes<'s>(pub &'s mut Session);
 
@@ -37,7 +37,7 @@ impl Disputes for SqlDisputes<'_> {
     }
 
     async fn lock(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Dispute>, StorageError> {
-        let row = self.0.query_each(LOCK).bind(method).bind(provider_id).optional().await?;
+        let row = self.0.query_per_dialect(LOCK).bind(method).bind(provider_id).optional().await?;
         row.as_ref().map(dispute).transpose()
     }
 
@@ -57,7 +57,7 @@ impl Disputes for SqlDisputes<'_> {
     }
 
     async fn of_intents(&mut self, intents: &[PaymentIntentId]) -> Result<Vec<Dispute>, StorageError> {
-        let rows = self.0.query_each(OF_INTENTS).bind(keys(intents)).all().await?;
+        let rows = self.0.query_per_dialect(OF_INTENTS).bind(keys(intents)).all().await?;
         rows.iter().map(dispute).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Who may download what.
 
 use super::columns::keys;
-use super::listing::sql_each;
+use super::listing::sql_per_dialect;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
@@ -18,11 +18,11 @@ const GRANT: &str =
     ON CONFLICT (session_id, app, coalesce(subscription_id, '')) DO UPDATE
         SET invoice_id = excluded.invoice_id, invoice_item_id = excluded.invoice_item_id, revoked_at = NULL
         WHERE excluded.invoice_item_id IS NOT NULL AND entitlements.invoice_item_id IS DISTINCT FROM excluded.invoice_item_id";
-pub(super) const SUSPEND: Sql = sql_each!(
+pub(super) const SUSPEND: Sql = sql_per_dialect!(
     "UPDATE entitlements SET suspended_at = $3
      WHERE (invoice_id IN " (listed "$1") " OR subscription_id IN " (listed "$2") ") AND suspended_at IS NULL"
 );
-pub(super) const REINSTATE: Sql = sql_each!(
+pub(super) const REINSTATE: Sql = sql_per_dialect!(
     "UPDATE entitlements SET suspended_at = NULL
      WHERE (invoice_id IN " (listed "$1") " OR subscription_id IN " (listed "$2") ") AND suspended_at IS NOT NULL"
 );
@@ -106,11 +106,11 @@ impl Entitlements for SqlEntitlements<'_> {
     }
 
     async fn suspend(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId], now: Timestamp) -> Result<(), StorageError> {
-        self.0.query_each(SUSPEND).bind(keys(invoices)).bind(keys(subscriptions)).bind(now).execute().await.map(drop)
+        self.0.query_per_dialect(SUSPEND).bind(keys(invoices)).bind(keys(subscriptions)).bind(now).execute().await.map(drop)
     }
 
     async fn reinstate(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId]) -> Result<(), StorageError> {
-        self.0.query_each(REINSTATE).bind(keys(invoices)).bind(keys(subscriptions)).execute().await.map(drop)
+        self.0.query_per_dialect(REINSTATE).bind(keys(invoices)).bind(keys(subscriptions)).execute().await.map(drop)
     }
 
     async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError> {
@@ -118,7 +118,7 @@ impl Entitlements for SqlEntitlements<'_> {
     }
 
     async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did], now: Timestamp) -> Result<Vec<Did>, StorageError> {
-        let query = self.0.query_each(HELD).bind(holder).bind(mode.is_live()).bind(keys(apps)).bind(now);
+        let query = self.0.query_per_dialect(HELD).bind(holder).bind(mode.is_live()).bind(keys(apps)).bind(now);
         query.all().await?.iter().map(|row| row.get("app")).collect()
     }
 

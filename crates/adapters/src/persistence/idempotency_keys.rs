@@ -5,7 +5,7 @@ use super::Session;
 use super::secret_box::{SecretBox, place};
 use async_trait::async_trait;
 use souk_domain::shared::{StorageError, Timestamp};
-use souk_domain::storage::{IdempotencyKeys, KeptAnswer};
+use souk_domain::storage::{IdempotencyKeys, StoredResponse};
 
 /// How often a key is tried when whoever held it let go a moment later.
 const TAKE_TRIES: u32 = 3;
@@ -32,7 +32,7 @@ impl IdempotencyKeys for SqlIdempotencyKeys<'_> {
         fingerprint: &str,
         now: Timestamp,
         stale_before: Timestamp,
-    ) -> Result<Option<KeptAnswer>, StorageError> {
+    ) -> Result<Option<StoredResponse>, StorageError> {
         let take = "INSERT INTO idempotency_keys (caller, key, fingerprint, taken_at) VALUES ($1, $2, $3, $4)
                     ON CONFLICT (caller, key) DO UPDATE SET fingerprint = excluded.fingerprint, taken_at = excluded.taken_at
                         WHERE idempotency_keys.status IS NULL AND idempotency_keys.taken_at < $5";
@@ -47,7 +47,7 @@ impl IdempotencyKeys for SqlIdempotencyKeys<'_> {
                 let body: Option<Vec<u8>> = row.get(BODY)?;
                 let body = body.map(|sealed| self.secrets.open_column(TABLE, BODY, &row_of(caller, key), &sealed)).transpose()?;
                 let answer = status.zip(body);
-                return Ok(Some(KeptAnswer { fingerprint: row.get("fingerprint")?, answer }));
+                return Ok(Some(StoredResponse { fingerprint: row.get("fingerprint")?, answer }));
             }
         }
         Err(StorageError::Driver("an idempotency key could neither be taken nor found".into()))

@@ -1,7 +1,7 @@
 //! Payment intents.
 
 use super::columns::{containing, keys};
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Decline, Intent, IntentStatus, Intents};
@@ -10,7 +10,7 @@ use souk_domain::shared::{
     Amount, AmountError, CurrencyId, CustomerId, Listed, MethodId, Mode, Page, PaymentIntentId, SessionId, StorageError, Timestamp,
 };
 
-const FIND_ALL: Sql = sql_each!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
 const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5");
 /// A list for each index, as of invoices.
@@ -26,7 +26,7 @@ macro_rules! searched {
 pub(super) const FOUND: Listing = searched!("livemode = $4 AND $5 IS NULL");
 pub(super) const FOUND_OF_CUSTOMER: Listing = searched!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4");
 /// Amounts are texts on SQLite: the sum is computed in Rust, and the row must still hold what the sum was computed from.
-const LOCK_RECEIVED: Sql = sql_each!(
+const LOCK_RECEIVED: Sql = sql_per_dialect!(
     "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1 AND status = 'succeeded'" (either "" " FOR UPDATE")
 );
 // SQLite uses a partial index only where the statement repeats its condition to the letter.
@@ -62,7 +62,7 @@ impl Intents for SqlIntents<'_> {
     }
 
     async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError> {
-        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(intent).collect()
     }
 
@@ -162,7 +162,7 @@ impl SqlIntents<'_> {
         now: Timestamp,
         change: impl FnOnce(Amount) -> Result<Amount, AmountError> + Send,
     ) -> Result<bool, StorageError> {
-        let Some(row) = self.0.query_each(LOCK_RECEIVED).bind(id).optional().await? else { return Ok(false) };
+        let Some(row) = self.0.query_per_dialect(LOCK_RECEIVED).bind(id).optional().await? else { return Ok(false) };
         let (received, before): (Amount, Amount) = (row.get("amount_received")?, row.get("amount_refunded")?);
         let Some(after) = change(before).ok().filter(|after| *after <= received) else { return Ok(false) };
         let update = "UPDATE payment_intents SET amount_refunded = $2, updated_at = $3 WHERE id = $1 AND amount_refunded = $4";

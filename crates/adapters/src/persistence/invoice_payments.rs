@@ -1,7 +1,7 @@
 //! What one source paid of one invoice.
 
 use super::columns::keys;
-use super::listing::sql_each;
+use super::listing::sql_per_dialect;
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{InvoicePayment, InvoicePayments, PaymentSource};
@@ -11,7 +11,7 @@ const TABLE: &str = "invoice_payments";
 const INSERT: &str =
     "INSERT INTO invoice_payments (id, invoice_id, source, attempt_id, intent_id, balance_transaction_id, amount, refunded,
                           disputed, reversed, created_at)";
-const OF_INVOICES: Sql = sql_each!("SELECT * FROM invoice_payments WHERE invoice_id IN " (listed "$1") " ORDER BY id");
+const OF_INVOICES: Sql = sql_per_dialect!("SELECT * FROM invoice_payments WHERE invoice_id IN " (listed "$1") " ORDER BY id");
 
 pub struct SqlInvoicePayments<'s>(pub &'s mut Session);
 
@@ -22,7 +22,7 @@ impl InvoicePayments for SqlInvoicePayments<'_> {
     }
 
     async fn of_invoices(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoicePayment>, StorageError> {
-        let rows = self.0.query_each(OF_INVOICES).bind(keys(invoices)).all().await?;
+        let rows = self.0.query_per_dialect(OF_INVOICES).bind(keys(invoices)).all().await?;
         rows.iter().map(payment).collect()
     }
 

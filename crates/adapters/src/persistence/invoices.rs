@@ -1,7 +1,7 @@
 //! Invoices, their lines, and the series that numbers them.
 
 use super::columns::{containing, keys, read_period};
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{BillingReason, DocumentType, Invoice, InvoiceFilter, InvoiceItem, Invoices, ItemCredit, Scope, read_number};
@@ -35,9 +35,9 @@ macro_rules! searched {
 pub(super) const FOUND: Listing = searched!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const FOUND_OF_CUSTOMER: Listing =
     searched!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
-const FIND_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
-const LOCK_ALL: Sql = sql_each!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
-const ITEMS_OF: Sql = sql_each!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
+const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
+const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
 const INSERT: &str =
     "INSERT INTO invoices (id, livemode, document, number, status, reason, description, customer_id, currency_id, method_id,
                           session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, amount_credited,
@@ -117,7 +117,7 @@ impl Invoices for SqlInvoices<'_> {
     }
 
     async fn lock_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError> {
-        let rows = self.0.query_each(LOCK_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(LOCK_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(invoice).collect()
     }
 
@@ -143,7 +143,7 @@ impl Invoices for SqlInvoices<'_> {
     }
 
     async fn find_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError> {
-        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(invoice).collect()
     }
 
@@ -153,7 +153,7 @@ impl Invoices for SqlInvoices<'_> {
     }
 
     async fn items_of(&mut self, ids: &[InvoiceId]) -> Result<Vec<InvoiceItem>, StorageError> {
-        let rows = self.0.query_each(ITEMS_OF).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(ITEMS_OF).bind(keys(ids)).all().await?;
         rows.iter().map(invoice_item).collect()
     }
 
@@ -238,8 +238,8 @@ impl Invoices for SqlInvoices<'_> {
 
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {
         let rows = match scope {
-            Scope::Wall => self.0.query_each(CLAIM_RETRIES).bind(now).bind(limit).all().await?,
-            Scope::Clock(clock) => self.0.query_each(CLAIM_RETRIES_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
+            Scope::Wall => self.0.query_per_dialect(CLAIM_RETRIES).bind(now).bind(limit).all().await?,
+            Scope::Clock(clock) => self.0.query_per_dialect(CLAIM_RETRIES_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
         };
         rows.iter().map(invoice).collect()
     }

@@ -1,14 +1,14 @@
 //! The journal. Entries are only ever added.
 
 use super::columns::keys;
-use super::listing::sql_each;
+use super::listing::sql_per_dialect;
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::ledger::{Entry, Journal, Posting};
 use souk_domain::shared::{EntryId, StorageError};
 use std::collections::HashMap;
 
-const POSTINGS_OF: Sql = sql_each!("SELECT * FROM journal_postings WHERE entry_id IN " (listed "$1") " ORDER BY entry_id, position");
+const POSTINGS_OF: Sql = sql_per_dialect!("SELECT * FROM journal_postings WHERE entry_id IN " (listed "$1") " ORDER BY entry_id, position");
 
 pub struct SqlJournal<'s>(pub &'s mut Session);
 
@@ -35,7 +35,7 @@ impl Journal for SqlJournal<'_> {
         let rows = self.0.query(select).bind(subject).all().await?;
         let ids = rows.iter().map(|row| row.get("id")).collect::<Result<Vec<EntryId>, _>>()?;
         let mut postings: HashMap<EntryId, Vec<Posting>> = HashMap::new();
-        for row in self.0.query_each(POSTINGS_OF).bind(keys(&ids)).all().await? {
+        for row in self.0.query_per_dialect(POSTINGS_OF).bind(keys(&ids)).all().await? {
             postings.entry(row.get("entry_id")?).or_default().push(posting(&row)?);
         }
         let mut entries = Vec::with_capacity(rows.len());

@@ -13,18 +13,18 @@ use souk_domain::shared::{Amount, PriceId, Text};
 use std::collections::BTreeMap;
 
 /// A value that has a form for storage.
-pub(super) trait Formed: Sized {
+pub(super) trait JsonForm: Sized {
     type Form: Serialize + DeserializeOwned;
     fn form(self) -> Self::Form;
     /// `None` when the form holds something that the domain refuses.
     fn of(form: Self::Form) -> Option<Self>;
 }
 
-pub(super) fn to_json<T: Formed>(value: T) -> Option<serde_json::Value> {
+pub(super) fn to_json<T: JsonForm>(value: T) -> Option<serde_json::Value> {
     serde_json::to_value(value.form()).ok()
 }
 
-pub(super) fn of_json<T: Formed>(json: serde_json::Value) -> Option<T> {
+pub(super) fn of_json<T: JsonForm>(json: serde_json::Value) -> Option<T> {
     serde_json::from_value(json).ok().and_then(T::of)
 }
 
@@ -34,7 +34,7 @@ macro_rules! stored_forms {
 pub(super) use stored_forms;
 stored_forms! { Metadata, Text, Address, Contact, BillTo, Decline, FormOptions, Vec<LineItem>, Vec<Scope>, SavedCard }
 
-impl Formed for Metadata {
+impl JsonForm for Metadata {
     type Form = Self;
     fn form(self) -> Self {
         self
@@ -50,7 +50,7 @@ macro_rules! texts {
         #[derive(Serialize, Deserialize)]
         pub(super) struct $form { $($field: String),* }
 
-        impl Formed for $type {
+        impl JsonForm for $type {
             type Form = $form;
             fn form(self) -> $form { $form { $($field: self.$field),* } }
             fn of(form: $form) -> Option<Self> { Some(Self { $($field: form.$field),* }) }
@@ -73,7 +73,7 @@ pub(super) struct SavedCardForm {
     exp_year: Option<u16>,
 }
 
-impl Formed for SavedCard {
+impl JsonForm for SavedCard {
     type Form = SavedCardForm;
     fn form(self) -> SavedCardForm {
         let (exp_month, exp_year) = self.expiry.map(|CardExpiry { month, year }| (month, year)).unzip();
@@ -97,7 +97,7 @@ pub(super) struct ContactForm {
     address: AddressForm,
 }
 
-impl Formed for Contact {
+impl JsonForm for Contact {
     type Form = ContactForm;
     fn form(self) -> ContactForm {
         ContactForm { name: self.name, email: self.email, phone: self.phone, address: self.address.form() }
@@ -115,10 +115,10 @@ pub(super) struct BillToForm {
     address: Option<AddressForm>,
 }
 
-impl Formed for BillTo {
+impl JsonForm for BillTo {
     type Form = BillToForm;
     fn form(self) -> BillToForm {
-        BillToForm { name: self.name, email: self.email, phone: self.phone, address: self.address.map(Formed::form) }
+        BillToForm { name: self.name, email: self.email, phone: self.phone, address: self.address.map(JsonForm::form) }
     }
     fn of(form: BillToForm) -> Option<Self> {
         Some(Self { name: form.name, email: form.email, phone: form.phone, address: form.address.and_then(Address::of) })
@@ -140,7 +140,7 @@ struct PatternForm {
     message: TextForm,
 }
 
-impl Formed for FormOptions {
+impl JsonForm for FormOptions {
     type Form = FormOptionsForm;
     fn form(self) -> FormOptionsForm {
         let pattern = |(field, pattern): (Field, FieldPattern)| {
@@ -188,7 +188,7 @@ struct RangeForm {
     maximum: u64,
 }
 
-impl Formed for Vec<LineItem> {
+impl JsonForm for Vec<LineItem> {
     type Form = Vec<LineItemForm>;
     fn form(self) -> Vec<LineItemForm> {
         let item = |item: LineItem| LineItemForm {
@@ -216,7 +216,7 @@ impl Formed for Vec<LineItem> {
     }
 }
 
-impl Formed for Vec<Scope> {
+impl JsonForm for Vec<Scope> {
     type Form = Vec<String>;
     fn form(self) -> Vec<String> {
         self.iter().map(|scope| scope.as_str().to_owned()).collect()

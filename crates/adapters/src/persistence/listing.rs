@@ -6,7 +6,7 @@ use souk_domain::shared::{Listed, Page, StorageError};
 /// Two texts of one statement, from text that both databases read and from pieces that they write differently:
 /// `(listed "$2")` is the set of texts in a JSON array, `(has_all "metadata" "$2")` holds when a JSON object has all
 /// entries of another one.
-macro_rules! sql_each {
+macro_rules! sql_per_dialect {
     ($($piece:tt)+) => {
         $crate::persistence::Sql {
             sqlite: concat!($($crate::persistence::listing::sql_piece!(sqlite $piece)),+),
@@ -49,15 +49,15 @@ macro_rules! sql_piece {
 macro_rules! listing {
     ($table:literal, $($filter:tt)+) => {
         $crate::persistence::listing::Listing {
-            count: $crate::persistence::listing::sql_each!("SELECT count(*) AS n FROM " $table " WHERE " $($filter)+),
-            page: $crate::persistence::listing::sql_each!(
+            count: $crate::persistence::listing::sql_per_dialect!("SELECT count(*) AS n FROM " $table " WHERE " $($filter)+),
+            page: $crate::persistence::listing::sql_per_dialect!(
                 "SELECT * FROM " $table " WHERE " $($filter)+ " AND id < $1 ORDER BY id DESC LIMIT $2 OFFSET $3"
             ),
         }
     };
 }
 
-pub(super) use {listing, sql_each, sql_piece};
+pub(super) use {listing, sql_per_dialect, sql_piece};
 
 /// How many rows there are, and one page of them.
 pub(super) struct Listing {
@@ -80,7 +80,7 @@ pub(super) async fn list<T>(
         Some(id) => (id.as_str(), 0),
         None => (AFTER_EVERY_ID, page.offset()),
     };
-    let count = filter(session.query_each(listing.count).bind(before).bind(page.size).bind(offset)).one().await?.get("n")?;
-    let rows = filter(session.query_each(listing.page).bind(before).bind(page.size).bind(offset)).all().await?;
+    let count = filter(session.query_per_dialect(listing.count).bind(before).bind(page.size).bind(offset)).one().await?.get("n")?;
+    let rows = filter(session.query_per_dialect(listing.page).bind(before).bind(page.size).bind(offset)).all().await?;
     Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
 }

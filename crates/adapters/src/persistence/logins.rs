@@ -2,13 +2,13 @@
 
 use super::Session;
 use async_trait::async_trait;
-use souk_domain::access::{Did, Logins, TokenHash};
+use souk_domain::access::{BrowserSessions, Did, TokenHash};
 use souk_domain::shared::{StorageError, Timestamp};
 
 pub struct SqlLogins<'s>(pub &'s mut Session);
 
 #[async_trait]
-impl Logins for SqlLogins<'_> {
+impl BrowserSessions for SqlLogins<'_> {
     async fn insert(&mut self, token: &TokenHash, user: &Did, now: Timestamp, expires_at: Timestamp) -> Result<(), StorageError> {
         let insert = "INSERT INTO logins (token, user_did, created_at, expires_at) VALUES ($1, $2, $3, $4)";
         self.0.query(insert).bind(token).bind(user).bind(now).bind(expires_at).execute().await?;

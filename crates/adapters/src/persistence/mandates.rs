@@ -1,13 +1,13 @@
 //! Permissions to charge later.
 
 use super::columns::keys;
-use super::listing::sql_each;
+use super::listing::sql_per_dialect;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::payment::{Mandate, MandateDetails, Mandates};
 use souk_domain::shared::{CustomerId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId, Timestamp};
 
-const FIND_ALL: Sql = sql_each!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
 
 pub struct SqlMandates<'s>(pub &'s mut Session);
 
@@ -27,18 +27,18 @@ impl Mandates for SqlMandates<'_> {
     }
 
     async fn link_subscription(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError> {
-        let insert = "INSERT INTO mandate_promises (mandate_id, subscription_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        let insert = "INSERT INTO mandate_subscriptions (mandate_id, subscription_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         self.0.query(insert).bind(id).bind(subscription).execute().await.map(drop)
     }
 
     async fn linked_subscriptions(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError> {
-        let select = "SELECT subscription_id FROM mandate_promises WHERE mandate_id = $1 ORDER BY subscription_id";
+        let select = "SELECT subscription_id FROM mandate_subscriptions WHERE mandate_id = $1 ORDER BY subscription_id";
         let rows = self.0.query(select).bind(id).all().await?;
         rows.iter().map(|row| row.get("subscription_id")).collect()
     }
 
     async fn pending_for_subscription(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError> {
-        let select = "SELECT mandates.id FROM mandates JOIN mandate_promises ON mandate_id = mandates.id
+        let select = "SELECT mandates.id FROM mandates JOIN mandate_subscriptions ON mandate_id = mandates.id
                       WHERE subscription_id = $1 AND status = 'pending' ORDER BY mandates.id";
         let rows = self.0.query(select).bind(subscription).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
@@ -46,20 +46,20 @@ impl Mandates for SqlMandates<'_> {
 
     async fn link_invoices(&mut self, id: &MandateId, invoices: &[InvoiceId]) -> Result<(), StorageError> {
         for invoice in invoices {
-            let insert = "INSERT INTO mandate_debts (mandate_id, invoice_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+            let insert = "INSERT INTO mandate_invoices (mandate_id, invoice_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             self.0.query(insert).bind(id).bind(invoice).execute().await?;
         }
         Ok(())
     }
 
     async fn linked_invoices(&mut self, id: &MandateId) -> Result<Vec<InvoiceId>, StorageError> {
-        let select = "SELECT invoice_id FROM mandate_debts WHERE mandate_id = $1 ORDER BY invoice_id";
+        let select = "SELECT invoice_id FROM mandate_invoices WHERE mandate_id = $1 ORDER BY invoice_id";
         let rows = self.0.query(select).bind(id).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
     async fn pending_for_invoice(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError> {
-        let select = "SELECT mandates.id FROM mandates JOIN mandate_debts ON mandate_id = mandates.id
+        let select = "SELECT mandates.id FROM mandates JOIN mandate_invoices ON mandate_id = mandates.id
                       WHERE invoice_id = $1 AND status = 'pending' ORDER BY mandates.id";
         let rows = self.0.query(select).bind(invoice).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
@@ -71,7 +71,7 @@ impl Mandates for SqlMandates<'_> {
     }
 
     async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError> {
-        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(mandate).collect()
     }
 

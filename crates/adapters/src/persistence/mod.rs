@@ -1,11 +1,11 @@
 //! SQL storage on SQLite and on PostgreSQL. Nothing outside this folder knows which of the two runs.
 
-mod agreements;
 mod api_keys;
 mod apps;
 mod attempts;
 mod balances;
 mod batch;
+mod billing_json;
 mod checkout_sessions;
 mod columns;
 mod connect_sessions;
@@ -14,8 +14,6 @@ mod customers;
 mod database;
 mod disputes;
 mod entitlements;
-#[cfg(test)]
-mod explained;
 mod group_commit;
 mod idempotency_keys;
 mod intents;
@@ -31,18 +29,20 @@ mod migrate;
 mod outbox;
 mod payment_links;
 mod prices;
+mod pricing_json;
 mod products;
-mod rates;
+#[cfg(test)]
+mod query_plan_tests;
 mod refunds;
 mod row;
-pub mod scratch;
 mod secret_box;
 mod session;
 mod stakes;
+#[cfg(feature = "testing")]
+pub mod statement_counter;
 mod store;
 mod subscriptions;
-#[cfg(feature = "testing")]
-pub mod tally;
+pub mod temp_db;
 mod test_clocks;
 mod trials;
 mod usage_records;

@@ -19,7 +19,7 @@ impl Outbox for SqlOutbox<'_> {
             rows.push(values.bind(message.run_at).bind(now).bind(MAX_ATTEMPTS));
         }
         self.0.insert_later("INSERT INTO outbox (id, topic, payload, run_at, created_at, max_attempts)", rows, "").await?;
-        self.0.rings_on_commit();
+        self.0.notify_on_commit();
         Ok(())
     }
 
@@ -34,7 +34,7 @@ impl Outbox for SqlOutbox<'_> {
         // The attempts go on counting: the queue still knows the deliveries of the earlier ones.
         let update = "UPDATE outbox SET dead_at = NULL, max_attempts = attempts + $1, run_at = $2 WHERE id = $3 AND dead_at IS NOT NULL";
         let revived = self.0.query(update).bind(MAX_ATTEMPTS).bind(now).bind(id).execute().await? == 1;
-        self.0.rings_on_commit();
+        self.0.notify_on_commit();
         Ok(revived)
     }
 }

@@ -1,14 +1,14 @@
 //! Payment links.
 
 use super::columns::{containing, keys};
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Query, Row, Session, Sql};
 use async_trait::async_trait;
 use souk_domain::checkout::{PaymentLink, PaymentLinks};
 use souk_domain::pricing::CatalogueFilter;
 use souk_domain::shared::{Listed, Mode, Page, PaymentLinkId, StorageError};
 
-const FIND_ALL: Sql = sql_each!("SELECT * FROM payment_links WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_links WHERE id IN " (listed "$1") " ORDER BY id");
 
 const LIST: Listing = listing!(
     "payment_links",
@@ -46,7 +46,7 @@ impl PaymentLinks for SqlPaymentLinks<'_> {
     }
 
     async fn find_all(&mut self, ids: &[PaymentLinkId]) -> Result<Vec<PaymentLink>, StorageError> {
-        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(payment_link).collect()
     }
 

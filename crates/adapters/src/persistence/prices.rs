@@ -1,11 +1,11 @@
 //! Prices, and the stock that checkouts hold of them.
 
 use super::columns::{containing, keys, read_json, searchable, to_json};
-use super::listing::sql_each;
+use super::listing::sql_per_dialect;
 use super::products;
 use super::{Row, Session, Sql};
 use async_trait::async_trait;
-use souk_domain::pricing::{CatalogueFilter, Hold, Price, Prices, Product};
+use souk_domain::pricing::{CatalogueFilter, Price, Prices, Product, StockReservation};
 use souk_domain::shared::{Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
 
 pub struct SqlPrices<'a>(pub &'a mut Session);
@@ -27,7 +27,7 @@ const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 
     AND NOT EXISTS (SELECT 1 FROM payment_links WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')
     AND NOT EXISTS (SELECT 1 FROM checkout_sessions WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')";
 
-const FIND_WITH_PRODUCTS: Sql = sql_each!(
+const FIND_WITH_PRODUCTS: Sql = sql_per_dialect!(
     "SELECT prices.*, products.* FROM prices JOIN products ON products.id = prices.product_id WHERE prices.id IN " (listed "$1")
     " ORDER BY prices.id"
 );
@@ -116,8 +116,8 @@ fn read(row: &Row) -> Result<Price, StorageError> {
     })
 }
 
-fn read_hold(row: &Row) -> Result<Hold, StorageError> {
-    Ok(Hold { price_id: row.get("price_id")?, quantity: row.get("quantity")? })
+fn read_hold(row: &Row) -> Result<StockReservation, StorageError> {
+    Ok(StockReservation { price_id: row.get("price_id")?, quantity: row.get("quantity")? })
 }
 
 #[async_trait]
@@ -157,34 +157,34 @@ impl Prices for SqlPrices<'_> {
     }
 
     async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError> {
-        self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?.iter().map(read).collect()
+        self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?.iter().map(read).collect()
     }
 
     async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<(Price, Product)>, StorageError> {
-        let rows = self.0.query_each(FIND_WITH_PRODUCTS).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(FIND_WITH_PRODUCTS).bind(keys(ids)).all().await?;
         rows.into_iter().map(|row| row.pair(read, products::read)).collect()
     }
 
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError> {
-        self.0.query_each(OF_PRODUCTS).bind(keys(ids)).all().await?.iter().map(read).collect()
+        self.0.query_per_dialect(OF_PRODUCTS).bind(keys(ids)).all().await?.iter().map(read).collect()
     }
 
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError> {
         let (pattern, metadata) = (containing(&searchable(&[&filter.query])), to_json(&filter.metadata)?);
-        let query = self.0.query_each(COUNT).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
+        let query = self.0.query_per_dialect(COUNT).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
         let count = query.bind(filter.product.as_ref()).one().await?.get("n")?;
-        let query = self.0.query_each(LIST).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
+        let query = self.0.query_per_dialect(LIST).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
         let offset = if page.starting_after.is_some() { 0 } else { page.offset() };
         let query = query.bind(filter.product.as_ref()).bind(page.starting_after.as_ref()).bind(page.size).bind(offset);
         Ok(Listed { count, list: query.all().await?.iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<(), StorageError> {
+    async fn hold(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError> {
         self.0.query(NOTE_HOLD).bind(session).bind(&hold.price_id).bind(hold.quantity).bind(now).later(Some(1)).await?;
         self.0.query(TAKE).bind(&hold.price_id).bind(hold.quantity).later(Some(1)).await
     }
 
-    async fn holds(&mut self, session: &SessionId) -> Result<Vec<Hold>, StorageError> {
+    async fn holds(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError> {
         let query = self.0.query("SELECT price_id, quantity FROM holds WHERE session_id = $1 AND state = 'held' ORDER BY price_id");
         query.bind(session).all().await?.iter().map(read_hold).collect()
     }
@@ -203,7 +203,13 @@ impl Prices for SqlPrices<'_> {
         self.0.query(SELL).bind(session).execute().await.map(drop)
     }
 
-    async fn exchange(&mut self, session: &SessionId, from: &Hold, to: &Hold, now: Timestamp) -> Result<bool, StorageError> {
+    async fn exchange(
+        &mut self,
+        session: &SessionId,
+        from: &StockReservation,
+        to: &StockReservation,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
         let lessen = self.0.query(LESSEN).bind(session).bind(&from.price_id).bind(from.quantity);
         // What was never counted gives nothing back.
         let had = lessen.execute().await? == 1;

@@ -116,14 +116,14 @@ impl Products for SqlProducts<'_> {
     }
 
     async fn find_all(&mut self, ids: &[ProductId]) -> Result<Vec<Product>, StorageError> {
-        self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?.iter().map(read).collect()
+        self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?.iter().map(read).collect()
     }
 
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Product>, StorageError> {
         let (pattern, metadata) = (containing(&searchable(&[&filter.query])), to_json(&filter.metadata)?);
-        let query = self.0.query_each(COUNT).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
+        let query = self.0.query_per_dialect(COUNT).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
         let count = query.one().await?.get("n")?;
-        let query = self.0.query_each(LIST).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
+        let query = self.0.query_per_dialect(LIST).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
         let offset = if page.starting_after.is_some() { 0 } else { page.offset() };
         let rows = query.bind(page.starting_after.as_ref()).bind(page.size).bind(offset).all().await?;
         Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })

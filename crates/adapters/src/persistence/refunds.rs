@@ -1,6 +1,6 @@
 //! Money on its way back over the network that brought it.
 
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Refund, RefundFilter, Refunds};
@@ -14,7 +14,7 @@ pub(super) const ALL: Listing = refunds!("livemode = $4 AND $5 IS NULL AND $6 IS
 pub(super) const OF_CUSTOMER: Listing = refunds!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
 pub(super) const OF_INVOICE: Listing =
     refunds!("invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)");
-const LOCK: Sql = sql_each!("SELECT * FROM refunds WHERE id = $1" (either "" " FOR UPDATE"));
+const LOCK: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id = $1" (either "" " FOR UPDATE"));
 // SQLite uses a partial index only where the statement repeats its condition to the letter.
 pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id";
 
@@ -35,7 +35,7 @@ impl Refunds for SqlRefunds<'_> {
     }
 
     async fn lock(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError> {
-        let row = self.0.query_each(LOCK).bind(id).optional().await?;
+        let row = self.0.query_per_dialect(LOCK).bind(id).optional().await?;
         row.as_ref().map(refund).transpose()
     }
 

@@ -7,7 +7,7 @@ use souk_domain::shared::StorageError;
 /// Bytes of an XChaCha20 nonce; it stands before the ciphertext. With 192 bits, random nonces do not meet.
 const NONCE_LENGTH: usize = 24;
 
-/// Seals and opens texts with XChaCha20-Poly1305 under one key.
+/// MacSigner and opens texts with XChaCha20-Poly1305 under one key.
 pub struct SecretBox(XChaCha20Poly1305);
 
 impl SecretBox {

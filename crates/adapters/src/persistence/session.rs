@@ -97,7 +97,7 @@ impl Session {
         Query { session: self, sql, values: Values::default() }
     }
 
-    pub fn query_each(&mut self, sql: Sql) -> Query<'_> {
+    pub fn query_per_dialect(&mut self, sql: Sql) -> Query<'_> {
         let text = if self.is_sqlite() { sql.sqlite } else { sql.postgres };
         self.query(text)
     }
@@ -174,7 +174,7 @@ impl Session {
 
     /// Runs a statement in the transaction that has begun; returns how many rows it changed.
     async fn run_now(&mut self, statement: Statement) -> Result<u64, StorageError> {
-        tally();
+        statement_counter();
         let sql = sqlx::AssertSqlSafe(statement.sql.into_owned());
         match &mut self.connection {
             Connection::Due(_) => return Err(not_begun()),
@@ -211,7 +211,7 @@ impl Session {
     }
 
     /// Makes the commit wake the relay of this process.
-    pub(crate) fn rings_on_commit(&mut self) {
+    pub(crate) fn notify_on_commit(&mut self) {
         self.publishes = true;
     }
 
@@ -229,10 +229,10 @@ impl Session {
             return Err(StorageError::Conflict);
         }
         #[cfg(feature = "testing")]
-        super::tally::commit();
+        super::statement_counter::commit();
         match self.connection {
             Connection::Due(Engine::Sqlite { writer, group_commit, .. }) => {
-                self.deferred.iter().for_each(|_| tally());
+                self.deferred.iter().for_each(|_| statement_counter());
                 group_commit.commit(writer, self.deferred).await?;
             }
             // Nothing was run, and PostgreSQL defers nothing.
@@ -258,7 +258,7 @@ pub struct Query<'s> {
 macro_rules! run {
     ($query:ident, $run:ident) => {{
         $query.session.begin_and_flush().await?;
-        tally();
+        statement_counter();
         let (sql, values) = ($query.sql, $query.values.0?);
         match &mut $query.session.connection {
             Connection::Due(_) => return Err(not_begun()),
@@ -318,7 +318,7 @@ fn not_begun() -> StorageError {
 }
 
 /// Counts a statement, where tests and benches do.
-fn tally() {
+fn statement_counter() {
     #[cfg(feature = "testing")]
-    super::tally::statement();
+    super::statement_counter::statement();
 }

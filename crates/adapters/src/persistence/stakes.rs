@@ -1,7 +1,7 @@
 //! Stakes: what a network holds, and what an open attempt takes out of it.
 
 use super::columns::keys;
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakeReservation, StakeTransferKind, Stakes};
@@ -26,8 +26,8 @@ const OF_SUBSCRIPTION: Listing = stakes!(
             UNION SELECT overdraft_stake_id FROM subscriptions WHERE id = $6)
      AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)"
 );
-const FIND_ALL: Sql = sql_each!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id");
-const LOCK_ALL: Sql = sql_each!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id");
+const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 /// A customer with a test clock lives at its time. While the clock is advanced, the clock's own round moves the stakes.
 const DUE: &str = "SELECT s.* FROM stakes s LEFT JOIN test_clocks c ON c.customer_id = s.customer_id
     WHERE s.return_at IS NOT NULL AND s.reserved_by IS NULL AND s.return_at <= COALESCE(c.now_at, $1) AND c.target IS NULL
@@ -73,7 +73,7 @@ impl Stakes for SqlStakes<'_> {
     }
 
     async fn find_all(&mut self, ids: &[StakeId]) -> Result<Vec<Stake>, StorageError> {
-        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(stake).collect()
     }
 
@@ -84,7 +84,7 @@ impl Stakes for SqlStakes<'_> {
     }
 
     async fn lock_all(&mut self, ids: &[StakeId]) -> Result<Vec<Stake>, StorageError> {
-        let rows = self.0.query_each(LOCK_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(LOCK_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(stake).collect()
     }
 
@@ -117,7 +117,7 @@ impl Stakes for SqlStakes<'_> {
     }
 
     async fn claim_unchecked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Stake>, StorageError> {
-        let rows = self.0.query_each(CLAIM_UNCHECKED).bind(before).bind(now).bind(limit).all().await?;
+        let rows = self.0.query_per_dialect(CLAIM_UNCHECKED).bind(before).bind(now).bind(limit).all().await?;
         rows.iter().map(stake).collect()
     }
 

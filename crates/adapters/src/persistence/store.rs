@@ -7,7 +7,7 @@ use super::{
     SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
-use souk_domain::access::{ApiKeys, ConnectSessions, Logins, Users};
+use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
 use souk_domain::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
@@ -68,7 +68,7 @@ macro_rules! repositories {
 impl UnitOfWork for SqlUnitOfWork {
     repositories! {
         users: Users as SqlUsers;
-        logins: Logins as SqlLogins;
+        logins: BrowserSessions as SqlLogins;
         api_keys: ApiKeys as SqlApiKeys;
         connect_sessions: ConnectSessions as SqlConnectSessions;
         customers: Customers as SqlCustomers;
@@ -113,7 +113,7 @@ impl UnitOfWork for SqlUnitOfWork {
     async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError> {
         // SQLite has one writer, and it holds everything already.
         const LOCK: Sql = Sql { sqlite: "SELECT $1 AS held", postgres: "SELECT 1 AS held FROM pg_advisory_xact_lock(hashtext($1))" };
-        self.session.query_each(LOCK).bind(subject).one().await.map(drop)
+        self.session.query_per_dialect(LOCK).bind(subject).one().await.map(drop)
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {

@@ -1,20 +1,20 @@
 //! Subscriptions and their items.
 
 use super::columns::{containing, keys, read_period};
-use super::listing::{Listing, list, listing, sql_each};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Row, Session, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{
-    ParkReason, Parked, Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold,
+    HoldReason, OnHold, Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold,
 };
 use souk_domain::shared::{
     Amount, ClockId, CustomerId, Listed, Mode, Page, StakeId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
 use std::collections::HashMap;
 
-const FIND_ALL: Sql = sql_each!("SELECT * FROM subscriptions WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id IN " (listed "$1") " ORDER BY id");
 const ITEMS: Sql =
-    sql_each!("SELECT * FROM subscription_items WHERE subscription_id IN " (listed "$1") " ORDER BY subscription_id, position");
+    sql_per_dialect!("SELECT * FROM subscription_items WHERE subscription_id IN " (listed "$1") " ORDER BY subscription_id, position");
 /// A list for each index, as of invoices.
 macro_rules! subscriptions {
     ($($whose:tt)+) => {
@@ -28,8 +28,8 @@ macro_rules! subscriptions {
 }
 pub(super) const ALL: Listing = subscriptions!("livemode = $4 AND $6 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4");
-const LOCK: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
-const HOLD: Sql = sql_each!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
+const LOCK: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
+const HOLD: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
 const LOCK_DUE: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2",
     postgres: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
@@ -41,7 +41,7 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
 const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id,
                           session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
                           cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
-                          resets_anchor, stake_id, overdraft_stake_id, overdraft_at, latest_invoice_id, clock_id, due_at, parked, parked_detail, metadata, created_at, updated_at, version)";
+                          resets_anchor, stake_id, overdraft_stake_id, overdraft_at, latest_invoice_id, clock_id, due_at, on_hold, on_hold_detail, metadata, created_at, updated_at, version)";
 /// What [`Subscriptions::update`] writes.
 const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            status = excluded.status, description = excluded.description, method_id = excluded.method_id,
@@ -52,8 +52,8 @@ const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            cancellation = excluded.cancellation, past_due_since = excluded.past_due_since,
                            paused_at = excluded.paused_at, stake_id = excluded.stake_id, overdraft_stake_id = excluded.overdraft_stake_id,
                            overdraft_at = excluded.overdraft_at, latest_invoice_id = excluded.latest_invoice_id,
-                           due_at = excluded.due_at, parked = excluded.parked,
-                           parked_detail = excluded.parked_detail, metadata = excluded.metadata,
+                           due_at = excluded.due_at, on_hold = excluded.on_hold,
+                           on_hold_detail = excluded.on_hold_detail, metadata = excluded.metadata,
                            updated_at = excluded.updated_at, billing_threshold = excluded.billing_threshold,
                            resets_anchor = excluded.resets_anchor, version = subscriptions.version + 1
                        WHERE subscriptions.version = excluded.version";
@@ -73,12 +73,12 @@ impl Subscriptions for SqlSubscriptions<'_> {
     }
 
     async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
-        let row = self.0.query_each(LOCK).bind(id).optional().await?;
+        let row = self.0.query_per_dialect(LOCK).bind(id).optional().await?;
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
     async fn find_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError> {
-        let rows = self.0.query_each(FIND_ALL).bind(keys(ids)).all().await?;
+        let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
         self.with_items(rows).await
     }
 
@@ -115,8 +115,8 @@ impl Subscriptions for SqlSubscriptions<'_> {
 
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError> {
         let rows = match scope {
-            Scope::Wall => self.0.query_each(LOCK_DUE).bind(now).bind(limit).all().await?,
-            Scope::Clock(clock) => self.0.query_each(LOCK_DUE_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
+            Scope::Wall => self.0.query_per_dialect(LOCK_DUE).bind(now).bind(limit).all().await?,
+            Scope::Clock(clock) => self.0.query_per_dialect(LOCK_DUE_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
         };
         let ids = rows.iter().map(|row| row.get("id")).collect::<Result<Vec<SubscriptionId>, _>>()?;
         let (mut items, mut due) = (self.items(&ids).await?, Vec::with_capacity(rows.len()));
@@ -124,9 +124,9 @@ impl Subscriptions for SqlSubscriptions<'_> {
             match subscription(row, items.remove(id).unwrap_or_default()) {
                 Ok(subscription) => due.push(subscription),
                 Err(error) => {
-                    let park =
-                        "UPDATE subscriptions SET parked = $2, parked_detail = $3, due_at = NULL, version = version + 1 WHERE id = $1";
-                    self.0.query(park).bind(id).bind(ParkReason::Unreadable).bind(error.to_string()).execute().await?;
+                    let put_on_hold =
+                        "UPDATE subscriptions SET on_hold = $2, on_hold_detail = $3, due_at = NULL, version = version + 1 WHERE id = $1";
+                    self.0.query(put_on_hold).bind(id).bind(HoldReason::Unreadable).bind(error.to_string()).execute().await?;
                 }
             }
         }
@@ -156,7 +156,7 @@ impl Subscriptions for SqlSubscriptions<'_> {
     }
 
     async fn hold(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
-        let row = self.0.query_each(HOLD).bind(id).optional().await?;
+        let row = self.0.query_per_dialect(HOLD).bind(id).optional().await?;
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
@@ -184,7 +184,7 @@ impl SqlSubscriptions<'_> {
         if ids.is_empty() {
             return Ok(items);
         }
-        for row in self.0.query_each(ITEMS).bind(keys(ids)).all().await? {
+        for row in self.0.query_per_dialect(ITEMS).bind(keys(ids)).all().await? {
             let item = SubscriptionItem {
                 id: row.get("id")?,
                 price_id: row.get("price_id")?,
@@ -218,13 +218,14 @@ fn values_of(s: &Subscription) -> Values {
         .bind(&s.latest_invoice_id)
         .bind(&s.clock_id)
         .bind(due_at(s));
-    let values = values.bind(s.parked.as_ref().map(|parked| parked.reason)).bind(s.parked.as_ref().map(|parked| parked.detail.clone()));
+    let values =
+        values.bind(s.on_hold.as_ref().map(|on_hold| on_hold.reason)).bind(s.on_hold.as_ref().map(|on_hold| on_hold.detail.clone()));
     values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
 }
 
-/// Nobody looks after one that is parked.
+/// Nobody looks after one that is on_hold.
 fn due_at(subscription: &Subscription) -> Option<Timestamp> {
-    if subscription.parked.is_some() { None } else { subscription.next_due() }
+    if subscription.on_hold.is_some() { None } else { subscription.next_due() }
 }
 
 fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription, StorageError> {
@@ -262,8 +263,8 @@ fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription,
         latest_invoice_id: row.get("latest_invoice_id")?,
         clock_id: row.get("clock_id")?,
         due_at: row.get("due_at")?,
-        parked: match row.get::<Option<ParkReason>>("parked")? {
-            Some(reason) => Some(Parked { reason, detail: row.get::<Option<String>>("parked_detail")?.unwrap_or_default() }),
+        on_hold: match row.get::<Option<HoldReason>>("on_hold")? {
+            Some(reason) => Some(OnHold { reason, detail: row.get::<Option<String>>("on_hold_detail")?.unwrap_or_default() }),
             None => None,
         },
         metadata: row.get("metadata")?,

@@ -3,7 +3,7 @@
 use super::listing::{Listing, list, listing};
 use super::{Row, Session};
 use async_trait::async_trait;
-use souk_domain::billing::{CLOCK_STORY_MAX, TestClock, TestClocks, Tick};
+use souk_domain::billing::{CLOCK_STORY_MAX, ClockStep, TestClock, TestClocks};
 use souk_domain::shared::{ClockId, CustomerId, Listed, Page, StorageError, Timestamp};
 
 /// Before every time at which a clock can have been touched.
@@ -60,7 +60,7 @@ impl TestClocks for SqlTestClocks<'_> {
         Ok(self.0.query(update).bind(id).bind(before).bind(wall).execute().await? == 1)
     }
 
-    async fn tick(&mut self, id: &ClockId, tick: &Tick<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError> {
+    async fn tick(&mut self, id: &ClockId, tick: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError> {
         let Some(clock) = self.find(id).await? else { return Ok(false) };
         let all: Vec<_> = clock.story.into_iter().chain(tick.story.iter().cloned()).collect();
         let kept = all[all.len().saturating_sub(CLOCK_STORY_MAX)..].to_vec();

@@ -1,13 +1,14 @@
 //! The free trials that customers have had.
 
 use super::columns::keys;
-use super::listing::sql_each;
+use super::listing::sql_per_dialect;
 use super::{Session, Sql};
 use async_trait::async_trait;
 use souk_domain::billing::Trials;
 use souk_domain::shared::{CustomerId, ProductId, StorageError, SubscriptionId, Timestamp};
 
-const USED: Sql = sql_each!("SELECT product_id FROM trials WHERE customer_id = $1 AND product_id IN " (listed "$2") " ORDER BY product_id");
+const USED: Sql =
+    sql_per_dialect!("SELECT product_id FROM trials WHERE customer_id = $1 AND product_id IN " (listed "$2") " ORDER BY product_id");
 
 pub struct SqlTrials<'s>(pub &'s mut Session);
 
@@ -26,7 +27,7 @@ impl Trials for SqlTrials<'_> {
     }
 
     async fn used(&mut self, customer: &CustomerId, products: &[ProductId]) -> Result<Vec<ProductId>, StorageError> {
-        let rows = self.0.query_each(USED).bind(customer).bind(keys(products)).all().await?;
+        let rows = self.0.query_per_dialect(USED).bind(customer).bind(keys(products)).all().await?;
         rows.iter().map(|row| row.get("product_id")).collect()
     }
 }

@@ -13,7 +13,7 @@
 use bigdecimal::{BigDecimal, ToPrimitive};
 use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
 use souk_domain::billing::{
-    BalanceTransactionType, BillingReason, CreditNoteReason, DocumentType, InvoiceStatus, ParkReason, ReleaseReason, StakePurpose,
+    BalanceTransactionType, BillingReason, CreditNoteReason, DocumentType, HoldReason, InvoiceStatus, ReleaseReason, StakePurpose,
     StakeStatus, StakeSubject, StakeTransferKind, SubscriptionStatus, UsageAction,
 };
 use souk_domain::checkout::{PaymentStatus, SessionMode, SessionStatus};
@@ -167,7 +167,7 @@ macro_rules! stored_names {
 stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
     BillingReason, DocumentType, EntryType, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, DisputeStatus, UsageAction,
-    TiersMode, ParkReason, BalanceTransactionType, CreditNoteReason, StakePurpose, StakeStatus,
+    TiersMode, HoldReason, BalanceTransactionType, CreditNoteReason, StakePurpose, StakeStatus,
     StakeTransferKind, ReleaseReason,
 }
 

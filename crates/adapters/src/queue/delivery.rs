@@ -13,8 +13,8 @@
 //! | SQLite: set-up turns `synchronous` off and claims sqlx's migration table | a file of its own, migrations alone, another table |
 //! | finished deliveries stay for ever | deleted once per lease |
 
-use super::claims::Pushed;
-use super::perform::Performer;
+use super::leases::Pushed;
+use super::worker::Performer;
 use super::{QueueConfig, Work};
 use apalis::prelude::*;
 use apalis_core::backend::Vacuum;

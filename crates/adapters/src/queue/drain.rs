@@ -1,8 +1,8 @@
 //! Carrying out what is due without a queue: for tests of a whole app on a fixed clock, and for a last sweep.
 
 use super::Work;
-use super::claims::claim_for_relay;
-use super::perform::attempt;
+use super::leases::claim_for_relay;
+use super::worker::attempt;
 use souk_domain::shared::StorageError;
 
 const CHUNK: u32 = 100;

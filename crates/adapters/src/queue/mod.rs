@@ -10,22 +10,22 @@
 //!    extended.
 //! 3. Done, the row is deleted; failed, its next time is written, or that it is dead.
 
-mod claims;
 mod delivery;
 mod drain;
-mod perform;
+mod leases;
 mod relay;
+mod worker;
 
 pub use delivery::{Queue, QueueBackend, QueueError};
 pub use drain::drain;
 
 use crate::persistence::Database;
-use perform::Performer;
 use souk_domain::events::Handler;
 use souk_domain::shared::{Clock, Random};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use worker::Performer;
 
 /// The queue's times and limits; tests shorten them.
 #[derive(Debug, Clone)]

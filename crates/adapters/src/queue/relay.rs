@@ -1,6 +1,6 @@
 //! From the outbox into the queue.
 
-use super::claims::{anything_due, bury_lapsed, claim_for_relay};
+use super::leases::{anything_due, claim_for_relay, dead_letter_expired};
 use super::{Queue, QueueError, Work};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +40,7 @@ async fn push_due(queue: &Queue, work: &Work) -> Result<(), QueueError> {
         return Ok(());
     }
     let mut session = work.database.begin_relaxed().await?;
-    let buried = bury_lapsed(&mut session, now).await?;
+    let buried = dead_letter_expired(&mut session, now).await?;
     let pushed = claim_for_relay(&mut session, now, work.config.lease, UNDER_WAY).await?;
     session.commit().await?;
     if buried > 0 {

@@ -95,7 +95,7 @@ impl CardRail for StripeRail {
         if let Some(email) = ask.receipt_email.as_ref().filter(|_| method.mode.is_live()) {
             form.push(("receipt_email", email.clone()));
         }
-        if let Some(holder) = &ask.keep_for {
+        if let Some(holder) = &ask.setup_future_usage {
             form.push(("customer", self.keep_customer(method, &ask.attempt, holder).await?));
             form.push(("setup_future_usage", "off_session".to_owned()));
         }

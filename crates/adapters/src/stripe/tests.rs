@@ -136,7 +136,7 @@ fn ask() -> CardRequest {
         amount: Amount::new(1_050),
         description: "A & B".to_owned(),
         receipt_email: Some("ada@example.org".to_owned()),
-        keep_for: None,
+        setup_future_usage: None,
     }
 }
 

@@ -37,7 +37,7 @@ pub fn required(variable: &str, server: &str) -> String {
 impl TestDatabase {
     /// A migrated SQLite file in a folder of its own.
     pub async fn sqlite() -> Self {
-        let folder = tempfile::tempdir().expect("a scratch folder");
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("souk.db");
         std::fs::copy(sqlite_template().await, &file).expect("copies the template");
         let address = format!("sqlite://{}", file.display());
@@ -116,7 +116,7 @@ async fn sqlite_template() -> PathBuf {
     let template = folder.join(format!("souk_template_{}.db", schema_mark()));
     if !template.exists() {
         // Several tests may make it at once: each makes its own, and the last one that is renamed stays.
-        let draft = tempfile::tempdir_in(&folder).expect("a scratch folder");
+        let draft = tempfile::tempdir_in(&folder).expect("a temporary folder");
         let file = draft.path().join("souk.db");
         let database = Database::open_file(&file).await.expect("opens the template");
         migrate(&database).await.expect("migrates the template");

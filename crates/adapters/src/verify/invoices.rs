@@ -4,7 +4,7 @@ use super::check::{Check, Checks};
 use super::rule::{Rule, finding};
 use super::sum::{Relation, Sum, SumRule};
 use crate::persistence::Row;
-use souk_domain::billing::{Calculation, InvoiceStatus};
+use souk_domain::billing::{InvoiceStatus, PricingFormula};
 use souk_domain::shared::{Amount, StorageError, Timestamp};
 
 const RULES: &[Rule] = &[
@@ -129,7 +129,7 @@ async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
         let (total, mut sum): (Amount, _) = (lines[0].get("total")?, Sum::default());
         for line in lines {
             let Some(name) = line.get::<Option<String>>("line")? else { continue };
-            let (amount, calculation): (Amount, Calculation) = (line.get("amount")?, line.get("calculation")?);
+            let (amount, calculation): (Amount, PricingFormula) = (line.get("amount")?, line.get("calculation")?);
             match calculation.amount() {
                 Ok(computed) if computed == amount => {}
                 computed => sums.breaches.push(format!("{id} has a line of {amount} whose calculation gives {computed:?}")),

@@ -3,7 +3,7 @@
 use super::check::{Check, Checks};
 use crate::persistence::Row;
 use souk_domain::billing::period;
-use souk_domain::pricing::Cycle;
+use souk_domain::pricing::RecurringInterval;
 use souk_domain::shared::{StorageError, Timestamp};
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ const PERIODS: &str = "SELECT s.id, s.cycle, s.anchor, s.period_index, s.period_
 /// A subscription with the starts of the periods that were invoiced.
 struct Billed {
     id: String,
-    cycle: Cycle,
+    cycle: RecurringInterval,
     anchor: Timestamp,
     index: Option<u32>,
     current: (Timestamp, Timestamp),

@@ -78,18 +78,18 @@ const RULES: &[Rule] = &[
         of: "SELECT count(*) AS n FROM subscriptions WHERE status <> 'canceled'",
         broken: &[
             finding(
-                "SELECT id FROM subscriptions WHERE due_at IS NULL AND parked IS NULL AND status IN ('trialing', 'active', 'past_due')",
+                "SELECT id FROM subscriptions WHERE due_at IS NULL AND on_hold IS NULL AND status IN ('trialing', 'active', 'past_due')",
                 "is never due again",
             ),
             finding(
                 // A subscription that is about to be ended waits for payments in flight.
-                "SELECT s.id FROM subscriptions s WHERE s.parked IS NULL AND s.due_at > s.period_end AND (s.status IN ('trialing', 'active')
+                "SELECT s.id FROM subscriptions s WHERE s.on_hold IS NULL AND s.due_at > s.period_end AND (s.status IN ('trialing', 'active')
                      OR (s.status = 'past_due' AND NOT EXISTS
                          (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')))",
                 "is due after the end of its period",
             ),
         ],
-        noted: &[finding("SELECT id || ' (' || parked || ': ' || COALESCE(parked_detail, '') || ')' AS id FROM subscriptions WHERE parked IS NOT NULL", "is parked")],
+        noted: &[finding("SELECT id || ' (' || on_hold || ': ' || COALESCE(on_hold_detail, '') || ')' AS id FROM subscriptions WHERE on_hold IS NOT NULL", "is on_hold")],
     },
     Rule {
         title: "messages are delivered",

@@ -2,7 +2,7 @@
 
 use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, id, insert_checkout, invoice, issue, read, wallet_attempt};
 use souk_adapters::on_both;
-use souk_adapters::persistence::{Database, tally};
+use souk_adapters::persistence::{Database, statement_counter};
 use souk_domain::billing::{Invoice, InvoiceStatus};
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline, PlannedPayment};
 use souk_domain::shared::{Amount, AttemptId, InvoiceId, StorageError};
@@ -162,9 +162,9 @@ on_both! {
             .map(|number| (card_attempt(&format!("att_{number}"), &format!("pi_{number}")), vec![planned(&format!("in_{number}"), 1_000)]))
             .collect();
         let mut unit = begin(db).await;
-        let (before, _) = tally::made();
+        let (before, _) = statement_counter::made();
         unit.attempts().insert_all(&attempts).await.expect("inserts");
-        assert_eq!(tally::made().0 - before, 4);
+        assert_eq!(statement_counter::made().0 - before, 4);
         unit.commit().await.expect("commits");
     }
 
@@ -266,7 +266,7 @@ on_both! {
         unit.attempts().set_provider_ids(&id("att_1"), "pi_other", "pi_other_secret_y", at(7)).await.expect("names");
         unit.commit().await.expect("commits");
         let named = read(db).await.attempts().find_by_provider(&id("pm_card"), "pi_provider").await.expect("reads").expect("is there");
-        let kind = AttemptKind::Card { provider_id: "pi_provider".to_owned(), client_secret: "pi_provider_secret_x".to_owned(), keep_for: None };
+        let kind = AttemptKind::Card { provider_id: "pi_provider".to_owned(), client_secret: "pi_provider_secret_x".to_owned(), setup_future_usage: None };
         assert!(named.kind == kind && named.updated_at == at(6), "{named:?}");
         assert_eq!(read(db).await.attempts().find_by_provider(&id("pm_card"), "pi_other").await.expect("reads"), None);
         let mut session = db.read().await.expect("reads");

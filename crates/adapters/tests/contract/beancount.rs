@@ -18,7 +18,7 @@ async fn exported(db: &Database) -> String {
 
 fn checked(text: &str) -> Output {
     let checker = required("BEAN_CHECK", "beancount's checker");
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("souk.beancount");
     std::fs::write(&file, text).expect("writes");
     Command::new(&checker).arg(&file).output().unwrap_or_else(|error| panic!("BEAN_CHECK={checker}: {error}"))

@@ -3,7 +3,7 @@
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    BillTo, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, Stake, StakePurpose, StakeStatus, StakeSubject, TrialTerms,
+    BillTo, BillingReason, Invoice, InvoiceItem, InvoiceStatus, PricingFormula, Stake, StakePurpose, StakeStatus, StakeSubject, TrialTerms,
 };
 use souk_domain::checkout::{
     self, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionMode, SessionStatus, SubscriptionTerms,
@@ -248,7 +248,7 @@ pub fn card_attempt(name: &str, intent: &str) -> Attempt {
         currency_id: id("pc_1"),
         amount: Amount::new(1_000),
         status: AttemptStatus::Open,
-        kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new(), keep_for: None },
+        kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new(), setup_future_usage: None },
         last_error: None,
         checks: 0,
         check_at: at(5),
@@ -311,7 +311,7 @@ pub fn invoice_item(name: &str, of: &str) -> InvoiceItem {
         credited: Amount::ZERO,
         period: None,
         covers_until: None,
-        calculation: Calculation::PerUnit { unit: Amount::new(500), quantity: 2 },
+        calculation: PricingFormula::PerUnit { unit: Amount::new(500), quantity: 2 },
     }
 }
 

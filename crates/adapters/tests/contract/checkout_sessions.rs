@@ -3,8 +3,8 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, card_method, currency, customer, did, id, insert_checkout, invoice, read, session};
 use souk_adapters::on_both;
 use souk_domain::billing::{BalanceTransaction, BalanceTransactionType, Invoice, InvoiceStatus};
-use souk_domain::checkout::{Asked, FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubscriptionTerms};
-use souk_domain::customer::Standing;
+use souk_domain::checkout::{FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubmitContext, SubscriptionTerms};
+use souk_domain::customer::CustomerStatus;
 use souk_domain::payment::{Currency, Method};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, Mode, Page, SessionId, StorageError};
@@ -60,28 +60,28 @@ on_both! {
         let own = Currency { id: id("pc_own"), active: false, ..currency() };
         unit.methods().insert_currency(&own).await.expect("inserts");
         let (stranger, payer) = (did("z1nobody"), did("z1buyer"));
-        let asked = unit.sessions().find_asked(&id("cs_1"), &own.method_id, &own.id, &stranger).await.expect("reads");
-        assert_eq!(asked, Some(Asked { session: session("cs_1"), method: Some((card_method(), own.clone())), standing: None }));
-        assert_eq!(unit.sessions().find_asked(&id("cs_9"), &own.method_id, &own.id, &payer).await.expect("reads"), None);
+        let asked = unit.sessions().load_for_submit(&id("cs_1"), &own.method_id, &own.id, &stranger).await.expect("reads");
+        assert_eq!(asked, Some(SubmitContext { session: session("cs_1"), method: Some((card_method(), own.clone())), standing: None }));
+        assert_eq!(unit.sessions().load_for_submit(&id("cs_9"), &own.method_id, &own.id, &payer).await.expect("reads"), None);
 
         // A currency counts with its own method only, and a customer in the session's mode.
-        let fresh = Standing { customer: customer("cus_1", "z1buyer"), owes: false, may_pay_fast: false };
-        let asked = Asked { session: session("cs_1"), method: None, standing: Some(fresh.clone()) };
+        let fresh = CustomerStatus { customer: customer("cus_1", "z1buyer"), owes: false, may_pay_fast: false };
+        let asked = SubmitContext { session: session("cs_1"), method: None, standing: Some(fresh.clone()) };
         for method in [other.id, id("pm_nobody")] {
-            assert_eq!(unit.sessions().find_asked(&id("cs_1"), &method, &own.id, &payer).await.expect("reads"), Some(asked.clone()));
+            assert_eq!(unit.sessions().load_for_submit(&id("cs_1"), &method, &own.id, &payer).await.expect("reads"), Some(asked.clone()));
         }
         let live = Session { mode: Mode::Live, ..session("cs_2") };
         unit.sessions().insert(&live).await.expect("inserts");
-        let found = unit.sessions().find_asked(&live.id, &own.method_id, &own.id, &payer).await.expect("reads").expect("is there");
+        let found = unit.sessions().load_for_submit(&live.id, &own.method_id, &own.id, &payer).await.expect("reads").expect("is there");
         assert_eq!(found.standing, None);
 
         let standing = async |unit: &mut dyn UnitOfWork| {
-            let asked = unit.sessions().find_asked(&id("cs_1"), &id("pm_1"), &id("pc_1"), &payer).await.expect("reads");
+            let asked = unit.sessions().load_for_submit(&id("cs_1"), &id("pm_1"), &id("pc_1"), &payer).await.expect("reads");
             asked.and_then(|asked| asked.standing)
         };
         let debt = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
         unit.invoices().insert_final_all(&[(debt.clone(), Vec::new())]).await.expect("inserts");
-        assert_eq!(standing(unit.as_mut()).await, Some(Standing { owes: true, ..fresh.clone() }));
+        assert_eq!(standing(unit.as_mut()).await, Some(CustomerStatus { owes: true, ..fresh.clone() }));
         let increase = BalanceTransaction {
             id: id("cbtxn_1"),
             mode: Mode::Test,
@@ -94,20 +94,20 @@ on_both! {
             created_at: at(0),
         };
         assert!(unit.balances().record(&increase).await.expect("records").is_some());
-        assert_eq!(standing(unit.as_mut()).await, Some(Standing { owes: true, may_pay_fast: true, ..fresh }));
+        assert_eq!(standing(unit.as_mut()).await, Some(CustomerStatus { owes: true, may_pay_fast: true, ..fresh }));
     }
 
     async fn a_session_is_put_back_as_it_was_read_or_the_unit_of_work_is_undone(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.sessions().insert(&session("cs_1")).await.expect("inserts");
         unit.commit().await.expect("commits");
-        let put_back = async |total: u128| {
+        let update_or_conflict = async |total: u128| {
             let mut unit = begin(db).await;
-            unit.sessions().put_back(&Session { amount_total: Amount::new(total), ..session("cs_1") }).await?;
+            unit.sessions().update_or_conflict(&Session { amount_total: Amount::new(total), ..session("cs_1") }).await?;
             unit.commit().await
         };
-        put_back(7).await.expect("commits");
-        assert!(matches!(put_back(8).await, Err(StorageError::Conflict)));
+        update_or_conflict(7).await.expect("commits");
+        assert!(matches!(update_or_conflict(8).await, Err(StorageError::Conflict)));
         let found = read(db).await.sessions().find(&id("cs_1")).await.expect("reads").expect("is there");
         assert_eq!((found.version, found.amount_total), (1, Amount::new(7)));
     }

@@ -2,7 +2,7 @@
 
 use crate::checkout_fixtures::{all_at_once, at, begin, did, read};
 use souk_adapters::on_both;
-use souk_domain::access::{ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Wallet};
+use souk_domain::access::{ConnectAction, ConnectSession, ConnectStatus, ConnectStep, ConnectTransition, Wallet};
 
 fn session() -> ConnectSession {
     ConnectSession {
@@ -49,10 +49,10 @@ on_both! {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&session()).await.expect("inserts");
         let next = scanned();
-        let good = ConnectMove { token: "00ff", from: ConnectStatus::Created, challenge: "AA", next: &next };
-        let stale = ConnectMove { challenge: "CC", ..good.clone() };
+        let good = ConnectTransition { token: "00ff", from: ConnectStatus::Created, challenge: "AA", next: &next };
+        let stale = ConnectTransition { challenge: "CC", ..good.clone() };
         assert!(!unit.connect_sessions().advance(&stale).await.expect("advances"));
-        let early = ConnectMove { from: ConnectStatus::Scanned, ..good.clone() };
+        let early = ConnectTransition { from: ConnectStatus::Scanned, ..good.clone() };
         assert!(!unit.connect_sessions().advance(&early).await.expect("advances"));
         assert!(unit.connect_sessions().advance(&good).await.expect("advances"));
         assert!(!unit.connect_sessions().advance(&good).await.expect("advances"));
@@ -66,7 +66,7 @@ on_both! {
         let moved = all_at_once(db, 8, |db, _| async move {
             let mut unit = begin(&db).await;
             let next = scanned();
-            let step = ConnectMove { token: "00ff", from: ConnectStatus::Created, challenge: "AA", next: &next };
+            let step = ConnectTransition { token: "00ff", from: ConnectStatus::Created, challenge: "AA", next: &next };
             let moved = unit.connect_sessions().advance(&step).await.expect("advances");
             unit.commit().await.expect("commits");
             moved
@@ -77,12 +77,12 @@ on_both! {
     async fn a_login_is_handed_out_by_whoever_read_the_session_last(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&scanned()).await.expect("inserts");
-        assert!(!unit.connect_sessions().hand_out("00ff", None, &[1; 32]).await.expect("answers"), "it has not succeeded");
+        assert!(!unit.connect_sessions().redeem_connect_session("00ff", None, &[1; 32]).await.expect("answers"), "it has not succeeded");
         let done = ConnectSession { token: "11ff".to_owned(), status: ConnectStatus::Succeed, ..scanned() };
         unit.connect_sessions().insert(&done).await.expect("inserts");
-        assert!(unit.connect_sessions().hand_out("11ff", None, &[1; 32]).await.expect("answers"));
-        assert!(!unit.connect_sessions().hand_out("11ff", None, &[2; 32]).await.expect("answers"));
-        assert!(unit.connect_sessions().hand_out("11ff", Some(&[1; 32]), &[3; 32]).await.expect("answers"));
+        assert!(unit.connect_sessions().redeem_connect_session("11ff", None, &[1; 32]).await.expect("answers"));
+        assert!(!unit.connect_sessions().redeem_connect_session("11ff", None, &[2; 32]).await.expect("answers"));
+        assert!(unit.connect_sessions().redeem_connect_session("11ff", Some(&[1; 32]), &[3; 32]).await.expect("answers"));
         let found = unit.connect_sessions().find("11ff", at(0)).await.expect("reads").expect("is there");
         assert_eq!(found.login, Some([3; 32]));
     }

@@ -3,7 +3,7 @@
 use crate::checkout_fixtures::{at, begin, customer, id, insert_checkout, issue, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
-use souk_domain::billing::{Calculation, CreditNote, CreditNoteFilter, CreditNoteItem, CreditNoteReason, Prorated};
+use souk_domain::billing::{CreditNote, CreditNoteFilter, CreditNoteItem, CreditNoteReason, PricingFormula, Prorated};
 use souk_domain::shared::{Amount, Mode, Page, StorageError};
 
 fn note(name: &str, number: u64) -> CreditNote {
@@ -42,7 +42,7 @@ on_both! {
     async fn a_note_comes_back_with_its_items_in_their_order(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 1).await;
-        let unused = Calculation::Prorated {
+        let unused = PricingFormula::Prorated {
             what: Prorated::Credit,
             whole: Amount::new(u128::MAX),
             seconds: 1,

@@ -20,7 +20,7 @@ async fn with_specimens(db: &Database) -> Session {
         postgres: "CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY, number BIGINT, truth BOOLEAN, amount NUMERIC(78,0),
                    at TIMESTAMPTZ, json JSONB, bytes BYTEA, did TEXT)",
     };
-    session.query_each(table).execute().await.expect("creates");
+    session.query_per_dialect(table).execute().await.expect("creates");
     session.commit().await.expect("commits");
     db.begin().await.expect("begins again")
 }
@@ -32,7 +32,7 @@ async fn with_others(db: &Database) {
         sqlite: "CREATE TABLE others (id TEXT NOT NULL PRIMARY KEY, number INTEGER) STRICT",
         postgres: "CREATE TABLE others (id TEXT NOT NULL PRIMARY KEY, number BIGINT)",
     };
-    session.query_each(table).execute().await.expect("creates");
+    session.query_per_dialect(table).execute().await.expect("creates");
     session.commit().await.expect("commits");
 }
 
@@ -68,7 +68,7 @@ const WAITS: Sql = Sql {
 };
 
 async fn waits(session: &mut Session, ask: Sql) -> u32 {
-    session.query_each(ask).one().await.expect("asks").get("waits").expect("a number")
+    session.query_per_dialect(ask).one().await.expect("asks").get("waits").expect("a number")
 }
 
 const INSERT_AMOUNT: &str = "INSERT INTO specimens (id, amount) VALUES ($1, $2)";

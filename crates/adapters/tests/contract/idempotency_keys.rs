@@ -2,10 +2,10 @@
 
 use crate::checkout_fixtures::{all_at_once, at, begin};
 use souk_adapters::on_both;
-use souk_domain::storage::KeptAnswer;
+use souk_domain::storage::StoredResponse;
 
-fn kept(answer: Option<(u16, &str)>) -> Option<KeptAnswer> {
-    Some(KeptAnswer { fingerprint: "first".to_owned(), answer: answer.map(|(status, body)| (status, body.to_owned())) })
+fn kept(answer: Option<(u16, &str)>) -> Option<StoredResponse> {
+    Some(StoredResponse { fingerprint: "first".to_owned(), answer: answer.map(|(status, body)| (status, body.to_owned())) })
 }
 
 on_both! {

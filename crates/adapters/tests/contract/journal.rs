@@ -2,7 +2,7 @@
 
 use crate::checkout_fixtures::{all_at_once, at, begin, id, read};
 use souk_adapters::on_both;
-use souk_adapters::persistence::tally;
+use souk_adapters::persistence::statement_counter;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::shared::{Amount, Mode, StorageError};
 
@@ -56,10 +56,10 @@ on_both! {
         };
         let entries: Vec<_> = (0..32).map(short).collect();
         let mut unit = begin(db).await;
-        let (before, _) = tally::made();
+        let (before, _) = statement_counter::made();
         unit.journal().post_all(&entries).await.expect("posts");
         unit.commit().await.expect("commits");
-        assert_eq!(tally::made().0 - before, 2);
+        assert_eq!(statement_counter::made().0 - before, 2);
         assert_eq!(read(db).await.journal().of_subject("cn_31").await.expect("reads"), [short(31)]);
         let mut unit = begin(db).await;
         let mut again = short(3);

@@ -15,7 +15,7 @@ async fn columns(db: &Database) -> BTreeMap<String, (String, bool)> {
         postgres: "SELECT table_name || '.' || column_name AS name, data_type::text AS type, is_nullable = 'YES' AS optional
                    FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> '_sqlx_migrations'",
     };
-    let rows = db.read().await.expect("reads").query_each(select).all().await.expect("lists");
+    let rows = db.read().await.expect("reads").query_per_dialect(select).all().await.expect("lists");
     let column = |row: &souk_adapters::persistence::Row| {
         let described = (row.get("type").expect("a type"), row.get("optional").expect("a truth"));
         (row.get("name").expect("a name"), described)
@@ -32,7 +32,7 @@ async fn indexes(db: &Database) -> Vec<String> {
                    FROM pg_indexes i WHERE schemaname = 'public'
                    AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conname = i.indexname) ORDER BY 1",
     };
-    let rows = db.read().await.expect("reads").query_each(select).all().await.expect("lists");
+    let rows = db.read().await.expect("reads").query_per_dialect(select).all().await.expect("lists");
     let mut names: Vec<String> = rows.iter().map(|row| row.get("name").expect("a name")).collect();
     names.sort();
     names
@@ -45,7 +45,7 @@ async fn comparisons(db: &Database) -> Vec<String> {
         postgres: "SELECT conrelid::regclass::text AS place, pg_get_constraintdef(oid) AS text FROM pg_constraint
                    WHERE contype = 'c' AND connamespace = 'public'::regnamespace",
     };
-    let rows = db.read().await.expect("reads").query_each(select).all().await.expect("lists");
+    let rows = db.read().await.expect("reads").query_per_dialect(select).all().await.expect("lists");
     let mut found = Vec::new();
     for row in rows {
         let (place, text): (String, String) = (row.get("place").expect("a name"), row.get("text").expect("a text"));

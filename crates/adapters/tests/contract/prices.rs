@@ -5,8 +5,8 @@ use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, SqlPaymentLinks, SqlPrices, SqlProducts};
 use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, PaymentLinks, SubscriptionTerms};
 use souk_domain::pricing::{
-    Aggregate, Anchoring, CatalogueFilter, CurrencyOption, CustomAmount, Cycle, Hold, Interval, Metadata, Price, Prices, Product, Products,
-    Recurring, Tier, TiersMode, Usage,
+    Aggregate, Anchoring, CatalogueFilter, CurrencyOption, CustomAmount, Interval, Metadata, Price, Prices, Product, Products, Recurring,
+    RecurringInterval, StockReservation, Tier, TiersMode, Usage,
 };
 use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PaymentLinkId, PriceId, ProductId, SessionId, StorageError, Text};
 
@@ -18,8 +18,8 @@ fn buyer(number: u32) -> SessionId {
     SessionId::parse(&format!("cs_{number}")).expect("an id")
 }
 
-fn of(price: &str, quantity: u64) -> Hold {
-    Hold { price_id: id(price), quantity }
+fn of(price: &str, quantity: u64) -> StockReservation {
+    StockReservation { price_id: id(price), quantity }
 }
 
 async fn sold(db: &Database, price: &str) -> u64 {
@@ -28,7 +28,7 @@ async fn sold(db: &Database, price: &str) -> u64 {
 }
 
 /// One unit of work: takes stock, and is dropped where there is not enough.
-async fn hold(db: &Database, session_id: &SessionId, hold: &Hold) -> bool {
+async fn hold(db: &Database, session_id: &SessionId, hold: &StockReservation) -> bool {
     let mut session = db.begin().await.expect("begins");
     let held = match SqlPrices(&mut session).hold(session_id, hold, at(1)).await {
         Ok(()) => session.commit().await,
@@ -54,7 +54,7 @@ async fn sell(db: &Database, session_id: &SessionId) {
 }
 
 /// One unit of work: commits where there was enough.
-async fn exchange(db: &Database, session_id: &SessionId, from: &Hold, to: &Hold) -> bool {
+async fn exchange(db: &Database, session_id: &SessionId, from: &StockReservation, to: &StockReservation) -> bool {
     let mut session = db.begin().await.expect("begins");
     let fits = SqlPrices(&mut session).exchange(session_id, from, to, at(2)).await.expect("answers");
     if fits {
@@ -65,7 +65,7 @@ async fn exchange(db: &Database, session_id: &SessionId, from: &Hold, to: &Hold)
     fits
 }
 
-async fn held(db: &Database, session_id: &SessionId) -> Vec<Hold> {
+async fn held(db: &Database, session_id: &SessionId) -> Vec<StockReservation> {
     let mut session = db.read().await.expect("reads");
     SqlPrices(&mut session).holds(session_id).await.expect("reads")
 }
@@ -109,7 +109,7 @@ on_both! {
             ..CurrencyOption::per_unit(CurrencyId::parse("pc_2").expect("an id"), Amount::ZERO)
         };
         let recurring = |interval, anchoring, usage| {
-            Some(Recurring { cycle: Cycle::new(interval, 3, anchoring).expect("a cycle"), usage })
+            Some(Recurring { cycle: RecurringInterval::new(interval, 3, anchoring).expect("a cycle"), usage })
         };
         let year = Price { recurring: recurring(Interval::Year, Anchoring::Calendar, Usage::Licensed), ..price("price_year", 0) };
         let mut month = Price {

@@ -36,7 +36,7 @@ impl Deployment {
 
     fn new(db: TestDatabase, backend: impl FnOnce(&std::path::Path) -> QueueBackend) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let folder = tempfile::tempdir().expect("a scratch folder");
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let name = format!("test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         Self { db, backend: backend(folder.path()), config: quick(name), _folder: folder }
     }

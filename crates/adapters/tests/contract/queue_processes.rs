@@ -66,7 +66,7 @@ fn lines(notes: &Path) -> Vec<String> {
 
 on_each! {
     async fn a_worker_killed_in_the_middle_of_a_job_is_made_up_for_after_the_lease(at: &Deployment) {
-        let folder = tempfile::tempdir().expect("a scratch folder");
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let notes = folder.path().join("notes");
         let id = at.publish(Message::new(Topic::Realtime, now())).await;
         let mut doomed = start(at, &notes, false);
@@ -81,7 +81,7 @@ on_each! {
     }
 
     async fn a_job_that_kills_its_process_stops_at_its_limit_and_harms_no_other(at: &Deployment) {
-        let folder = tempfile::tempdir().expect("a scratch folder");
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let notes = folder.path().join("notes");
         let poison = at.publish(Message::new(Topic::Realtime, now())).await;
         let mut session = at.db.begin().await.expect("begins");

@@ -643,11 +643,11 @@ on_both! {
             unit.attempts().insert(&settled, &[]).await.expect("inserts");
         }
         unit.commit().await.expect("commits");
-        let (twice, too_much) = ("nothing was paid twice", "a stake's amounts are what its attempts moved");
+        let (twice, overbilled) = ("nothing was paid twice", "a stake's amounts are what its attempts moved");
         let sound = titles(db).await;
-        assert!(!sound.contains(&twice) && !sound.contains(&too_much), "{sound:?}");
+        assert!(!sound.contains(&twice) && !sound.contains(&overbilled), "{sound:?}");
         change(db, "UPDATE attempts SET amount = (SELECT amount FROM attempts WHERE id = 'att_2') WHERE id = 'att_3'").await;
-        assert!(titles(db).await.contains(&too_much));
+        assert!(titles(db).await.contains(&overbilled));
     }
 
     async fn each_breach_is_found_by_its_name(db: &TestDatabase) {

@@ -16,12 +16,12 @@ pub use souk_domain::access::Caller;
 /// What every call carries in its query: `livemode` (absent: live) and `locale` (absent: the language cookie, else English).
 /// Values that make no sense count as absent, because clients forward whatever their page was opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
+pub struct RequestContext {
     pub mode: Mode,
     pub language: Language,
 }
 
-impl Call {
+impl RequestContext {
     #[must_use]
     pub fn of(request: &Request) -> Self {
         let query = |name: &str| {
@@ -36,7 +36,7 @@ impl Call {
     }
 }
 
-impl<'a> FromRequest<'a> for Call {
+impl<'a> FromRequest<'a> for RequestContext {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         Ok(Self::of(request))
     }
@@ -53,9 +53,9 @@ async fn caller(request: &Request) -> Result<Option<Caller>, Problem> {
 
 /// Anybody; who it is when they are signed in.
 #[derive(Debug, Clone)]
-pub struct Guest(pub Option<Caller>);
+pub struct MaybeUser(pub Option<Caller>);
 
-impl<'a> FromRequest<'a> for Guest {
+impl<'a> FromRequest<'a> for MaybeUser {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         Ok(Self(caller(request).await?))
     }
@@ -150,7 +150,7 @@ impl<R> Reader<R> {
     /// Whether they may read what belongs to a holder, in this mode. A key does not reach into the other one.
     pub fn may_read(&self, holder: &Did, mode: Mode) -> bool {
         match self {
-            Self::Person(caller, _) => caller.user.did == *holder || caller.runs_the_store(),
+            Self::Person(caller, _) => caller.user.did == *holder || caller.is_admin(),
             Self::Key(own, _) => *own == mode,
         }
     }
@@ -160,7 +160,7 @@ impl<R: Resource> Reader<R> {
     /// Whether they act for the store.
     pub fn is_store(&self) -> bool {
         match self {
-            Self::Person(caller, _) => caller.runs_the_store(),
+            Self::Person(caller, _) => caller.is_admin(),
             Self::Key(..) => true,
         }
     }
@@ -173,7 +173,7 @@ impl<R: Resource> Reader<R> {
                 false => Err(Problem::forbidden()),
             };
         }
-        Ok(caller(request).await?.map(|caller| Self::Person(Box::new(caller), Call::of(request).mode)))
+        Ok(caller(request).await?.map(|caller| Self::Person(Box::new(caller), RequestContext::of(request).mode)))
     }
 }
 
@@ -195,13 +195,13 @@ impl<'a, R: Resource> FromRequest<'a> for Actor<R> {
 
 /// Who opens a page: a reader, or whoever holds the link of a mail (`authToken`), which opens one object and no other.
 #[derive(Debug, Clone)]
-pub struct Opener<R> {
+pub struct LinkHolder<R> {
     reader: Option<Reader<R>>,
     /// The id that the link opens.
     page: Option<String>,
 }
 
-impl<R> Opener<R> {
+impl<R> LinkHolder<R> {
     /// Whether they hold the link of one of these.
     pub fn has_link(&self, ids: &[&str]) -> bool {
         self.page.as_ref().is_some_and(|page| ids.contains(&page.as_str()))
@@ -218,7 +218,7 @@ impl<R> Opener<R> {
     }
 }
 
-impl<R: Resource> Opener<R> {
+impl<R: Resource> LinkHolder<R> {
     /// Whether they act for the store.
     pub fn is_store(&self) -> bool {
         self.reader.as_ref().is_some_and(Reader::is_store)
@@ -239,7 +239,7 @@ impl<R: Resource> Opener<R> {
     }
 }
 
-impl<'a, R: Resource> FromRequest<'a> for Opener<R> {
+impl<'a, R: Resource> FromRequest<'a> for LinkHolder<R> {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         Ok(Self::of(request).await?)
     }
@@ -253,7 +253,7 @@ async fn permit(request: &Request, resource: &str, write: bool) -> Result<Mode, 
         };
     }
     match caller(request).await? {
-        Some(caller) if caller.runs_the_store() => Ok(Call::of(request).mode),
+        Some(caller) if caller.is_admin() => Ok(RequestContext::of(request).mode),
         Some(_) => Err(Problem::forbidden()),
         None => Err(Problem::signed_out()),
     }

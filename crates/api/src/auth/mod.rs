@@ -4,6 +4,6 @@ mod call;
 mod cookies;
 mod key;
 
-pub use call::{Actor, Call, Caller, Guest, Opener, Reader, Reads, Resource, SignedIn, Writes, bearer, resources};
+pub use call::{Actor, Caller, LinkHolder, MaybeUser, Reader, Reads, RequestContext, Resource, SignedIn, Writes, bearer, resources};
 pub use cookies::{BROWSER_COOKIE, LOGIN_COOKIE, VISITOR_COOKIE, browser_cookie, cookie, login_cookie, token_hash};
 pub use key::{NewKey, create_key};

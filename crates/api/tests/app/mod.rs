@@ -33,7 +33,7 @@ use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
 use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Site};
-use souk_domain::access::{self, PageTokens, Wallet};
+use souk_domain::access::{self, SignedLinks, Wallet};
 use souk_domain::billing::{BillingPolicy, Scope, Stake, move_due_stakes};
 use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
@@ -97,7 +97,7 @@ impl TestApp {
     }
 
     async fn build(db: &TestDatabase, public_url: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a scratch folder");
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let database: Database = (**db).clone();
         let clock = Arc::new(FixedClock::default());
         let random: Arc<dyn Random> = Arc::new(SeededRandom::new(7));
@@ -176,7 +176,7 @@ impl TestApp {
     pub async fn sign_in(&self, name: &str) -> Buyer {
         let buyer = Buyer { browser: self.browser(), wallet: Arc::new(wallet(name)), name: name.to_owned() };
         Connect::begin(self, &buyer.browser, "login", "").await.sign_in(&buyer.wallet, name).await;
-        self.networks.pour(buyer.wallet.did().as_str()).await;
+        self.networks.faucet(buyer.wallet.did().as_str()).await;
         buyer
     }
 
@@ -195,7 +195,7 @@ impl TestApp {
             let name = format!("buyer{index}");
             let buyer = Buyer { browser: self.browser(), wallet: Arc::new(wallet(&name)), name };
             let account = Wallet { did: buyer.wallet.did().clone(), public_key: buyer.wallet.public_key_base58() };
-            access::welcome(&self.ctx, &account, &access::Profile::default(), Language::English).await.expect("is welcome");
+            access::register_login(&self.ctx, &account, &access::Profile::default(), Language::English).await.expect("is register_login");
             let token = format!("token-of-{}", buyer.name);
             let mut unit = self.ctx.store.begin().await.expect("begins");
             let (now, hash) = (self.ctx.now(), token_hash(&token));
@@ -327,8 +327,8 @@ pub fn pdf_text(pdf: &[u8]) -> String {
 }
 
 /// As the store under test makes the links of its mails.
-pub fn page_tokens() -> PageTokens {
-    PageTokens::new(Arc::new(HmacSeals::new(&[6; 32])))
+pub fn page_tokens() -> SignedLinks {
+    SignedLinks::new(Arc::new(HmacSeals::new(&[6; 32])))
 }
 
 fn site(public_url: &str) -> Site {

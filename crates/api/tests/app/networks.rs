@@ -81,7 +81,7 @@ impl Networks {
     }
 
     /// The faucet fills an account.
-    pub async fn pour(&self, account: &str) {
+    pub async fn faucet(&self, account: &str) {
         let poured = self.http.post(self.at("sandbox/arcblock/faucet")).json(&json!({ "address": account })).send().await;
         assert_eq!(poured.expect("an answer").status(), 200);
     }

@@ -3,7 +3,7 @@
 use super::TestApp;
 use souk_domain::billing::TrialTerms;
 use souk_domain::checkout::{self, LineItem, LinkFields, SubscriptionTerms};
-use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Usage};
+use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, Mode, PriceId, ProductId};
 
 /// 10^18 base units.
@@ -26,7 +26,7 @@ pub struct Plans {
 impl Plans {
     pub async fn put(app: &TestApp) -> Self {
         let ids: Vec<_> = (0..5).map(|_| PriceId::new(app.ctx.now(), app.ctx.random.as_ref())).collect();
-        let cycle = |interval| Cycle::new(interval, 1, Anchoring::Fixed).expect("a cycle");
+        let cycle = |interval| RecurringInterval::new(interval, 1, Anchoring::Fixed).expect("a cycle");
         let licensed = |interval| Some(Recurring { cycle: cycle(interval), usage: Usage::Licensed });
         let metered = Some(Recurring { cycle: cycle(Interval::Month), usage: Usage::Metered(Aggregate::Sum) });
         let mut unit = app.ctx.store.begin().await.expect("begins");

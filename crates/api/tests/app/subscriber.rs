@@ -6,7 +6,7 @@ use souk_domain::billing::{
 };
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Mandate, MandateDetails, MandateRequest, MandateStatus, Outcome};
-use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Cycle, Interval, Metadata, Price, Product, Recurring, Usage};
+use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, CustomerId, Language, MandateId, Mode, PriceId, ProductId, SubscriptionId, SubscriptionItemId};
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Default for Terms {
     }
 }
 
-fn price_of(app: &TestApp, product: &ProductId, tokens: u128, cycle: Cycle, metered: bool) -> Price {
+fn price_of(app: &TestApp, product: &ProductId, tokens: u128, cycle: RecurringInterval, metered: bool) -> Price {
     let now = app.ctx.now();
     let usage = if metered { Usage::Metered(Aggregate::Sum) } else { Usage::Licensed };
     Price {
@@ -71,8 +71,8 @@ fn price_of(app: &TestApp, product: &ProductId, tokens: u128, cycle: Cycle, mete
     }
 }
 
-pub fn cycle(interval: Interval) -> Cycle {
-    Cycle::new(interval, 1, Anchoring::Fixed).expect("a cycle")
+pub fn cycle(interval: Interval) -> RecurringInterval {
+    RecurringInterval::new(interval, 1, Anchoring::Fixed).expect("a cycle")
 }
 
 impl TestApp {
@@ -168,7 +168,7 @@ impl TestApp {
             latest_invoice_id: None,
             clock_id: None,
             due_at: None,
-            parked: None,
+            on_hold: None,
             metadata: Metadata::new(),
             created_at: now,
             updated_at: now,

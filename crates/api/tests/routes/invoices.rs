@@ -86,7 +86,7 @@ async fn the_receipt_goes_out_once_in_the_customers_language() {
     let browser = app.browser().in_chinese();
     let alice = crate::app::Buyer { browser, wallet: std::sync::Arc::new(crate::app::wallet("alice")), name: "alice".to_owned() };
     crate::app::Connect::begin(&app, &alice.browser, "login", "").await.sign_in(&alice.wallet, "alice").await;
-    app.networks.pour(alice.wallet.did().as_str()).await;
+    app.networks.faucet(alice.wallet.did().as_str()).await;
     alice.buy(&app, &app.shop.atlas).await;
     app.drain().await;
     let mails = app.mails();

@@ -6,7 +6,7 @@ use souk_domain::access::Did;
 use souk_domain::billing::*;
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Refund, RefundStatus, RefundType};
-use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Interval, Metadata, Price, Recurring, Usage};
+use souk_domain::pricing::{Aggregate, Anchoring, Interval, Metadata, Price, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::*;
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ fn customer(app: &TestApp) -> Customer {
     }
 }
 
-fn monthly() -> Cycle {
-    Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
+fn monthly() -> RecurringInterval {
+    RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
 }
 
 /// A subscription in its first period, whose customer has authorized no charge.
@@ -69,7 +69,7 @@ fn running(app: &TestApp) -> Subscription {
         latest_invoice_id: Some(id("in_first")),
         clock_id: None,
         due_at: None,
-        parked: None,
+        on_hold: None,
         metadata: Metadata::new(),
         created_at: now,
         updated_at: now,

@@ -179,7 +179,7 @@ pub struct Wallet {
 
 /// From where to where a session moves; applied only if it still stands at `from` with `challenge`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConnectMove<'a> {
+pub struct ConnectTransition<'a> {
     pub token: &'a str,
     pub from: ConnectStatus,
     pub challenge: &'a str,
@@ -192,9 +192,9 @@ pub trait ConnectSessions: Send {
     /// The session, unless it has expired.
     async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
     /// Compare-and-set on status and challenge. False: somebody else moved it first.
-    async fn advance(&mut self, step: &ConnectMove<'_>) -> Result<bool, StorageError>;
+    async fn advance(&mut self, step: &ConnectTransition<'_>) -> Result<bool, StorageError>;
     /// Notes the login that a succeeded session was used for. False: it no longer stands at `before`.
-    async fn hand_out(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError>;
+    async fn redeem_connect_session(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError>;
     /// Removes it unless a wallet has it in hand (`scanned` or `working`).
     async fn abandon(&mut self, token: &str) -> Result<(), StorageError>;
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;

@@ -20,7 +20,7 @@ pub enum EnvelopeError {
     Expired,
 }
 
-pub trait Envelopes: Send + Sync {
+pub trait DidAuthTokens: Send + Sync {
     /// The store's own address (role application).
     fn app_did(&self) -> &Did;
     /// The store's public key, base58.

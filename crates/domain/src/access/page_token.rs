@@ -10,8 +10,8 @@ pub const PAGE_TOKEN_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// The longest token that is looked at, in bytes.
 const TOKEN_MAX: usize = 300;
 
-/// Seals texts with a key that never leaves the server.
-pub trait Seals: Send + Sync {
+/// MacSigner texts with a key that never leaves the server.
+pub trait MacSigner: Send + Sync {
     /// Letters, digits, `-` and `_`.
     fn seal(&self, text: &str) -> String;
     /// Compares in constant time.
@@ -20,11 +20,11 @@ pub trait Seals: Send + Sync {
 
 /// Makes and reads the tokens. One names a single object and grants nothing but to see it and to pay for it.
 #[derive(Clone)]
-pub struct PageTokens(Arc<dyn Seals>);
+pub struct SignedLinks(Arc<dyn MacSigner>);
 
-impl PageTokens {
+impl SignedLinks {
     #[must_use]
-    pub fn new(seals: Arc<dyn Seals>) -> Self {
+    pub fn new(seals: Arc<dyn MacSigner>) -> Self {
         Self(seals)
     }
 
@@ -56,7 +56,7 @@ mod tests {
 
     struct Backwards;
 
-    impl Seals for Backwards {
+    impl MacSigner for Backwards {
         fn seal(&self, text: &str) -> String {
             text.chars().rev().filter(char::is_ascii_alphanumeric).collect()
         }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_token_opens_its_own_page_until_it_expires() {
-        let tokens = PageTokens::new(Arc::new(Backwards));
+        let tokens = SignedLinks::new(Arc::new(Backwards));
         let token = tokens.auth_token("in_1", at(5));
         let lifetime = PAGE_TOKEN_LIFETIME.as_secs();
         assert_eq!(tokens.subject(&token, at(5)), Some("in_1"));
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_token_that_was_changed_opens_nothing() {
-        let tokens = PageTokens::new(Arc::new(Backwards));
+        let tokens = SignedLinks::new(Arc::new(Backwards));
         let token = tokens.auth_token("in_1", at(5));
         for changed in [token.replace("in_1", "in_2"), token.replacen(".2", ".9", 1), format!("{token}x"), "in_1".to_owned(), String::new()]
         {

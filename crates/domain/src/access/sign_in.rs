@@ -1,4 +1,4 @@
-//! Logins: how a verified wallet becomes a session in one browser, and how a store gets its first owner.
+//! BrowserSessions: how a verified wallet becomes a session in one browser, and how a store gets its first owner.
 
 use super::{ConnectSession, Did, LOGIN_LIFETIME_DAYS, Passport, Role, TokenHash, User, Wallet};
 use crate::context::Context;
@@ -22,7 +22,7 @@ fn kept(text: &str) -> String {
 }
 
 /// Writes down who signed in. A profile item that the user has set here already is not overwritten by the wallet's.
-pub async fn welcome(ctx: &Context, wallet: &Wallet, profile: &Profile, language: Language) -> Result<(), StorageError> {
+pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, language: Language) -> Result<(), StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let known = unit.users().find(&wallet.did).await?;
@@ -55,7 +55,7 @@ pub async fn use_connect_session(ctx: &Context, session: &ConnectSession, user: 
         }
         unit.logins().delete(before).await?;
     }
-    if !unit.connect_sessions().hand_out(&session.token, session.login.as_ref(), token).await? {
+    if !unit.connect_sessions().redeem_connect_session(&session.token, session.login.as_ref(), token).await? {
         return Ok(false);
     }
     if unit.logins().find(token, now).await?.is_none() {
@@ -97,8 +97,8 @@ impl Caller {
     }
 
     #[must_use]
-    pub fn runs_the_store(&self) -> bool {
-        self.role().is_some_and(Role::runs_the_store)
+    pub fn is_admin(&self) -> bool {
+        self.role().is_some_and(Role::is_admin)
     }
 }
 

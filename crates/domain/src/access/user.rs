@@ -31,7 +31,7 @@ impl Role {
 
     /// Owners and admins run the store.
     #[must_use]
-    pub const fn runs_the_store(self) -> bool {
+    pub const fn is_admin(self) -> bool {
         matches!(self, Self::Owner | Self::Admin)
     }
 }
@@ -140,7 +140,7 @@ pub trait Users: Send {
 }
 
 #[async_trait]
-pub trait Logins: Send {
+pub trait BrowserSessions: Send {
     async fn insert(&mut self, token: &TokenHash, user: &Did, now: Timestamp, expires_at: Timestamp) -> Result<(), StorageError>;
     /// Whose unexpired login this is.
     async fn find(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Did>, StorageError>;

@@ -1,7 +1,7 @@
 //! Paying unpaid invoices from a balance that has grown.
 
 use super::balance::balance_of;
-use super::debt::time_of;
+use super::dunning::time_of;
 use super::invoice::apply_balance;
 use super::settlement::recovered;
 use super::{BillingError, Invoice};

@@ -1,12 +1,12 @@
 //! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
 
 use super::end_refund::refund_at_end;
-use super::manage::{load, lock, save};
 use super::renew::publish_charges;
 use super::stake::{ask_network, owed_stake, stake_at_end};
+use super::subscription_admin::{load, lock, save};
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Notification, Requester, ResumedFrom, Subscription, SubscriptionStatus, end,
-    notify, time_of,
+    CancelReason, Cancellation, Change, Feedback, ManageError, Notification, Requester, ResumedFrom, Subscription, SubscriptionStatus,
+    notify, termination, time_of,
 };
 use crate::context::Context;
 use crate::shared::{SubscriptionId, Timestamp, check_text};
@@ -110,7 +110,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.status.after(Change::End)?;
     if by == Requester::Customer && subscription.is_ended_by_store() {
-        return Err(ManageError::DecidedByStore);
+        return Err(ManageError::StoreInitiated);
     }
     let reason = match by {
         Requester::Customer => CancelReason::CancellationRequested,
@@ -142,7 +142,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
         subscription.metadata.insert("slash_reason".to_owned(), slash_reason);
     }
     let mut attempts = refund_at_end(ctx, unit.as_mut(), &subscription, terms.refund, now).await?;
-    attempts.extend(end::now(ctx, unit.as_mut(), subscription, reason, now).await?);
+    attempts.extend(termination::now(ctx, unit.as_mut(), subscription, reason, now).await?);
     attempts.extend(stake_at_end(ctx, unit.as_mut(), id, terms.stake, now).await?);
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
@@ -177,7 +177,7 @@ impl Subscription {
     pub(super) fn check_recovery(&self, by: Requester) -> Result<(), ManageError> {
         match (self.is_recoverable(), by) {
             (false, _) => Err(ManageError::NotRecoverable),
-            (true, Requester::Customer) if self.is_ended_by_store() => Err(ManageError::DecidedByStore),
+            (true, Requester::Customer) if self.is_ended_by_store() => Err(ManageError::StoreInitiated),
             (true, _) => Ok(()),
         }
     }
@@ -238,7 +238,7 @@ pub(super) fn take_back(subscription: &mut Subscription) {
 pub(super) mod tests {
     use super::*;
     use crate::billing::Period;
-    use crate::pricing::{Anchoring, Cycle, Interval, Metadata};
+    use crate::pricing::{Anchoring, Interval, Metadata, RecurringInterval};
     use crate::shared::{CurrencyId, CustomerId, MethodId, Mode};
 
     fn at(seconds: i64) -> Timestamp {
@@ -257,7 +257,7 @@ pub(super) mod tests {
             mandate_id: None,
             session_id: None,
             items: Vec::new(),
-            cycle: Cycle::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"),
+            cycle: RecurringInterval::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"),
             anchor: at(0),
             index: Some(0),
             period: Period { start: at(0), end: at(100) },
@@ -277,7 +277,7 @@ pub(super) mod tests {
             latest_invoice_id: None,
             clock_id: None,
             due_at: None,
-            parked: None,
+            on_hold: None,
             metadata: Metadata::new(),
             created_at: at(0),
             updated_at: at(0),
@@ -312,7 +312,7 @@ pub(super) mod tests {
         for by in [Requester::Customer, Requester::Store] {
             assert!(own.check_recovery(by).is_ok());
         }
-        assert!(matches!(decided.check_recovery(Requester::Customer), Err(ManageError::DecidedByStore)));
+        assert!(matches!(decided.check_recovery(Requester::Customer), Err(ManageError::StoreInitiated)));
         assert!(decided.check_recovery(Requester::Store).is_ok());
     }
 

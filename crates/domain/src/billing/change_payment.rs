@@ -1,17 +1,17 @@
 //! What future invoices of a subscription are charged by: another card, or a new permission of a wallet.
 
-use super::carry::{enter_currency, threshold_in};
-use super::collect::send_now;
-use super::debt::collect_now;
-use super::manage::load;
+use super::change_plan::switch_plan;
+use super::dunning::collect_now;
 use super::pay_by_card::{CardPromise, save_card};
-use super::plan::switch_plan;
-use super::plan_permission::with_plan;
+use super::pay_overdue::send_now;
+use super::plan_mandate::with_plan;
 use super::renew::publish_charges;
 use super::stake::{ReleaseReason, ReleaseTime, StakeFor, customer_time, missing, release_if_unused, stake_to_share};
+use super::subscription_admin::load;
+use super::usage_carry_over::{enter_currency, threshold_in};
 use super::{
-    BillingError, Ceilings, Invoice, InvoiceStatus, ManageError, PlanOrder, Requester, Subscription, SubscriptionItem, SubscriptionStatus,
-    ceiling,
+    BillingError, Invoice, InvoiceStatus, ManageError, MandateLimits, PlanOrder, Requester, Subscription, SubscriptionItem,
+    SubscriptionStatus, mandate_limit,
 };
 use crate::access::Wallet;
 use crate::context::Context;
@@ -59,7 +59,7 @@ pub(super) async fn target(
         // Nothing that charges in another currency would try again what is owed in this one.
         let unpaid = unpaid_in_currency(unit, &subscription).await?;
         if unpaid.iter().any(|invoice| invoice.status == InvoiceStatus::Uncollectible) {
-            return Err(ManageError::OweFirst);
+            return Err(ManageError::UnpaidInvoices);
         }
         if !unpaid.is_empty() {
             return Err(ManageError::PaymentInFlight);
@@ -133,7 +133,7 @@ async fn limits(
 ) -> Result<(Vec<(Currency, Amount)>, bool), ManageError> {
     let Target { subscription, method, currency } = target;
     let whose = (&subscription.customer_id, &method.id);
-    let mut most = Ceilings::of_customer(&ctx.policy, unit, whose, Some(&subscription.id)).await?;
+    let mut most = MandateLimits::of_customer(&ctx.policy, unit, whose, Some(&subscription.id)).await?;
     match plan {
         Some(order) => most = with_plan(ctx, unit, subscription.clone(), order, most).await?,
         None => {
@@ -142,7 +142,7 @@ async fn limits(
             let price_of = |item: &SubscriptionItem| prices.iter().find(|price| price.id == item.price_id);
             let items = subscription.items.iter().filter_map(|item| Some((price_of(item)?, item.quantity)));
             let threshold = threshold_in(unit, subscription, &currency.id).await?.map(|threshold| threshold.amount);
-            most.add(&currency.id, ceiling(&ctx.policy, items, threshold, &currency.id)?)?;
+            most.add(&currency.id, mandate_limit(&ctx.policy, items, threshold, &currency.id)?)?;
         }
     }
     most.raise(&currency.id, Amount::ZERO);

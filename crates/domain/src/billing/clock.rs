@@ -32,14 +32,14 @@ pub const CLOCK_STORY_MAX: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockEvent {
     pub at: Timestamp,
-    pub what: Happening,
+    pub what: TimelineEvent,
     /// The subscription or invoice it happened to.
     pub subject: String,
 }
 
 /// What can happen on the way of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Happening {
+pub enum TimelineEvent {
     Renewed,
     TrialEnded,
     /// An invoice was paid; the first time, or when it was tried again.
@@ -55,7 +55,7 @@ pub enum Happening {
     StakeReturned,
 }
 
-impl Happening {
+impl TimelineEvent {
     pub const ALL: [Self; 10] = [
         Self::Renewed,
         Self::TrialEnded,
@@ -93,7 +93,7 @@ impl Happening {
 
 /// One step of a clock.
 #[derive(Debug, Clone, Copy)]
-pub struct Tick<'a> {
+pub struct ClockStep<'a> {
     pub now: Timestamp,
     pub story: &'a [ClockEvent],
     pub arrived: bool,
@@ -114,7 +114,7 @@ pub trait TestClocks: Send {
     async fn claim(&mut self, id: &ClockId, before: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
     /// Moves a clock on, never back, and remembers what happened. With `arrived` it stands again. `wall` is the time of day at
     /// which it is touched now, `touched` that of the last time: false when somebody else has touched it since.
-    async fn tick(&mut self, id: &ClockId, tick: &Tick<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
+    async fn tick(&mut self, id: &ClockId, tick: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
     /// Clocks that are under way and that nobody has touched since `before`.
     async fn under_way(&mut self, before: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError>;
 }

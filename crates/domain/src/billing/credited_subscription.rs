@@ -1,7 +1,7 @@
 //! The end of a subscription whose current period a credit note has given back.
 
 use super::renew::publish_charges;
-use super::{BillingError, CancelReason, end, time_of};
+use super::{BillingError, CancelReason, termination, time_of};
 use crate::context::Context;
 use crate::shared::CreditNoteId;
 
@@ -17,7 +17,7 @@ pub async fn end_refunded(ctx: &Context, id: &CreditNoteId) -> Result<(), Billin
     let subscription = unit.subscriptions().lock(&subscription).await?.filter(|subscription| subscription.ended_at.is_none());
     let Some(subscription) = subscription else { return Ok(()) };
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    let attempts = end::now(ctx, unit.as_mut(), subscription, CancelReason::CancellationByStore, now).await?;
+    let attempts = termination::now(ctx, unit.as_mut(), subscription, CancelReason::CancellationByStore, now).await?;
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
     Ok(())

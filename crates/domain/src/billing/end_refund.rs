@@ -1,6 +1,6 @@
 //! What is refunded when a subscription ends at once.
 
-use super::book::Book;
+use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, refund_fully};
 use super::stake::is_paying;
 use super::unused_time::UnusedTimes;
@@ -32,7 +32,7 @@ pub(super) async fn refund_at_end(
     match choice {
         RefundChoice::None => Ok(Vec::new()),
         RefundChoice::Proration => {
-            let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
+            let book = BillingBatch::read(unit, std::slice::from_ref(subscription)).await?;
             let unused = UnusedTimes::read(unit, subscription, &book, None, now).await?;
             unused.lock(unit).await?;
             let to = Destination::Payments;

@@ -12,8 +12,8 @@ pub enum BillingError {
     #[error("it kept changing while it was written down")]
     Contended,
     /// Its next invoice stands already.
-    #[error("the next invoice of {subscription} cannot be written: {}", parked.detail)]
-    Unwritable { subscription: SubscriptionId, parked: Parked },
+    #[error("the next invoice of {subscription} cannot be written: {}", on_hold.detail)]
+    Unwritable { subscription: SubscriptionId, on_hold: OnHold },
     /// A credit note that the engine issues was refused.
     #[error(transparent)]
     Credit(Box<CreditError>),
@@ -64,7 +64,7 @@ pub enum Unbillable {
 
 /// Why the engine has stopped with a subscription, as those who run the store are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ParkReason {
+pub enum HoldReason {
     PriceMissing,
     ProductMissing,
     CustomerMissing,
@@ -77,11 +77,11 @@ pub enum ParkReason {
     Unreadable,
     /// The settings of its payment method do not fit the network.
     PaymentMethod,
-    /// Anything else; [`Parked::detail`] says what.
+    /// Anything else; [`OnHold::detail`] says what.
     Other,
 }
 
-impl ParkReason {
+impl HoldReason {
     pub const ALL: [Self; 10] = [
         Self::PriceMissing,
         Self::ProductMissing,
@@ -119,41 +119,41 @@ impl ParkReason {
 
 /// A subscription that the engine has stopped with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parked {
-    pub reason: ParkReason,
+pub struct OnHold {
+    pub reason: HoldReason,
     /// The error in its own words, for whoever runs the machine.
     pub detail: String,
 }
 
-impl From<Unbillable> for Parked {
+impl From<Unbillable> for OnHold {
     fn from(error: Unbillable) -> Self {
         let reason = match error {
-            Unbillable::NoPrice => ParkReason::PriceMissing,
-            Unbillable::NoProduct => ParkReason::ProductMissing,
-            Unbillable::NoCustomer => ParkReason::CustomerMissing,
-            Unbillable::NoCurrency => ParkReason::CurrencyNotConfigured,
-            Unbillable::NotRecurring => ParkReason::NotRecurring,
-            Unbillable::Amount(_) => ParkReason::AmountOutOfRange,
-            Unbillable::Period(_) | Unbillable::Proration(_) | Unbillable::Change(_) => ParkReason::Other,
+            Unbillable::NoPrice => HoldReason::PriceMissing,
+            Unbillable::NoProduct => HoldReason::ProductMissing,
+            Unbillable::NoCustomer => HoldReason::CustomerMissing,
+            Unbillable::NoCurrency => HoldReason::CurrencyNotConfigured,
+            Unbillable::NotRecurring => HoldReason::NotRecurring,
+            Unbillable::Amount(_) => HoldReason::AmountOutOfRange,
+            Unbillable::Period(_) | Unbillable::Proration(_) | Unbillable::Change(_) => HoldReason::Other,
         };
         Self { reason, detail: error.to_string() }
     }
 }
 
-impl From<BillingError> for Parked {
+impl From<BillingError> for OnHold {
     fn from(error: BillingError) -> Self {
         let reason = match &error {
-            BillingError::Unwritable { parked, .. } => parked.reason,
-            BillingError::Amount(_) => ParkReason::AmountOutOfRange,
-            BillingError::Rail(_) => ParkReason::PaymentMethod,
-            BillingError::Storage(StorageError::Duplicate(_)) => ParkReason::AlreadyBilled,
-            BillingError::Storage(StorageError::Corrupt { .. }) => ParkReason::Unreadable,
+            BillingError::Unwritable { on_hold, .. } => on_hold.reason,
+            BillingError::Amount(_) => HoldReason::AmountOutOfRange,
+            BillingError::Rail(_) => HoldReason::PaymentMethod,
+            BillingError::Storage(StorageError::Duplicate(_)) => HoldReason::AlreadyBilled,
+            BillingError::Storage(StorageError::Corrupt { .. }) => HoldReason::Unreadable,
             BillingError::Orphan
             | BillingError::Contended
             | BillingError::Credit(_)
             | BillingError::Ledger(_)
             | BillingError::Settlement(_)
-            | BillingError::Storage(_) => ParkReason::Other,
+            | BillingError::Storage(_) => HoldReason::Other,
         };
         Self { reason, detail: error.to_string() }
     }
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn every_reason_is_read_back_by_its_own_name() {
-        for reason in ParkReason::ALL {
-            assert_eq!(ParkReason::from_name(reason.name()), Some(reason));
+        for reason in HoldReason::ALL {
+            assert_eq!(HoldReason::from_name(reason.name()), Some(reason));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Pausing a subscription, which charges nothing then, and letting it go on.
 
-use super::bill::{Bill, issue};
-use super::book::Book;
-use super::manage::{lock, nonce, save};
+use super::billing_batch::BillingBatch;
+use super::issue_invoice::{Bill, issue};
 use super::renew::{Lines, lines, publish_charges, read_usage};
+use super::subscription_admin::{lock, nonce, save};
 use super::usage_correction::UsageCorrections;
 use super::{
     BillingReason, Change, ManageError, Notification, Period, ResumedFrom, Subscription, SubscriptionStatus, Unbillable, notify, period,
@@ -70,7 +70,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     if subscription.period.end <= now {
         subscription.period = reported(&subscription.period, paused_at, now);
         let one = std::slice::from_ref(&subscription);
-        let mut book = Book::read(unit.as_mut(), one).await?;
+        let mut book = BillingBatch::read(unit.as_mut(), one).await?;
         let used = read_usage(unit.as_mut(), &book, one).await?;
         let behind = subscription.index.map(|_| subscription.period);
         let next = period(&subscription.cycle, now, 0).map_err(Unbillable::from)?;

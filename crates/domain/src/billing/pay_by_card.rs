@@ -1,7 +1,7 @@
 //! Saving a card: for the future invoices of a subscription, or to pay what is overdue with it at once.
 
-use super::collect::intent_of;
 use super::invoice::plan_payments;
+use super::pay_overdue::intent_of;
 use super::renew::publish_charges;
 use super::{BillingError, Invoice, ManageError};
 use crate::context::Context;

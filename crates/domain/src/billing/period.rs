@@ -1,6 +1,6 @@
 //! When the periods of a subscription begin and end: a closed form of (anchor, n), so that nothing drifts and nothing is counted through.
 
-use crate::pricing::{Anchoring, Cycle, Interval};
+use crate::pricing::{Anchoring, Interval, RecurringInterval};
 use crate::shared::Timestamp;
 use time::{Date, Month, OffsetDateTime};
 
@@ -39,13 +39,13 @@ pub enum PeriodError {
 }
 
 /// Period `n`, counted from 0, of a subscription that began at `anchor`. The days are those of UTC.
-pub fn period(cycle: &Cycle, anchor: Timestamp, n: u32) -> Result<Period, PeriodError> {
+pub fn period(cycle: &RecurringInterval, anchor: Timestamp, n: u32) -> Result<Period, PeriodError> {
     let next = n.checked_add(1).ok_or(PeriodError::OutOfCalendar)?;
     Ok(Period { start: boundary(cycle, anchor, n)?, end: boundary(cycle, anchor, next)? })
 }
 
 /// The `n` of the period that contains `at`.
-pub fn period_index_at(cycle: &Cycle, anchor: Timestamp, at: Timestamp) -> Result<u32, PeriodError> {
+pub fn period_index_at(cycle: &RecurringInterval, anchor: Timestamp, at: Timestamp) -> Result<u32, PeriodError> {
     if at < anchor {
         return Err(PeriodError::BeforeAnchor);
     }
@@ -60,7 +60,7 @@ pub fn period_index_at(cycle: &Cycle, anchor: Timestamp, at: Timestamp) -> Resul
 }
 
 /// The start of period `n`.
-fn boundary(cycle: &Cycle, anchor: Timestamp, n: u32) -> Result<Timestamp, PeriodError> {
+fn boundary(cycle: &RecurringInterval, anchor: Timestamp, n: u32) -> Result<Timestamp, PeriodError> {
     if let Some(months) = calendar_months(cycle) {
         return months_after(anchor, i64::from(months) * i64::from(n));
     }
@@ -70,12 +70,12 @@ fn boundary(cycle: &Cycle, anchor: Timestamp, n: u32) -> Result<Timestamp, Perio
 }
 
 /// Microseconds of a cycle of fixed length.
-fn length(cycle: &Cycle) -> i128 {
+fn length(cycle: &RecurringInterval) -> i128 {
     i128::from(cycle.seconds()) * 1_000_000
 }
 
 /// How many months of the calendar a cycle has; `None` where its length is fixed.
-fn calendar_months(cycle: &Cycle) -> Option<u32> {
+fn calendar_months(cycle: &RecurringInterval) -> Option<u32> {
     match (cycle.anchoring, cycle.interval) {
         (Anchoring::Calendar, Interval::Month) => Some(cycle.count),
         (Anchoring::Calendar, Interval::Year) => Some(cycle.count.saturating_mul(12)),
@@ -108,15 +108,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn cycle(interval: Interval, count: u32, anchoring: Anchoring) -> Cycle {
-        Cycle::new(interval, count, anchoring).expect("a cycle")
+    fn cycle(interval: Interval, count: u32, anchoring: Anchoring) -> RecurringInterval {
+        RecurringInterval::new(interval, count, anchoring).expect("a cycle")
     }
 
     fn at(text: &str) -> Timestamp {
         Timestamp::parse_iso(text).expect("a time")
     }
 
-    fn starts(cycle: &Cycle, anchor: &str, count: u32) -> Vec<String> {
+    fn starts(cycle: &RecurringInterval, anchor: &str, count: u32) -> Vec<String> {
         let start = |n| period(cycle, at(anchor), n).expect("a period").start.to_iso();
         (0..count).map(|n| start(n).chars().take(10).collect()).collect()
     }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(day.seconds_left(Timestamp::from_seconds(90_000)), 0);
     }
 
-    fn cycles() -> impl Strategy<Value = Cycle> {
+    fn cycles() -> impl Strategy<Value = RecurringInterval> {
         let anchoring = prop_oneof![Just(Anchoring::Fixed), Just(Anchoring::Calendar)];
         (proptest::sample::select(Interval::ALL.to_vec()), 1u32..=5, anchoring).prop_map(|(interval, count, it)| cycle(interval, count, it))
     }

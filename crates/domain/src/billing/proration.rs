@@ -4,7 +4,7 @@
 //! share of the sum, rounded down, and the base units that this leaves go to the largest remainders.
 
 use super::{Period, PeriodError, period};
-use crate::pricing::Cycle;
+use crate::pricing::RecurringInterval;
 use crate::shared::{Amount, AmountError, PriceId, Timestamp};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -162,8 +162,8 @@ pub fn charges(lines: &[PlanLine], period: &Period, at: Timestamp) -> Result<Vec
 /// Changes the plan at `at`, in the middle of `current`. While the cycle stays, so does the period; another cycle begins at once.
 /// Metered prices, which are due afterwards, have no place among the lines.
 pub fn change_plan(
-    before: (&Cycle, &[CoveringLine]),
-    after: (&Cycle, &[PlanLine]),
+    before: (&RecurringInterval, &[CoveringLine]),
+    after: (&RecurringInterval, &[PlanLine]),
     current: &Period,
     at: Timestamp,
 ) -> Result<PlanChange, ProrationError> {
@@ -184,7 +184,7 @@ pub fn net(lines: &[ProrationLine]) -> Result<Net, AmountError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::billing::Calculation;
+    use crate::billing::PricingFormula;
     use crate::pricing::{Anchoring, Interval};
     use proptest::prelude::*;
 
@@ -200,8 +200,8 @@ mod tests {
         PriceId::parse(&format!("price_{name}")).expect("an id")
     }
 
-    fn monthly() -> Cycle {
-        Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
+    fn monthly() -> RecurringInterval {
+        RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
     }
 
     fn paid(name: &str, amount: u128, period: Period) -> CoveringLine {
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn another_cycle_begins_now_and_is_charged_in_full() {
         let (month, cycle) = (span(0, MONTH), monthly());
-        let yearly = Cycle::new(Interval::Year, 1, Anchoring::Fixed).expect("a cycle");
+        let yearly = RecurringInterval::new(Interval::Year, 1, Anchoring::Fixed).expect("a cycle");
         let now = seconds(MONTH / 2);
         let change = change_plan((&cycle, &[paid("old", 1_000, month)]), (&yearly, &[plan("new", 9_000)]), &month, now).expect("changes");
         assert_eq!((change.period, change.anchor), (span(MONTH / 2, MONTH / 2 + 365 * 86_400), Some(now)));
@@ -321,7 +321,7 @@ mod tests {
             let both: Vec<_> = there.lines.into_iter().chain(back.lines).collect();
             prop_assert_eq!(net(&both), Ok(Net::Due(Amount::ZERO)));
             for line in &both {
-                prop_assert_eq!(Calculation::from(line).amount(), Ok(line.amount), "{:?}", line);
+                prop_assert_eq!(PricingFormula::from(line).amount(), Ok(line.amount), "{:?}", line);
             }
         }
 

@@ -4,11 +4,11 @@
 //! network, none of it was ever the store's, and no account of its journal changes. So no entry is written, there is no payment
 //! intent, and nothing that the store could give back.
 
-use super::debt::{collect_now, time_of};
-use super::manage::load;
+use super::dunning::{collect_now, time_of};
 use super::renew::publish_charges;
 use super::statement::{Statement, StatementOwner, record_statement};
-use super::{BillingError, BillingReason, Calculation, ManageError, Subscription, SubscriptionStatus, ceiling, line};
+use super::subscription_admin::load;
+use super::{BillingError, BillingReason, ManageError, PricingFormula, Subscription, SubscriptionStatus, line_descriptions, mandate_limit};
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -69,7 +69,7 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
     let prices = unit.prices().find_all(&ids).await?;
     let items = subscription.items.iter().filter_map(|item| Some((prices.iter().find(|price| price.id == item.price_id)?, item.quantity)));
     let threshold = subscription.billing_threshold.map(|threshold| threshold.amount);
-    let cost = ceiling(&ctx.policy, items, threshold, &currency.id)?;
+    let cost = mandate_limit(&ctx.policy, items, threshold, &currency.id)?;
     let permitted = limits.iter().find(|(limited, _)| *limited == currency.id).map_or(Amount::ZERO, |(_, most)| *most);
     let period = (!cost.by_usage && !cost.amount.is_zero()).then_some(cost.amount);
     // Too large to be told is no bound at all.
@@ -166,7 +166,7 @@ pub async fn take_recharge(
         inserted => inserted?,
     }
     unit.commit().await?;
-    super::collect::send_now(ctx, &attempt.id).await?;
+    super::pay_overdue::send_now(ctx, &attempt.id).await?;
     Ok(signed.hash)
 }
 
@@ -187,8 +187,8 @@ pub(super) async fn recharged(
         let collected = collect_now(ctx, unit, &subscription).await?;
         publish_charges(ctx, unit, &collected).await?;
     }
-    let calculation = Calculation::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::Recharge, description: line::ADDED_FUNDS, reference, calculation };
+    let calculation = PricingFormula::Flat { amount: attempt.amount };
+    let statement = Statement { reason: BillingReason::Recharge, description: line_descriptions::ADDED_FUNDS, reference, calculation };
     record_statement(ctx, unit, then, statement, now).await?;
     let wall = ctx.now();
     // Nobody is thanked for a payment: the store got none.

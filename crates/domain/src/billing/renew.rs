@@ -1,14 +1,14 @@
 //! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
 
-use super::book::{Book, Charge};
+use super::billing_batch::{BillingBatch, Charge};
 use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
 use super::pause::reported;
 use super::stake::{STAKE_RETRY_DELAY, pay_by_overdraft};
 use super::usage_correction::{Overbilled, UsageCorrections};
 use super::{
-    BillingError, BillingReason, Calculation, CancelReason, Change, ClockEvent, Due, Happening, Invoice, InvoiceItem, InvoiceStatus,
-    Parked, Period, Scope, Subscription, Unbillable, end, period,
+    BillingError, BillingReason, CancelReason, Change, ClockEvent, Due, Invoice, InvoiceItem, InvoiceStatus, OnHold, Period,
+    PricingFormula, Scope, Subscription, TimelineEvent, Unbillable, period, termination,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -23,11 +23,11 @@ use std::time::Duration;
 const CHARGE_CHUNK: usize = 100;
 
 /// When one comes up again that somebody else was at.
-const SOON: Duration = Duration::from_secs(60);
+const NEAR_DUE_WINDOW: Duration = Duration::from_secs(60);
 
 /// What a round did.
 #[derive(Debug, Default)]
-pub struct Round {
+pub struct BatchResult {
     /// How many subscriptions were due.
     pub due: usize,
     /// What is to be sent now.
@@ -49,19 +49,19 @@ struct Renewal {
 }
 
 /// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. One that missed several periods
-/// gets an invoice for each, one in a round: it stays due until it has caught up. One that cannot be written is parked, and
+/// gets an invoice for each, one in a round: it stays due until it has caught up. One that cannot be written is on_hold, and
 /// the others are written without it: together, or one by one where nobody knows which it is.
-pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
-    let (mut whole, mut size) = (Round::default(), limit);
+pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
+    let (mut whole, mut size) = (BatchResult::default(), limit);
     for _ in 0..limit {
         match renew_batch(ctx, scope, now, size).await {
             Ok(round) if size == limit => return Ok(round),
             Ok(round) if round.due == 0 => break,
             Ok(round) => whole.add(round),
-            Err(BillingError::Unwritable { subscription, parked }) => {
+            Err(BillingError::Unwritable { subscription, on_hold }) => {
                 let mut unit = ctx.store.begin().await?;
                 let poison = unit.subscriptions().lock(&subscription).await?.ok_or(BillingError::Orphan)?;
-                park(unit.as_mut(), poison, parked, now).await?;
+                put_on_hold(unit.as_mut(), poison, on_hold, now).await?;
                 unit.commit().await?;
                 whole.due += 1;
             }
@@ -72,7 +72,7 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     Ok(whole)
 }
 
-impl Round {
+impl BatchResult {
     fn add(&mut self, other: Self) {
         self.due += other.due;
         self.attempts.extend(other.attempts);
@@ -90,13 +90,13 @@ fn is_somebodys_own(error: &BillingError) -> bool {
     }
 }
 
-async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
+async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let due = unit.subscriptions().lock_due(scope, now, limit).await?;
     if due.is_empty() {
-        // Rows that could not be read were parked.
+        // Rows that could not be read were on_hold.
         unit.commit().await?;
-        return Ok(Round::default());
+        return Ok(BatchResult::default());
     }
     let alone = if let [one] = due.as_slice() { Some(one.id.clone()) } else { None };
     let error = match write_due(ctx, unit.as_mut(), scope, now, due).await {
@@ -109,13 +109,13 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
     // Whoever tries again at once would pass over what is still locked.
     unit.roll_back().await?;
     match (alone, error) {
-        (Some(subscription), error) if is_somebodys_own(&error) => Err(BillingError::Unwritable { subscription, parked: error.into() }),
+        (Some(subscription), error) if is_somebodys_own(&error) => Err(BillingError::Unwritable { subscription, on_hold: error.into() }),
         // Somebody was faster with what it owes or holds: the others are not kept waiting until that is seen.
         (Some(subscription), BillingError::Contended) if *scope == Scope::Wall => {
             let mut unit = ctx.store.begin().await?;
-            unit.subscriptions().reschedule(&subscription, now.plus(SOON)).await?;
+            unit.subscriptions().reschedule(&subscription, now.plus(NEAR_DUE_WINDOW)).await?;
             unit.commit().await?;
-            Ok(Round { due: 1, ..Round::default() })
+            Ok(BatchResult { due: 1, ..BatchResult::default() })
         }
         (_, error) => Err(error),
     }
@@ -127,9 +127,9 @@ async fn write_due(
     scope: &Scope,
     now: Timestamp,
     due: Vec<Subscription>,
-) -> Result<Round, BillingError> {
-    let mut round = Round { due: due.len(), ..Round::default() };
-    let mut book = Book::read(unit, &due).await?;
+) -> Result<BatchResult, BillingError> {
+    let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
+    let mut book = BillingBatch::read(unit, &due).await?;
     let mut used = read_usage(unit, &book, &due).await?;
     for paused in due.iter().filter(|one| one.paused_at.is_some_and(|paused_at| paused_at >= one.period.end)) {
         let reported = Subscription { period: reported(&paused.period, paused.paused_at, now), ..paused.clone() };
@@ -150,7 +150,7 @@ async fn write_due(
                         renewals.push(renewal);
                         round.trouble = round.trouble.take().or(trouble);
                     }
-                    Err(parked) => park(unit, subscription, parked, now).await?,
+                    Err(on_hold) => put_on_hold(unit, subscription, on_hold, now).await?,
                 }
             }
             due => others.push((nonce, due, subscription)),
@@ -162,12 +162,12 @@ async fn write_due(
     for renewal in renewals.iter_mut().filter(|renewal| !renewal.corrections.notes.is_empty()) {
         let begun = renewal.finalization.invoice.created_at;
         renewal.corrections.issue(ctx, unit, begun).await?;
-        super::debt::recover_if_settled(unit, &mut renewal.subscription, begun).await?;
+        super::dunning::recover_if_settled(unit, &mut renewal.subscription, begun).await?;
     }
     for (nonce, due, subscription) in others {
         match due {
             Due::End(reason) => {
-                let ended = end::write(ctx, unit, &mut book, &used, subscription, reason, nonce, now).await?;
+                let ended = termination::write(ctx, unit, &mut book, &used, subscription, reason, nonce, now).await?;
                 round.attempts.extend(ended.attempts);
                 round.story.push(ended.event);
             }
@@ -197,9 +197,9 @@ async fn what_is_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now:
         return Ok((subscription, due));
     }
     if unit.invoices().overdue_of(&subscription.id).await?.is_empty() {
-        let healed = subscription.healed(now);
-        let due = healed.due(now);
-        return Ok((healed, due));
+        let recovered = subscription.recovered(now);
+        let due = recovered.due(now);
+        return Ok((recovered, due));
     }
     let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
@@ -232,7 +232,7 @@ pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, at
 /// What the metered items were used in the periods that end now.
 pub(super) async fn read_usage(
     unit: &mut dyn UnitOfWork,
-    book: &Book,
+    book: &BillingBatch,
     due: &[Subscription],
 ) -> Result<HashMap<SubscriptionItemId, u64>, BillingError> {
     let mut used = HashMap::new();
@@ -251,8 +251,8 @@ pub(super) fn usage_of(price: &Price) -> Option<Usage> {
 }
 
 /// A subscription that the engine cannot bill waits for somebody to look, and does not keep the others from their turn.
-async fn park(unit: &mut dyn UnitOfWork, subscription: Subscription, parked: Parked, now: Timestamp) -> Result<(), BillingError> {
-    let stopped = Subscription { parked: Some(parked), updated_at: now, ..subscription };
+async fn put_on_hold(unit: &mut dyn UnitOfWork, subscription: Subscription, on_hold: OnHold, now: Timestamp) -> Result<(), BillingError> {
+    let stopped = Subscription { on_hold: Some(on_hold), updated_at: now, ..subscription };
     unit.subscriptions().update(&stopped).await?;
     Ok(())
 }
@@ -265,7 +265,12 @@ struct NextPeriod {
     lines: Lines,
 }
 
-fn next_period(ctx: &Context, book: &Book, used: &HashMap<SubscriptionItemId, u64>, before: &Subscription) -> Result<NextPeriod, Parked> {
+fn next_period(
+    ctx: &Context,
+    book: &BillingBatch,
+    used: &HashMap<SubscriptionItemId, u64>,
+    before: &Subscription,
+) -> Result<NextPeriod, OnHold> {
     let index = before.index.map_or(0, |index| index.saturating_add(1));
     let period = period(&before.cycle, before.anchor, index).map_err(Unbillable::from)?;
     let ended = before.index.map(|_| before.period);
@@ -283,13 +288,13 @@ struct Begun {
 /// Begins the next period and bills it.
 fn renewal(
     ctx: &Context,
-    book: &mut Book,
+    book: &mut BillingBatch,
     before: Subscription,
     next: NextPeriod,
     corrections: UsageCorrections,
     nonce: u64,
     now: Timestamp,
-) -> Result<Begun, Parked> {
+) -> Result<Begun, OnHold> {
     let NextPeriod { index, period: next, id, lines: Lines { items, total, .. } } = next;
     // Invoices are dated at the moment the period begins, however late the round is.
     let begun = next.start;
@@ -330,7 +335,7 @@ pub(super) struct Lines {
 /// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`, less what of it was billed before.
 pub(super) fn lines(
     ctx: &Context,
-    book: &Book,
+    book: &BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &Subscription,
     invoice: &InvoiceId,
@@ -351,10 +356,10 @@ pub(super) fn lines(
             (Some(Usage::Licensed), _) => (item.quantity, ahead, Amount::ZERO),
             (None, _) => return Err(Unbillable::NotRecurring),
         };
-        let whole = Calculation::of(&rate, quantity);
+        let whole = PricingFormula::of(&rate, quantity);
         let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
         let overbilled = if is_carried { Amount::ZERO } else { billed.minus(whole.amount()?).unwrap_or_default() };
-        let calculation = if billed.is_zero() { whole } else { Calculation::Rest { whole: Box::new(whole), billed } };
+        let calculation = if billed.is_zero() { whole } else { PricingFormula::Rest { whole: Box::new(whole), billed } };
         let amount = calculation.amount()?;
         lines.total = lines.total.plus(amount)?;
         lines.overbilled.extend((!overbilled.is_zero()).then(|| Overbilled { item: item.id.clone(), amount: overbilled }));
@@ -381,7 +386,7 @@ async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     renewals: Vec<Renewal>,
-    round: &mut Round,
+    round: &mut BatchResult,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let (mut finalizations, mut declines, mut renewed) =
@@ -389,7 +394,7 @@ async fn write(
     let (mut intents, mut attempts, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
     let mut paid_by_balance = Vec::new();
     for Renewal { subscription, finalization, decline, charge, has_new_items, .. } in renewals {
-        let what = if subscription.index == Some(0) { Happening::TrialEnded } else { Happening::Renewed };
+        let what = if subscription.index == Some(0) { TimelineEvent::TrialEnded } else { TimelineEvent::Renewed };
         let invoice = &finalization.invoice;
         round.story.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
         if let Some(Charge { intent, attempt, planned }) = charge {
@@ -407,7 +412,7 @@ async fn write(
     }
     finalize_all(ctx, unit, finalizations).await?;
     for (whose, invoice, decline) in declines {
-        super::debt::decline_invoice(ctx, unit, &invoice, &mut renewed[whose], &decline, now).await?;
+        super::dunning::decline_invoice(ctx, unit, &invoice, &mut renewed[whose], &decline, now).await?;
     }
     unit.subscriptions().update_all(&renewed).await?;
     for (subscription, _) in renewed.iter().zip(has_new).filter(|(_, is_new)| *is_new) {

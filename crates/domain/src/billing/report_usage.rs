@@ -1,7 +1,7 @@
 //! Reporting what a metered item was used.
 
+use super::billing_threshold::bill_when_reached;
 use super::renew::{publish_charges, usage_of};
-use super::threshold::bill_when_reached;
 use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, time_of};
 use crate::context::Context;
 use crate::pricing::{Aggregate, Usage};
@@ -41,7 +41,7 @@ async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemI
 /// Whether what was used at `at` stands on an invoice that is yet to come: of this period, or of one that begins as soon as the
 /// engine comes to it.
 fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
-    let ends = [subscription.ends_at(), subscription.gives_up_at()].into_iter().flatten().any(|end| end <= subscription.period.end);
+    let ends = [subscription.ends_at(), subscription.dunning_deadline()].into_iter().flatten().any(|end| end <= subscription.period.end);
     subscription.period.contains(at) || (at >= subscription.period.end && !ends)
 }
 

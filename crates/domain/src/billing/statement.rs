@@ -1,7 +1,7 @@
 //! Statements: documents of a transaction that is no price of anything. They have a series of numbers of their own, no receivable and no
 //! revenue, and cannot be credited.
 
-use super::{BillTo, BillingError, BillingReason, Calculation, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Subscription};
+use super::{BillTo, BillingError, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, PricingFormula, Subscription};
 use crate::context::Context;
 use crate::shared::{Amount, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, MethodId, Mode, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -13,7 +13,7 @@ pub(super) struct Statement<'a> {
     pub description: &'a str,
     /// The network's name of the transaction.
     pub reference: &'a str,
-    pub calculation: Calculation,
+    pub calculation: PricingFormula,
 }
 
 /// Whom a statement is written to, and for which subscription.

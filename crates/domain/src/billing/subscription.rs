@@ -1,7 +1,7 @@
 //! Subscriptions: what a customer is charged for again and again, and the states it moves through.
 
-use super::{Parked, Period, Scope};
-use crate::pricing::{Cycle, Metadata};
+use super::{OnHold, Period, Scope};
+use crate::pricing::{Metadata, RecurringInterval};
 use crate::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PriceId, SessionId, StakeId, StorageError,
     SubscriptionId, SubscriptionItemId, Timestamp,
@@ -231,7 +231,7 @@ pub struct Subscription {
     pub mandate_id: Option<MandateId>,
     pub session_id: Option<SessionId>,
     pub items: Vec<SubscriptionItem>,
-    pub cycle: Cycle,
+    pub cycle: RecurringInterval,
     /// Where period 0 begins: at the end of the trial, if there is one.
     pub anchor: Timestamp,
     /// The index of the current period; `None` during the trial.
@@ -260,7 +260,7 @@ pub struct Subscription {
     /// When the engine has something to do next ([`next_due`]).
     pub due_at: Option<Timestamp>,
     /// Why the engine has stopped with it, until somebody looks.
-    pub parked: Option<Parked>,
+    pub on_hold: Option<OnHold>,
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -283,7 +283,7 @@ pub enum Due {
 impl Subscription {
     /// When a debt has stood for too long.
     #[must_use]
-    pub fn gives_up_at(&self) -> Option<Timestamp> {
+    pub fn dunning_deadline(&self) -> Option<Timestamp> {
         self.past_due_since.map(|since| since.plus(Duration::from_secs(u64::from(self.days_until_cancel) * 24 * 3_600)))
     }
 
@@ -300,7 +300,7 @@ impl Subscription {
         match self.status {
             SubscriptionStatus::Canceled => None,
             SubscriptionStatus::Paused => [self.cancel_at, self.overdraft_at].into_iter().flatten().min(),
-            _ => [Some(self.period.end), self.ends_at(), self.gives_up_at(), self.overdraft_at].into_iter().flatten().min(),
+            _ => [Some(self.period.end), self.ends_at(), self.dunning_deadline(), self.overdraft_at].into_iter().flatten().min(),
         }
     }
 
@@ -328,7 +328,7 @@ impl Subscription {
                 let turns = [
                     (self.ends_at(), self.requested_end()),
                     (self.overdraft_at, Due::PayByOverdraft),
-                    (self.gives_up_at(), Due::End(CancelReason::PaymentFailed)),
+                    (self.dunning_deadline(), Due::End(CancelReason::PaymentFailed)),
                     (Some(self.period.end), Due::Renew),
                 ];
                 let come = turns.into_iter().filter_map(|(at, due)| at.filter(|at| *at <= now).map(|at| (at, due)));
@@ -338,7 +338,7 @@ impl Subscription {
     }
 
     /// Nothing of it is overdue any more.
-    pub(super) fn healed(self, now: Timestamp) -> Self {
+    pub(super) fn recovered(self, now: Timestamp) -> Self {
         let status = self.status.after(Change::DebtPaid).unwrap_or(self.status);
         Self { status, past_due_since: None, overdraft_at: None, updated_at: now, ..self }
     }
@@ -377,7 +377,7 @@ pub trait Subscriptions: Send {
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError>;
     /// Those that are due, earliest first, locked for this unit of work; another one skips them. A row that cannot be read is
-    /// parked and left out.
+    /// on_hold and left out.
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
     /// Those that name a stake, as their security or for their overdraft protection, whether or not they have ended; ids ascending.
     async fn of_stake(&mut self, stake: &StakeId) -> Result<Vec<Subscription>, StorageError>;

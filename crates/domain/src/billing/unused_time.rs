@@ -1,10 +1,10 @@
 //! Credit for time that was paid for and will not be used: when the plan changes, when a threshold begins a new period, when a
 //! subscription ends early.
 
-use super::book::Book;
+use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, issue_note};
 use super::renew::usage_of;
-use super::{BillingError, Calculation, CoveringLine, Invoice, InvoiceItem, ManageError, ProrationLine, Subscription, credits};
+use super::{BillingError, CoveringLine, Invoice, InvoiceItem, ManageError, PricingFormula, ProrationLine, Subscription, credits};
 use crate::context::Context;
 use crate::pricing::Usage;
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, SubscriptionItemId, Timestamp};
@@ -51,7 +51,7 @@ impl UnusedTimes {
     pub async fn read(
         unit: &mut dyn UnitOfWork,
         subscription: &Subscription,
-        book: &Book,
+        book: &BillingBatch,
         item: Option<&SubscriptionItemId>,
         at: Timestamp,
     ) -> Result<Self, ManageError> {
@@ -143,7 +143,7 @@ impl UnusedTimes {
     }
 
     fn ordered(&self, one: &UnusedTime) -> ItemOrder {
-        let calculation = Calculation::from(&one.credit);
+        let calculation = PricingFormula::from(&one.credit);
         // A credit that its line clipped is not what the formula says.
         let calculation = Some(calculation).filter(|formula| formula.amount() == Ok(one.credit.amount));
         ItemOrder { covers_until: Some(self.at), calculation, ..ItemOrder::new(one.line.clone(), one.credit.amount) }

@@ -1,6 +1,6 @@
 //! A subscription with everything that it refers to.
 
-use super::book::Book;
+use super::billing_batch::BillingBatch;
 use super::renew::{Lines, lines, read_usage};
 use super::usage_correction::UsageCorrections;
 use super::{BillingError, ManageError, Stake, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
@@ -50,7 +50,7 @@ pub async fn expand_subscriptions(
     unit: &mut dyn UnitOfWork,
     subscriptions: Vec<Subscription>,
 ) -> Result<Vec<ExpandedSubscription>, BillingError> {
-    let book = Book::read(unit, &subscriptions).await?;
+    let book = BillingBatch::read(unit, &subscriptions).await?;
     let used = read_usage(unit, &book, &subscriptions).await?;
     let named = subscriptions.iter().flat_map(|one| [&one.stake_id, &one.overdraft_stake_id]).flatten().cloned();
     let stakes: Vec<_> = named.collect::<BTreeSet<_>>().into_iter().collect();
@@ -96,7 +96,7 @@ pub async fn expand_subscriptions(
 async fn next_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &Book,
+    book: &BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &Subscription,
 ) -> Result<Option<NextInvoice>, BillingError> {
@@ -118,5 +118,5 @@ async fn next_invoice(
 /// A subscription as it stands.
 pub async fn find(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let mut unit = ctx.store.read().await?;
-    super::manage::load(unit.as_mut(), id).await
+    super::subscription_admin::load(unit.as_mut(), id).await
 }

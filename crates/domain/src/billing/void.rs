@@ -1,7 +1,7 @@
 //! Voiding: nobody asks for an invoice any more.
 
 use super::credit::{CreditNoteReason, Destination, NoteOrder, credit_everything, issue_note};
-use super::debt::debt_paid;
+use super::dunning::debt_paid;
 use super::invoice::unapply_balance;
 use super::pay_by_card::is_owed;
 use super::{BillingError, InvoicePayment, ManageError, PaymentSource, time_of};

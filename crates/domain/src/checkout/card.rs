@@ -63,11 +63,13 @@ pub(super) fn card_attempt(
     let holder = CardHolder { customer: customer.id.clone(), name: customer.name.clone(), email: customer.email.clone() };
     let (provider_id, client_secret) = (String::new(), String::new());
     let (purpose, kind) = match &session.mandate_id {
-        None => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: None }),
+        None => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, setup_future_usage: None }),
         Some(mandate) if intent.amount.is_zero() => {
             (Purpose::Mandate(mandate.clone()), AttemptKind::CardSetup { provider_id, client_secret, holder })
         }
-        Some(_) => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, keep_for: Some(holder) }),
+        Some(_) => {
+            (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, setup_future_usage: Some(holder) })
+        }
     };
     Attempt {
         session_id: Some(session.id.clone()),
@@ -120,7 +122,7 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
 
 /// The visitor closed the card form: the provider's intent is ended, unless it has settled meanwhile.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn abandon_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<(), SubmitError> {
+pub async fn cancel_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<(), SubmitError> {
     let mut unit = ctx.store.read().await?;
     let session = unit.sessions().find(id).await?.ok_or(SubmitError::NotFound)?;
     if session.payer.as_ref() != Some(&payer.did) {

@@ -1,6 +1,6 @@
 //! What is offered beside the items of a session.
 
-use super::amend::{AmendError, amendable};
+use super::update_items::{AmendError, amendable};
 use super::{LineItem, Session, SessionMode};
 use crate::context::Context;
 use crate::pricing::{Price, Product};
@@ -100,7 +100,7 @@ pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currenc
         session.items.retain(|item| !item.cross_sell);
         session.items.push(LineItem { cross_sell: true, ..LineItem::new(offer.id, 1) });
         session.currency_id = currency;
-        if super::amend::write(ctx, unit, session).await? {
+        if super::update_items::write(ctx, unit, session).await? {
             return Ok(());
         }
     }
@@ -112,7 +112,7 @@ pub async fn remove_cross_sell(ctx: &Context, id: &SessionId) -> Result<(), Amen
         let mut unit = ctx.store.begin().await?;
         let mut session = amendable(ctx, unit.as_mut(), id).await?;
         session.items.retain(|item| !item.cross_sell);
-        if super::amend::write(ctx, unit, session).await? {
+        if super::update_items::write(ctx, unit, session).await? {
             return Ok(());
         }
     }

@@ -1,10 +1,10 @@
 //! Paying without the wallet: from the customer's balance, or by a mandate that the wallet gave earlier.
 
+use super::advance::{Step, charge, step};
 use super::complete::{PaidBy, complete};
-use super::consent::sufficient;
-use super::proceed::{Step, charge, step};
 use super::stake::lacks_stake;
 use super::transfer::{Payable, TransferError, payable, payable_of};
+use super::wallet_authorization::sufficient;
 use super::{Expanded, Session, SessionMode};
 use crate::access::Did;
 use crate::billing::balance_of;
@@ -32,19 +32,19 @@ pub struct FastPay {
 /// What would be paid, by whom, and by what means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FastOffer {
-    pub by: FastMeans,
+    pub by: FastPaySource,
     pub amount: Amount,
     pub payer: Did,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FastMeans {
+pub enum FastPaySource {
     /// The customer's balance with the store.
     Credit,
     Delegation,
 }
 
-impl FastMeans {
+impl FastPaySource {
     pub const ALL: [Self; 2] = [Self::Credit, Self::Delegation];
 
     #[must_use]
@@ -64,7 +64,7 @@ impl FastMeans {
 /// What a customer agreed to, as it was offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FastConsent {
-    pub by: FastMeans,
+    pub by: FastPaySource,
     pub amount: Amount,
 }
 
@@ -83,8 +83,8 @@ pub async fn fast_pay(ctx: &Context, submitted: &Expanded, payer: &Did) -> Resul
     let by_credit = credit && (delegation || payable.session.kind == SessionMode::Payment);
     let balance = credit || (!given.is_empty() && holds(ctx, &payable, payer).await?);
     let by = match (by_credit, delegation && balance) {
-        (true, _) => Some(FastMeans::Credit),
-        (false, true) => Some(FastMeans::Delegation),
+        (true, _) => Some(FastPaySource::Credit),
+        (false, true) => Some(FastPaySource::Delegation),
         (false, false) => None,
     };
     let by = by.filter(|_| !lacks_stake(payable.stake.as_ref()));
@@ -131,12 +131,12 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
         }
         let mandate = if needs_mandate { sufficient(ctx, &payable).await? } else { None };
         let amount = payable.intent.amount;
-        let is_agreed = |by: FastMeans| agreed.is_none_or(|agreed| agreed == FastConsent { by, amount });
+        let is_agreed = |by: FastPaySource| agreed.is_none_or(|agreed| agreed == FastConsent { by, amount });
         let done = match (credit, mandate) {
-            (true, mandate) if (!needs_mandate || mandate.is_some()) && is_agreed(FastMeans::Credit) => {
+            (true, mandate) if (!needs_mandate || mandate.is_some()) && is_agreed(FastPaySource::Credit) => {
                 pay_from_balance(ctx, payable, mandate, payer).await
             }
-            (false, Some(mandate)) if is_agreed(FastMeans::Delegation) && holds(ctx, &payable, payer).await? => {
+            (false, Some(mandate)) if is_agreed(FastPaySource::Delegation) && holds(ctx, &payable, payer).await? => {
                 write_down(ctx, payable, mandate, payer).await
             }
             // Another confirmation may have paid this very order from the balance between the reads.

@@ -1,8 +1,8 @@
 //! What the outcomes of a session's attempts mean. The session's next step is taken in the unit of work that records the outcome, so that a
 //! crash in between leaves nothing waiting.
 
+use super::advance::{Step, step};
 use super::complete::{PaidBy, complete};
-use super::proceed::{Step, step};
 use super::{Session, SessionStatus};
 use crate::billing::{self, BillingError, ReleaseReason};
 use crate::context::Context;

@@ -2,7 +2,7 @@
 
 use super::{FormOptions, LineItem, SessionMode, SubscriptionTerms};
 use crate::access::Did;
-use crate::customer::{Contact, Standing};
+use crate::customer::{Contact, CustomerStatus};
 use crate::payment::{Currency, Method};
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -136,14 +136,14 @@ pub struct SessionFilter {
     pub metadata: Metadata,
 }
 
-/// What [`CheckoutSessions::find_asked`] finds.
+/// What [`CheckoutSessions::load_for_submit`] finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct SubmitContext {
     pub session: Session,
     /// `None`: there is no such method, or it has no such currency.
     pub method: Option<(Method, Currency)>,
     /// `None`: the payer has never bought here.
-    pub standing: Option<Standing>,
+    pub standing: Option<CustomerStatus>,
 }
 
 /// A session whose time is over, and since when.
@@ -154,18 +154,18 @@ pub trait CheckoutSessions: Send {
     async fn insert(&mut self, session: &Session) -> Result<(), StorageError>;
     async fn find(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
     /// What a submit is judged by: a session, with the method and currency that were chosen, and how the payer stands with the store.
-    async fn find_asked(
+    async fn load_for_submit(
         &mut self,
         id: &SessionId,
         method: &MethodId,
         currency: &CurrencyId,
         payer: &Did,
-    ) -> Result<Option<Asked>, StorageError>;
+    ) -> Result<Option<SubmitContext>, StorageError>;
     /// Writes a changed session if it still has the version that was read, and counts the version up. False: somebody was faster.
     async fn update(&mut self, session: &Session) -> Result<bool, StorageError>;
     /// As [`CheckoutSessions::update`], where nothing more is decided by the answer: when somebody was faster, the unit of work fails with
     /// [`StorageError::Conflict`], at the latest when it commits.
-    async fn put_back(&mut self, session: &Session) -> Result<(), StorageError>;
+    async fn update_or_conflict(&mut self, session: &Session) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SessionFilter, page: &Page) -> Result<Listed<Session>, StorageError>;
     /// Claims a start: answers `session` when this visitor has not started this link since `since`,
     /// else the session of that earlier start. Of several at once, all get the same answer.

@@ -6,13 +6,15 @@ use super::complete::{PaidBy, complete};
 use super::cross_sell::offered_beside;
 use super::stake::{assign_stake, plan_stake, stake_of, write_stake};
 use super::subscribe::{first_lines, reason_of};
-use super::{Asked, Expanded, Order, Part, Session, SessionMode, SessionStatus, expand, reckon};
+use super::{Expanded, Quote, Session, SessionMode, SessionStatus, SubmitContext, SubscriptionGroup, expand, quote};
 use crate::access::User;
 use crate::billing::{BillTo, Invoice, InvoiceStatus, Stake, plan_payments, time_of};
 use crate::context::Context;
-use crate::customer::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, Standing, check_contact};
+use crate::customer::{Contact, ContactForm, ContactRequirements, Customer, CustomerStatus, ValidationErrors, check_contact};
 use crate::payment::{Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, Purpose, RailError};
-use crate::pricing::{CartError, CustomAmountError, Hold, Metadata, Price, Product, QuantityError, Rate, check_quantity};
+use crate::pricing::{
+    CartError, CustomAmountError, Metadata, Price, Product, QuantityError, StockReservation, UnitPricing, check_quantity,
+};
 use crate::shared::{
     Address, Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, PriceId, SessionId,
     StorageError, SubscriptionId, Text, Timestamp,
@@ -71,7 +73,7 @@ pub enum SubmitError {
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("Validate failed")]
-    Fields(FieldRefusals),
+    Fields(ValidationErrors),
     /// Another payment for the same order has been sent and not been decided.
     #[error("A payment for this order is on its way. Please wait for it.")]
     PaymentInFlight,
@@ -158,12 +160,12 @@ struct Loaded {
     currency: Currency,
     /// In the order of the session's items.
     items: Vec<(Price, Product)>,
-    held: Vec<Hold>,
+    held: Vec<StockReservation>,
     /// Of an earlier submit.
     intent: Option<Intent>,
     attempt: Option<Attempt>,
     stake: Option<Stake>,
-    standing: Option<Standing>,
+    standing: Option<CustomerStatus>,
     /// They have had a free trial of something that is subscribed to here.
     trial_used: bool,
     /// The time that the customer lives in.
@@ -174,8 +176,8 @@ struct Loaded {
 async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<Option<Loaded>, SubmitError> {
     let mut unit = ctx.store.read().await?;
     let (method_id, currency_id) = (&submission.method_id, &submission.currency_id);
-    let asked = unit.sessions().find_asked(&submission.session_id, method_id, currency_id, &submission.payer.did).await?;
-    let Asked { session, method, standing } = asked.ok_or(SubmitError::NotFound)?;
+    let asked = unit.sessions().load_for_submit(&submission.session_id, method_id, currency_id, &submission.payer.did).await?;
+    let SubmitContext { session, method, standing } = asked.ok_or(SubmitError::NotFound)?;
     if session.payer.as_ref().is_some_and(|payer| *payer != submission.payer.did) {
         return Err(SubmitError::Forbidden);
     }
@@ -196,7 +198,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     }
     let stake = stake_of(unit.as_mut(), &session).await?;
     let (mut customer_now, mut trial_used) = (now, false);
-    if let Some(Standing { customer, owes, .. }) = &standing {
+    if let Some(CustomerStatus { customer, owes, .. }) = &standing {
         if *owes {
             return Err(SubmitError::CustomerLimited);
         }
@@ -225,7 +227,8 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
             return Ok(Step::Short(error, session.version));
         }
     }
-    let demands = ContactDemands { phone: session.form.collect_phone, address: session.form.require_address, card: method.kind.is_card() };
+    let demands =
+        ContactRequirements { phone: session.form.collect_phone, address: session.form.require_address, card: method.kind.is_card() };
     let mut contact = check_contact(&submission.form, demands, &session.form.page_info).map_err(SubmitError::Fields)?;
     // A wallet's form shows no address unless the session requires one: a country alone is the preset of the page.
     if !demands.address && !demands.card && contact.address.has_only_country() {
@@ -234,7 +237,7 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     check_custom(session, items, currency)?;
     let without_trial = loaded.trial_used.then(|| session.terms.without_trial());
     let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
-    let order = reckon(terms, &session.items, items, currency, !method.kind.is_card(), *customer_now)?;
+    let order = quote(terms, &session.items, items, currency, !method.kind.is_card(), *customer_now)?;
     if let Some(attempt) = attempt {
         let is_setup = matches!(attempt.kind, AttemptKind::CardSetup { .. });
         let is_same = attempt.method_id == method.id
@@ -252,7 +255,7 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
 }
 
 /// Whether a card is asked for although nothing is due.
-fn needs_setup(kind: SessionMode, order: &Order) -> bool {
+fn needs_setup(kind: SessionMode, order: &Quote) -> bool {
     kind != SessionMode::Payment && order.due.now.is_zero()
 }
 
@@ -280,7 +283,7 @@ pub(super) async fn open_attempt(unit: &mut dyn UnitOfWork, session: &Session) -
 /// What the buyer named, or what is proposed, is allowed in the currency that was chosen.
 fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Currency) -> Result<(), SubmitError> {
     for (item, (price, _)) in session.items.iter().zip(items) {
-        if let Some(Rate::Custom(custom)) = price.rate_in(&currency.id) {
+        if let Some(UnitPricing::Custom(custom)) = price.rate_in(&currency.id) {
             // An amount was named in one currency: in another it would be another amount.
             let named = item.custom_amount.filter(|_| session.currency_id == currency.id);
             if named.is_none() && item.custom_amount.is_some() {
@@ -299,7 +302,7 @@ async fn write_down(
     submission: &Submission,
     loaded: Loaded,
     contact: Contact,
-    order: Order,
+    order: Quote,
     now: Timestamp,
 ) -> Result<Step, SubmitError> {
     let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, stake, standing, trial_used, .. } = loaded;
@@ -349,7 +352,7 @@ async fn write_down(
     }
     let plan = plan_stake(stake.as_ref(), order.stake, &currency, &submission.payer.did);
     assign_stake(ctx, &mut session, stake.as_ref(), &plan, now);
-    unit.sessions().put_back(&session).await?;
+    unit.sessions().update_or_conflict(&session).await?;
     session.version += 1;
 
     unit.intents().put(&intent).await?;
@@ -453,7 +456,7 @@ fn names(first: Option<&InvoiceId>, known: Option<&Intent>, count: usize, mut ne
     names
 }
 
-fn name_subscriptions(ctx: &Context, session: &mut Session, order: &Order, now: Timestamp) {
+fn name_subscriptions(ctx: &Context, session: &mut Session, order: &Quote, now: Timestamp) {
     let count = order.parts.iter().filter(|part| part.cycle.is_some()).count();
     session.subscription_ids.truncate(count);
     session.subscription_ids.resize_with(count, || SubscriptionId::new(now, ctx.random.as_ref()));
@@ -497,14 +500,15 @@ pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> R
 }
 
 /// How many of a price are held.
-fn held_of(held: &[Hold], price: &PriceId) -> u64 {
+fn held_of(held: &[StockReservation], price: &PriceId) -> u64 {
     held.iter().find(|hold| hold.price_id == *price).map_or(0, |hold| hold.quantity)
 }
 
 /// Holds exactly what the session now asks for. Prices are taken in the order of their ids, so that two buyers never wait for each other.
 /// Where somebody else has taken it since it was looked at, the unit of work conflicts, and the next look tells.
-async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[Hold], now: Timestamp) -> Result<(), StorageError> {
-    let mut wanted: Vec<_> = session.items.iter().map(|item| Hold { price_id: item.sold().clone(), quantity: item.quantity }).collect();
+async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[StockReservation], now: Timestamp) -> Result<(), StorageError> {
+    let mut wanted: Vec<_> =
+        session.items.iter().map(|item| StockReservation { price_id: item.sold().clone(), quantity: item.quantity }).collect();
     wanted.sort_by(|a, b| a.price_id.cmp(&b.price_id));
     let same = wanted.len() == held.len() && wanted.iter().all(|hold| held.contains(hold));
     if same {
@@ -571,7 +575,7 @@ pub(super) fn item_names(items: &[(Price, Product)]) -> Text {
 }
 
 /// What a part of the session is called.
-fn describe_part(session: &Session, items: &[(Price, Product)], part: &Part) -> String {
+fn describe_part(session: &Session, items: &[(Price, Product)], part: &SubscriptionGroup) -> String {
     if part.cycle.is_some() && !session.terms.description.is_empty() {
         return session.terms.description.clone();
     }

@@ -2,17 +2,17 @@
 
 use super::buyer::recurring_products;
 use super::complete::{Draft, read_drafts};
-use super::order::{Rhythm, reckon, rhythms};
+use super::quote::{IntervalGroup, quote, rhythms};
 use super::stake::stake_of;
 use super::submit::load_sold;
-use super::{LineItem, Part, Session, SessionMode};
+use super::{LineItem, Session, SessionMode, SubscriptionGroup};
 use crate::billing::{
-    self, BillingReason, Calculation, Invoice, InvoiceItem, Notification, Period, Stake, StakeTerms, Subscription, SubscriptionItem,
+    self, BillingReason, Invoice, InvoiceItem, Notification, Period, PricingFormula, Stake, StakeTerms, Subscription, SubscriptionItem,
     SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
 use crate::payment::{Intent, SettlementError};
-use crate::pricing::{Cycle, Price, Product};
+use crate::pricing::{Price, Product, RecurringInterval};
 use crate::shared::{
     Amount, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, ProductId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
@@ -52,7 +52,7 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
     // What was bought was computed at submit, and is paid: neither a price in this currency nor an active product is needed any more.
     let sold = load_sold(unit, session).await.map_err(|_| SettlementError::Orphan)?;
     let (minimum, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettlementError::Orphan)?;
-    let order = reckon((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
+    let order = quote((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
     let stake_terms = order.map(|order| StakeTerms { threshold, minimum, recurring: order.due.renew });
     // The trial was promised at submit: it is given even where its last day has come meanwhile.
     let anew = session.terms.trial.end_at(now, &currency.id);
@@ -99,7 +99,7 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             latest_invoice_id: Some(draft.invoice.id.clone()),
             clock_id: clock_id.clone(),
             due_at: None,
-            parked: None,
+            on_hold: None,
             metadata: session.terms.metadata.clone(),
             created_at: now,
             updated_at: now,
@@ -132,7 +132,7 @@ fn billed_for(item: InvoiceItem, subscription: &Subscription, span: Period) -> I
 /// Writes the statement of the stake, and asks for the emails about the start.
 pub(super) async fn announce(ctx: &Context, unit: &mut dyn UnitOfWork, begun: &Begun) -> Result<(), SettlementError> {
     if let Some(stake) = &begun.stake {
-        let calculation = Calculation::of_stake(begun.stake_terms, stake.remaining());
+        let calculation = PricingFormula::of_stake(begun.stake_terms, stake.remaining());
         billing::record_placement(ctx, unit, stake, calculation, begun.at).await?;
     }
     for subscription in &begun.subscriptions {
@@ -159,14 +159,24 @@ async fn start_trials(
 }
 
 /// The trial, or period 0; and where period 0 begins.
-fn first_period(cycle: &Cycle, trial_end: Option<Timestamp>, now: Timestamp) -> Result<(Period, Option<u32>, Timestamp), SettlementError> {
+fn first_period(
+    cycle: &RecurringInterval,
+    trial_end: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(Period, Option<u32>, Timestamp), SettlementError> {
     match trial_end {
         Some(end) => Ok((Period { start: now, end }, None, end)),
         None => Ok((period(cycle, now, 0).map_err(|_| SettlementError::Orphan)?, Some(0), now)),
     }
 }
 
-fn recurring_items(ctx: &Context, session: &Session, part: &Rhythm, sold: &[(Price, Product)], now: Timestamp) -> Vec<SubscriptionItem> {
+fn recurring_items(
+    ctx: &Context,
+    session: &Session,
+    part: &IntervalGroup,
+    sold: &[(Price, Product)],
+    now: Timestamp,
+) -> Vec<SubscriptionItem> {
     let recurring = part.items.iter().filter(|place| sold[**place].0.is_recurring());
     recurring
         .map(|place| SubscriptionItem {
@@ -184,7 +194,7 @@ pub(super) fn first_lines(
     (invoice, currency): (&InvoiceId, &CurrencyId),
     items: &[LineItem],
     sold: &[(Price, Product)],
-    part: &Part,
+    part: &SubscriptionGroup,
     amounts: &[Amount],
     now: Timestamp,
 ) -> Vec<InvoiceItem> {
@@ -192,9 +202,9 @@ pub(super) fn first_lines(
         let (item, (price, product), amount) = (&items[*place], &sold[*place], amounts[*place]);
         let rate = price.rate_in(currency);
         let calculation = match (item.custom_amount, rate) {
-            (Some(amount), Some(crate::pricing::Rate::Custom(_))) => Calculation::Custom { amount },
-            (_, Some(rate)) => Calculation::of(&rate, item.quantity),
-            (_, None) => Calculation::Flat { amount },
+            (Some(amount), Some(crate::pricing::UnitPricing::Custom(_))) => PricingFormula::Custom { amount },
+            (_, Some(rate)) => PricingFormula::of(&rate, item.quantity),
+            (_, None) => PricingFormula::Flat { amount },
         };
         // Nothing now, though the price asks for something: it is due later.
         let is_later = calculation.amount() != Ok(amount);
@@ -210,7 +220,7 @@ pub(super) fn first_lines(
             credited: Amount::ZERO,
             period: None,
             covers_until: None,
-            calculation: if is_later { Calculation::Flat { amount } } else { calculation },
+            calculation: if is_later { PricingFormula::Flat { amount } } else { calculation },
         }
     };
     part.items.iter().map(line).collect()

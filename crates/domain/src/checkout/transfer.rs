@@ -1,6 +1,6 @@
 //! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
 
-use super::proceed::planned_for;
+use super::advance::planned_for;
 use super::stake::stake_of;
 use super::submit::{item_names, load_sold};
 use super::{Expanded, Session};

@@ -89,7 +89,7 @@ pub struct PageInfo {
 
 /// What a form must hold beyond name and mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ContactDemands {
+pub struct ContactRequirements {
     pub phone: bool,
     /// The whole address; otherwise only the postal code, and only for cards.
     pub address: bool,
@@ -143,7 +143,7 @@ impl FieldRefusal {
 }
 
 /// Refused fields, each with its first refusal.
-pub type FieldRefusals = BTreeMap<Field, FieldRefusal>;
+pub type ValidationErrors = BTreeMap<Field, FieldRefusal>;
 
 fn is_mail(text: &str) -> bool {
     email_address::EmailAddress::is_valid(text) && text.rsplit_once('@').is_some_and(|(_, domain)| domain.contains('.'))
@@ -159,7 +159,7 @@ pub fn normalise_phone(text: &str, country: &str) -> Option<String> {
 
 struct Check<'a> {
     page: &'a PageInfo,
-    refusals: FieldRefusals,
+    refusals: ValidationErrors,
 }
 
 impl Check<'_> {
@@ -184,8 +184,8 @@ impl Check<'_> {
 }
 
 /// Applies every rule at once, so that a form comes back with all its refusals.
-pub fn check_contact(form: &ContactForm, demands: ContactDemands, page: &PageInfo) -> Result<Contact, FieldRefusals> {
-    let mut check = Check { page, refusals: FieldRefusals::new() };
+pub fn check_contact(form: &ContactForm, demands: ContactRequirements, page: &PageInfo) -> Result<Contact, ValidationErrors> {
+    let mut check = Check { page, refusals: ValidationErrors::new() };
     let name = check.text(Field::Name, &form.name, true, NAME_MAX);
     let email = check.text(Field::Email, &form.email, true, 254);
     if !email.is_empty() && !is_mail(&email) {
@@ -224,13 +224,13 @@ pub fn check_contact(form: &ContactForm, demands: ContactDemands, page: &PageInf
 mod tests {
     use super::*;
 
-    const NOTHING: ContactDemands = ContactDemands { phone: false, address: false, card: false };
+    const NOTHING: ContactRequirements = ContactRequirements { phone: false, address: false, card: false };
 
     fn form() -> ContactForm {
         ContactForm { name: "A Buyer".into(), email: "buyer@shop.example".into(), ..ContactForm::default() }
     }
 
-    fn refusal(form: &ContactForm, demands: ContactDemands, field: Field) -> Option<FieldRefusal> {
+    fn refusal(form: &ContactForm, demands: ContactRequirements, field: Field) -> Option<FieldRefusal> {
         check_contact(form, demands, &PageInfo::default()).err().and_then(|refusals| refusals.get(&field).cloned())
     }
 
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_card_needs_a_postal_code_of_its_country() {
-        let card = ContactDemands { card: true, ..NOTHING };
+        let card = ContactRequirements { card: true, ..NOTHING };
         assert_eq!(refusal(&form(), card, Field::PostalCode), Some(FieldRefusal::Required));
         let with = |country: &str, code: &str| {
             let address = Address { country: country.into(), postal_code: code.into(), ..Address::default() };

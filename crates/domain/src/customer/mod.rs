@@ -30,7 +30,7 @@ pub struct Customer {
 
 /// A customer, and how they stand with the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct CustomerStatus {
     pub customer: Customer,
     /// Invoices of theirs are overdue.
     pub owes: bool,

@@ -1,6 +1,6 @@
 //! People changing what we know of them.
 
-use super::{Contact, ContactDemands, ContactForm, Customer, FieldRefusals, PageInfo, check_contact};
+use super::{Contact, ContactForm, ContactRequirements, Customer, PageInfo, ValidationErrors, check_contact};
 use crate::access::User;
 use crate::context::Context;
 use crate::shared::{Mode, StorageError};
@@ -8,14 +8,14 @@ use crate::shared::{Mode, StorageError};
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     #[error("Validate failed")]
-    Fields(FieldRefusals),
+    Fields(ValidationErrors),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
 /// Writes a profile to the user and, where there is one, to the customer of this mode. A phone number may stay empty.
 pub async fn update_profile(ctx: &Context, user: &User, mode: Mode, form: &ContactForm) -> Result<(), ProfileError> {
-    let demands = ContactDemands { phone: !form.phone.trim().is_empty(), address: false, card: false };
+    let demands = ContactRequirements { phone: !form.phone.trim().is_empty(), address: false, card: false };
     let Contact { name, email, phone, address } = check_contact(form, demands, &PageInfo::default()).map_err(ProfileError::Fields)?;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;

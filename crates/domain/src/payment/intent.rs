@@ -194,7 +194,7 @@ pub enum AttemptKind {
     Wallet { payer: Did, bytes: Vec<u8>, hash: String },
     /// A card intent at the provider, opened under the attempt's id. Both texts are empty until the provider has answered.
     /// With a holder, the card is kept for later charges.
-    Card { provider_id: String, client_secret: String, keep_for: Option<CardHolder> },
+    Card { provider_id: String, client_secret: String, setup_future_usage: Option<CardHolder> },
     /// A card that is to be kept without being charged now, opened in the same way.
     CardSetup { provider_id: String, client_secret: String, holder: CardHolder },
     /// A charge of a kept card while the customer is not there. The name is empty until the provider has answered.

@@ -15,7 +15,7 @@ pub enum LabelError {
 }
 
 /// Replaces what is attached to a payment of this mode; nothing else of a payment can be changed from outside.
-pub async fn label_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, metadata: &Metadata) -> Result<(), LabelError> {
+pub async fn update_metadata(ctx: &Context, mode: Mode, id: &PaymentIntentId, metadata: &Metadata) -> Result<(), LabelError> {
     check_metadata(metadata)?;
     let mut unit = ctx.store.begin().await?;
     if !unit.intents().label(mode, id, metadata, ctx.now()).await? {

@@ -113,12 +113,12 @@ fn no_rail() -> Outcome {
 /// What the provider is asked for. The same attempt always gives the same request, since the provider compares.
 #[must_use]
 pub fn card_request(attempt: &Attempt) -> CardRequest {
-    let keep_for = match &attempt.kind {
-        AttemptKind::Card { keep_for, .. } => keep_for.clone(),
+    let setup_future_usage = match &attempt.kind {
+        AttemptKind::Card { setup_future_usage, .. } => setup_future_usage.clone(),
         _ => None,
     };
     let description = attempt.purpose.subject().to_owned();
-    CardRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, receipt_email: None, keep_for }
+    CardRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, receipt_email: None, setup_future_usage }
 }
 
 /// A saved card is a settlement that moved nothing.

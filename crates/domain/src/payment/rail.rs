@@ -301,7 +301,7 @@ pub struct CardRequest {
     pub description: String,
     pub receipt_email: Option<String>,
     /// Some: once paid, the card stays at the provider and may be charged while its owner is away.
-    pub keep_for: Option<CardHolder>,
+    pub setup_future_usage: Option<CardHolder>,
 }
 
 /// What the card form in the browser needs.

@@ -1,6 +1,6 @@
 //! What a cart costs, and whether its quantities can be had.
 
-use super::{Price, Rate};
+use super::{Price, UnitPricing};
 use crate::shared::{Amount, AmountError, CurrencyId};
 
 /// The most items of one cart.
@@ -67,7 +67,7 @@ pub fn line_amounts(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Vec
 fn item_amount(item: &CartItem<'_>, currency: &CurrencyId) -> Result<Amount, CartError> {
     let rate = item.price.rate_in(currency).ok_or(CartError::CurrencyNotConfigured)?;
     match (rate, item.custom_amount) {
-        (Rate::Custom(_), Some(chosen)) => Ok(chosen),
+        (UnitPricing::Custom(_), Some(chosen)) => Ok(chosen),
         (rate, _) => Ok(rate.charge(item.quantity)?),
     }
 }
@@ -94,7 +94,7 @@ pub fn cart_total(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Amoun
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pricing::{Aggregate, Anchoring, CurrencyOption, CustomAmount, Cycle, Interval, Metadata, Recurring, Usage};
+    use crate::pricing::{Aggregate, Anchoring, CurrencyOption, CustomAmount, Interval, Metadata, Recurring, RecurringInterval, Usage};
     use crate::shared::{Mode, PriceId, ProductId, Timestamp};
     use proptest::prelude::*;
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn monthly(usage: Usage) -> Price {
-        let cycle = Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
+        let cycle = RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
         Price { recurring: Some(Recurring { cycle, usage }), unit_amount: Amount::new(10), ..price(0, 0, 0) }
     }
 

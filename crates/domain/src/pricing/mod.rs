@@ -125,7 +125,7 @@ pub struct Price {
 impl Price {
     /// What it asks for in a currency: the option with that id, else the price's own (payment-kit.md 5).
     #[must_use]
-    pub fn rate_in(&self, currency: &CurrencyId) -> Option<Rate<'_>> {
+    pub fn rate_in(&self, currency: &CurrencyId) -> Option<UnitPricing<'_>> {
         let option = self.currency_options.iter().find(|option| option.currency_id == *currency);
         let (unit, tiers, custom) = match option {
             Some(option) => (option.unit_amount, &option.tiers, option.custom.as_ref()),
@@ -133,9 +133,9 @@ impl Price {
             None => return None,
         };
         Some(match (custom, self.tiers_mode) {
-            (Some(custom), _) => Rate::Custom(custom),
-            (None, Some(mode)) if !tiers.is_empty() => Rate::Tiered { mode, tiers },
-            (None, _) => Rate::PerUnit(unit),
+            (Some(custom), _) => UnitPricing::Custom(custom),
+            (None, Some(mode)) if !tiers.is_empty() => UnitPricing::Tiered { mode, tiers },
+            (None, _) => UnitPricing::PerUnit(unit),
         })
     }
 
@@ -143,7 +143,7 @@ impl Price {
     #[must_use]
     pub fn unit_amount_in(&self, currency: &CurrencyId) -> Option<Amount> {
         match self.rate_in(currency)? {
-            Rate::PerUnit(unit) => Some(unit),
+            UnitPricing::PerUnit(unit) => Some(unit),
             rate => rate.charge(1).ok(),
         }
     }
@@ -183,7 +183,7 @@ pub struct CatalogueFilter {
 
 /// Stock that a checkout holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hold {
+pub struct StockReservation {
     pub price_id: PriceId,
     pub quantity: u64,
 }
@@ -216,16 +216,22 @@ pub trait Prices: Send {
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
     /// Takes `quantity` out of stock for a session, by one conditional update (invariant 8). Where not that many are left, or the
     /// session has bought it, the unit of work fails with [`StorageError::Conflict`], at the latest when it commits.
-    async fn hold(&mut self, session: &SessionId, hold: &Hold, now: Timestamp) -> Result<(), StorageError>;
+    async fn hold(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError>;
     /// What the session holds now.
-    async fn holds(&mut self, session: &SessionId) -> Result<Vec<Hold>, StorageError>;
+    async fn holds(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError>;
     /// Puts back whatever the session still holds. Doing it again changes nothing.
     async fn release(&mut self, session: &SessionId) -> Result<(), StorageError>;
     /// Turns what the session holds into sales: it can no longer be released.
     async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError>;
     /// A subscription that the session began has another plan: `from` goes back into stock, `to` is sold, by a conditional update.
     /// False: not that many are left, and the unit of work must be dropped.
-    async fn exchange(&mut self, session: &SessionId, from: &Hold, to: &Hold, now: Timestamp) -> Result<bool, StorageError>;
+    async fn exchange(
+        &mut self,
+        session: &SessionId,
+        from: &StockReservation,
+        to: &StockReservation,
+        now: Timestamp,
+    ) -> Result<bool, StorageError>;
     /// Sets `quantity_available`. False when more than that is sold already.
     async fn set_stock(&mut self, id: &PriceId, available: u64, now: Timestamp) -> Result<bool, StorageError>;
     /// Changes `quantity_available` by a signed step, never below what is sold nor to 0, which would mean no limit.

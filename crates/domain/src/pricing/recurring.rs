@@ -116,13 +116,13 @@ pub struct UnsupportedInterval;
 
 /// The time between two invoices: `count` intervals, at least one and at most [`CYCLE_SECONDS_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Cycle {
+pub struct RecurringInterval {
     pub interval: Interval,
     pub count: u32,
     pub anchoring: Anchoring,
 }
 
-impl Cycle {
+impl RecurringInterval {
     /// # Errors
     /// A count of 0, or one that makes the cycle too long.
     pub fn new(interval: Interval, count: u32, anchoring: Anchoring) -> Result<Self, UnsupportedInterval> {
@@ -144,7 +144,7 @@ impl Cycle {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Recurring {
-    pub cycle: Cycle,
+    pub cycle: RecurringInterval,
     pub usage: Usage,
 }
 
@@ -162,19 +162,19 @@ mod tests {
     #[test]
     fn minutes_and_cycles_of_no_or_too_much_time_are_refused_by_name() {
         let refused = Err(UnsupportedInterval);
-        assert_eq!(Cycle::named("minute", 1, Anchoring::Fixed), refused);
+        assert_eq!(RecurringInterval::named("minute", 1, Anchoring::Fixed), refused);
         assert_eq!(UnsupportedInterval.to_string(), "Unsupported recurring interval");
         for interval in Interval::ALL {
-            assert_eq!(Cycle::new(interval, 0, Anchoring::Fixed), refused);
-            assert_eq!(Cycle::new(interval, u32::MAX, Anchoring::Fixed), refused);
-            assert!(Cycle::named(interval.name(), 1, Anchoring::Calendar).is_ok());
+            assert_eq!(RecurringInterval::new(interval, 0, Anchoring::Fixed), refused);
+            assert_eq!(RecurringInterval::new(interval, u32::MAX, Anchoring::Fixed), refused);
+            assert!(RecurringInterval::named(interval.name(), 1, Anchoring::Calendar).is_ok());
         }
-        assert!(Cycle::new(Interval::Year, 5, Anchoring::Fixed).is_ok());
-        assert_eq!(Cycle::new(Interval::Year, 6, Anchoring::Fixed), refused);
+        assert!(RecurringInterval::new(Interval::Year, 5, Anchoring::Fixed).is_ok());
+        assert_eq!(RecurringInterval::new(Interval::Year, 6, Anchoring::Fixed), refused);
     }
 
     #[test]
     fn the_count_of_hours_is_honoured() {
-        assert_eq!(Cycle::new(Interval::Hour, 6, Anchoring::Fixed).map(|cycle| cycle.seconds()), Ok(6 * 3_600));
+        assert_eq!(RecurringInterval::new(Interval::Hour, 6, Anchoring::Fixed).map(|cycle| cycle.seconds()), Ok(6 * 3_600));
     }
 }

@@ -54,13 +54,13 @@ pub fn check_tiers(tiers: &[Tier]) -> Result<(), TiersError> {
 
 /// What a price asks for in one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rate<'a> {
+pub enum UnitPricing<'a> {
     PerUnit(Amount),
     Tiered { mode: TiersMode, tiers: &'a [Tier] },
     Custom(&'a CustomAmount),
 }
 
-impl Rate<'_> {
+impl UnitPricing<'_> {
     /// What `quantity` units cost; a custom amount costs its preset. No units of tiers cost nothing: no tier is reached.
     pub fn charge(&self, quantity: u64) -> Result<Amount, AmountError> {
         match self {
@@ -133,9 +133,9 @@ mod tests {
     #[test]
     fn a_custom_amount_costs_its_preset_whatever_the_quantity() {
         let custom = CustomAmount { presets: vec![Amount::new(3), Amount::new(9)], ..CustomAmount::default() };
-        assert_eq!(Rate::Custom(&custom).charge(7), Ok(Amount::new(3)));
+        assert_eq!(UnitPricing::Custom(&custom).charge(7), Ok(Amount::new(3)));
         let preset = CustomAmount { preset: Some(Amount::new(5)), ..custom };
-        assert_eq!(Rate::Custom(&preset).charge(7), Ok(Amount::new(5)));
+        assert_eq!(UnitPricing::Custom(&preset).charge(7), Ok(Amount::new(5)));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! What a longer cycle saves.
 
-use super::Cycle;
+use super::RecurringInterval;
 use crate::shared::Amount;
 
 /// How many per cent less `to` costs than `from` repeated for as long (payment-kit.md 5): a whole number, rounded down.
 /// `None` when it saves nothing, or `from` costs nothing or recurs less often.
 #[must_use]
-pub fn upsell_percent(from: (Amount, &Cycle), to: (Amount, &Cycle)) -> Option<u32> {
+pub fn upsell_percent(from: (Amount, &RecurringInterval), to: (Amount, &RecurringInterval)) -> Option<u32> {
     let repeated = from.0.times(to.1.seconds().checked_div(from.1.seconds())?).ok()?;
     let saved = repeated.minus(to.0).ok()?;
     let percent = saved.times(100).ok()?.base_units().checked_div(repeated.base_units())?;
@@ -20,7 +20,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn percent(from: (u128, Interval), to: (u128, Interval)) -> Option<u32> {
-        let cycle = |interval| Cycle::new(interval, 1, Anchoring::Fixed).expect("a cycle");
+        let cycle = |interval| RecurringInterval::new(interval, 1, Anchoring::Fixed).expect("a cycle");
         upsell_percent((Amount::new(from.0), &cycle(from.1)), (Amount::new(to.0), &cycle(to.1)))
     }
 

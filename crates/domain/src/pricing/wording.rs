@@ -1,6 +1,6 @@
 //! How often a price is due, in words: for invoices and mails. The screens have the same words in their own texts.
 
-use super::{Cycle, Interval};
+use super::{Interval, RecurringInterval};
 use crate::shared::Language;
 
 /// Where in a sentence a cycle stands. Cycles of several intervals read alike in all of them: `every 2 weeks`.
@@ -14,7 +14,7 @@ pub enum CycleForm {
     Slash,
 }
 
-impl Cycle {
+impl RecurringInterval {
     #[must_use]
     pub fn text(&self, form: CycleForm, language: Language) -> String {
         match (language, self.interval, self.count, form) {
@@ -56,7 +56,7 @@ mod tests {
     use crate::pricing::Anchoring;
 
     fn texts(interval: Interval, count: u32) -> [String; 4] {
-        let cycle = Cycle::new(interval, count, Anchoring::Fixed).expect("a cycle");
+        let cycle = RecurringInterval::new(interval, count, Anchoring::Fixed).expect("a cycle");
         let text = |form, language| cycle.text(form, language);
         [
             text(CycleForm::Adverb, Language::English),

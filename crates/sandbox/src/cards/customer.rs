@@ -86,7 +86,7 @@ impl PaymentMethod {
     }
 
     /// Keeps the card for `customer`, who was there to allow it.
-    pub async fn keep_for(state: &mut State<'_>, id: &str, customer: &str) -> Result<(), Refusal> {
+    pub async fn setup_future_usage(state: &mut State<'_>, id: &str, customer: &str) -> Result<(), Refusal> {
         let mut method = state.need::<Self>(id).await?;
         let attached = method.value.customer.is_none();
         method.value.customer = Some(customer.to_owned());

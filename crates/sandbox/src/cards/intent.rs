@@ -342,7 +342,7 @@ async fn succeed(state: &mut State<'_>, intent: &mut Intent) -> Result<(), Refus
     intent.latest_charge = Some(charge.id.clone());
     intent.amount_received = intent.amount;
     if let (Some(_), Some(customer), Some(method)) = (&intent.setup_future_usage, &intent.customer, &intent.payment_method) {
-        PaymentMethod::keep_for(state, method, customer).await?;
+        PaymentMethod::setup_future_usage(state, method, customer).await?;
     }
     state.record("charge.succeeded", &charge.wire()).await?;
     enter(state, intent, Status::Succeeded).await?;

@@ -114,7 +114,7 @@ async fn make(state: &mut State<'_>, call: &Call, metadata: BTreeMap<String, Str
     };
     let amount = asked.unwrap_or_else(|| charge.left());
     if amount == 0 || !charge::add_refunded(state, &charge.id, amount).await? {
-        return Err(too_much(&charge, amount).into());
+        return Err(overbilled(&charge, amount).into());
     }
     let due_at = state.now.plus(DECIDED_AFTER).micros();
     let card = intent::load(state, &charge.intent).await?.value.card(state).await?;
@@ -198,7 +198,7 @@ pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, R
     page("/v1/refunds", &call.form, found, |refund| refund.created, Refund::wire)
 }
 
-fn too_much(charge: &Charge, asked: i64) -> ApiError {
+fn overbilled(charge: &Charge, asked: i64) -> ApiError {
     let left = charge.left();
     if charge.amount_disputed > 0 {
         let message = format!("Charge {} has been charged back; what was withdrawn cannot be refunded.", charge.id);

@@ -147,7 +147,7 @@ async fn succeed(state: &mut State<'_>, mut stored: Stored<SetupIntent>, caller:
     stored.value.status = Status::Succeeded;
     state.save(&mut stored).await?;
     if let (Some(customer), Some(id)) = (&stored.value.customer, &stored.value.payment_method) {
-        PaymentMethod::keep_for(state, id, customer).await?;
+        PaymentMethod::setup_future_usage(state, id, customer).await?;
     }
     state.record("setup_intent.succeeded", &stored.value.wire(Caller::Secret)).await?;
     Ok(Answer::ok(stored.value.wire(caller)))

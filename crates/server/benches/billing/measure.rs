@@ -5,7 +5,7 @@ use crate::report::Figure;
 use crate::setup::Setup;
 use futures_util::stream::{self, StreamExt};
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
-use souk_adapters::persistence::tally;
+use souk_adapters::persistence::statement_counter;
 use souk_domain::billing::{self, InvoiceFilter, Scope, TestClock};
 use souk_domain::context::Context;
 use souk_domain::payment;
@@ -44,12 +44,12 @@ pub async fn renewals() -> Vec<Figure> {
     let (mut statements, mut commits) = (vec![0; setups.len()], vec![0; setups.len()]);
     for round in 0..=ROUNDS {
         for (at, setup) in setups.iter().enumerate() {
-            let before = tally::made();
+            let before = statement_counter::made();
             let begun = Instant::now();
             let done = billing::renew_due(&setup.ctx, &Scope::Wall, setup.now, BATCH).await.expect("renews");
             let rate = f64::from(BATCH) / begun.elapsed().as_secs_f64();
             assert_eq!(done.due, BATCH as usize);
-            let after = tally::made();
+            let after = statement_counter::made();
             let begun = Instant::now();
             baselines[at].renew(setup.now.micros(), i64::from(BATCH)).await;
             let baseline = f64::from(BATCH) / begun.elapsed().as_secs_f64();

@@ -33,7 +33,7 @@ pub async fn serve(address: &str) {
         sqlite: "CREATE TABLE baseline (id INTEGER NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT",
         postgres: "CREATE TABLE baseline (id BIGINT NOT NULL PRIMARY KEY, body TEXT NOT NULL)",
     };
-    session.query_each(create).execute().await.expect("creates");
+    session.query_per_dialect(create).execute().await.expect("creates");
     session.commit().await.expect("commits");
     let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
     let address = acceptor.local_addr()[0].as_socket_addr().copied().expect("an address");

@@ -9,7 +9,7 @@ const STARTS: usize = 5;
 const SETTLING: Duration = Duration::from_secs(5);
 
 pub async fn measure() -> Vec<Figure> {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     // The first start loads the demo store; those after it find a store, as a restart does.
     settings.start().await.kill().await;

@@ -23,7 +23,7 @@ const ROUNDS: usize = 5;
 const REPLAYS: usize = 200;
 
 pub async fn on_sqlite() -> Vec<Figure> {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     let baseline = format!("sqlite://{}", folder.path().join("baseline.db").display());
     println!("an fsync takes {:.2} ms on this disk", fsync(folder.path()));
@@ -31,7 +31,7 @@ pub async fn on_sqlite() -> Vec<Figure> {
 }
 
 pub async fn on_postgres() -> Vec<Figure> {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let database = TestDatabase::postgres().await;
     let settings = Settings { database: Some(database.address().to_owned()), ..Settings::sqlite(folder.path()) };
     measure(&settings, database.address(), "_postgres").await

@@ -40,7 +40,7 @@ async fn status(front: &Front, path: &str) -> u16 {
 
 #[tokio::test]
 async fn a_wrong_option_is_refused_with_a_sentence() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     for (words, said) in [
         (["serve", "--listen", "8080"], "expected an address and a port, such as 127.0.0.1:8080"),
@@ -63,7 +63,7 @@ async fn a_wrong_option_is_refused_with_a_sentence() {
 
 #[tokio::test]
 async fn a_spoiled_secret_is_refused_and_nothing_is_overwritten() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let secret = folder.path().join("secret.key");
     std::fs::write(&secret, "not a key").expect("writes");
     let output = run(&Settings::sqlite(folder.path()), &["migrate"]).await;
@@ -74,7 +74,7 @@ async fn a_spoiled_secret_is_refused_and_nothing_is_overwritten() {
 
 #[tokio::test]
 async fn many_first_starts_at_once_agree_on_one_secret() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     let starts = (0..8).map(|_| {
         let settings = settings.clone();
@@ -93,7 +93,7 @@ async fn many_first_starts_at_once_agree_on_one_secret() {
 
 #[tokio::test]
 async fn keys_are_made_listed_and_revoked() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     assert_eq!(printed(&settings, &["migrate"]).await, "The database is up to date.\n");
     let made = printed(&settings, &["key", "create", "--name", "shop", "--scope", "products:write,invoices:read"]).await;
@@ -110,7 +110,7 @@ async fn keys_are_made_listed_and_revoked() {
 
 #[tokio::test]
 async fn passports_are_issued_listed_and_revoked() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path().join("data"));
     printed(&settings, &["migrate"]).await;
     let mode = std::fs::metadata(folder.path().join("data")).expect("a folder").permissions().mode();
@@ -137,7 +137,7 @@ async fn passports_are_issued_listed_and_revoked() {
 
 #[tokio::test]
 async fn dead_letters_are_listed_and_revived() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     printed(&settings, &["migrate"]).await;
     assert_eq!(printed(&settings, &["dead-letters"]).await, "");
@@ -160,7 +160,7 @@ async fn dead_letters_are_listed_and_revived() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sigterm_finishes_what_is_in_hand_and_the_next_start_finds_everything() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     let mut souk = settings.start().await;
     let front = Arc::new(Front::new());
@@ -215,7 +215,7 @@ async fn half_a_request(address: SocketAddr) -> TcpStream {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_whose_redis_is_gone_is_alive_and_not_ready() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let database = TestDatabase::postgres().await;
     let redis = Redis::start(folder.path());
     let settings =

@@ -40,7 +40,7 @@ fn rounds() -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_while_people_buy_nobody_pays_twice_and_nothing_is_lost_on_sqlite() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     let database = format!("sqlite://{}", folder.path().join("souk.db").display());
     run("SQLite", &settings, &database).await;
@@ -48,7 +48,7 @@ async fn killed_while_people_buy_nobody_pays_twice_and_nothing_is_lost_on_sqlite
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_while_people_buy_nobody_pays_twice_and_nothing_is_lost_on_postgres() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let database = TestDatabase::postgres().await;
     let settings = Settings { database: Some(database.address().to_owned()), ..Settings::sqlite(folder.path()) };
     run("PostgreSQL", &settings, database.address()).await;

@@ -4,7 +4,7 @@ use crate::souk::Settings;
 use souk_adapters::testing::required;
 
 async fn run(database: Option<String>) {
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings { database, ..Settings::sqlite(folder.path()) };
     let words = ["verify", "--history", "12", "--kills", "2", "--at-once", "12", "--lifetime", "3000", "--wipe-queue"];
     let output = settings.command(&words).output().await.expect("souk verify runs");

@@ -10,7 +10,7 @@ use souk_adapters::testing::RunningClock;
 use souk_domain::billing::{Period, Subscription, SubscriptionItem, SubscriptionStatus};
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Currency, Mandate, MandateDetails, MandateStatus, Method, MethodKind, Outcome, SignedTransaction, WalletRail};
-use souk_domain::pricing::{Anchoring, Cycle, Interval, Metadata, Price, Product, Recurring, Usage};
+use souk_domain::pricing::{Anchoring, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, Id, Language, Mode, Timestamp};
 use souk_domain::storage::{Store, UnitOfWork};
 use souk_sandbox::ledger::{CHAIN_ID, FAUCET_AMOUNT, token};
@@ -201,8 +201,8 @@ async fn plan(unit: &mut dyn UnitOfWork, now: Timestamp) {
     unit.prices().insert(&price).await.expect("writes");
 }
 
-fn cycle() -> Cycle {
-    Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
+fn cycle() -> RecurringInterval {
+    RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle")
 }
 
 fn customer(payer: &Payer, now: Timestamp) -> Customer {
@@ -270,7 +270,7 @@ fn subscription(payer: &Payer, now: Timestamp) -> Subscription {
         latest_invoice_id: None,
         clock_id: None,
         due_at: None,
-        parked: None,
+        on_hold: None,
         metadata: Metadata::new(),
         created_at: now,
         updated_at: now,

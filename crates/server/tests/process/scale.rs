@@ -27,7 +27,7 @@ async fn two_processes_share_the_purchases_and_a_flushed_redis_loses_none() {
     let wanted: usize = std::env::var(PURCHASES).map_or(40, |text| text.parse().expect("SOUK_SCALE_PURCHASES is a number"));
     let redis = required("TEST_REDIS", "a Redis server");
     let begun = Instant::now();
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let database = TestDatabase::postgres().await;
     let ports = [free_port(), free_port()];
     let settings = ports.map(|port| Settings {

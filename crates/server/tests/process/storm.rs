@@ -23,7 +23,7 @@ const JOB_DONE: &str = "a job is done";
 async fn two_workers_renew_everybody_once_and_leave_none() {
     let wanted: u64 = std::env::var(SUBSCRIPTIONS).map_or(400, |text| text.parse().expect("SOUK_STORM is a number"));
     let redis = required("TEST_REDIS", "a Redis server");
-    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let database = TestDatabase::postgres().await;
     let secret = "5a".repeat(32);
     let settings = Settings {

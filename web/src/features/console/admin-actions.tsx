@@ -46,7 +46,7 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
               {t('openCustomer')}
             </Link>
           </p>
-          {subscription.parked ? (
+          {subscription.on_hold ? (
             <Note
               type="error"
               title={t('onHold.title')}
@@ -91,12 +91,12 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
 }
 
 /** Why billing has stopped. */
-function onHoldText({ parked_reason: reason, paymentCurrency, paymentMethod }: Subscription, t: AdminTexts['t']) {
+function onHoldText({ on_hold_reason: reason, paymentCurrency, paymentMethod }: Subscription, t: AdminTexts['t']) {
   return t(`onHold.${reason ?? 'other'}`, { symbol: paymentCurrency.symbol, method: paymentMethod.name });
 }
 
 const PATHS = {
-  resumeBilling: 'unpark',
+  resumeBilling: 'resume-billing',
   resume: 'resume',
   pause: 'pause',
   recover: 'recover',

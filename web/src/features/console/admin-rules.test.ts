@@ -8,7 +8,7 @@ const deposit = (status: string, amount = '5') => ({ amount, status, tx_hash: ''
 const subscription = (changes: object = {}) =>
   ({
     status: 'active',
-    parked: false,
+    on_hold: false,
     cancel_at_period_end: false,
     cancel_at: null,
     current_period_end: END,
@@ -23,7 +23,7 @@ describe('an administrator', () => {
   it.each([
     ['an active one', {}, ['pause', 'cancel']],
     ['one with a deposit', { staking: deposit('held') }, ['pause', 'forfeitDeposit', 'cancel']],
-    ['one on hold', { parked: true }, ['resumeBilling', 'pause', 'cancel']],
+    ['one on hold', { on_hold: true }, ['resumeBilling', 'pause', 'cancel']],
     ['a paused one', { status: 'paused' }, ['resume', 'cancel']],
     ['one that is past due', { status: 'past_due' }, ['pause', 'cancel']],
     ['one that ends with its period', ending, ['pause', 'recover', 'cancel']],

@@ -20,7 +20,7 @@ const isReturnable = ({ status, staking }: Pick<Subscription, 'status' | 'stakin
 
 /** What an administrator can do with a customer's subscription, the most urgent first; nothing of it needs a wallet. */
 export function adminActions(subscription: Subscription): AdminAction[] {
-  const { status, parked: onHold, cancel_at_period_end: atEnd, cancel_at: at, current_period_end: end } = subscription;
+  const { status, on_hold: onHold, cancel_at_period_end: atEnd, cancel_at: at, current_period_end: end } = subscription;
   const over = status === 'canceled';
   const isRecoverable =
     atEnd && (at === null || at === end) && subscription.cancelation_details?.reason !== 'payment_failed';

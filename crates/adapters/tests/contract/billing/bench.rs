@@ -9,8 +9,8 @@ use souk_adapters::testing::{SeededRandom, TestDatabase};
 use souk_adapters::verify::verify;
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    self, BillingPolicy, BillingReason, Calculation, CancelAt, CancelTerms, CreditError, CreditNote, CreditNoteFilter, CreditNoteReason,
-    DocumentType, Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, ManageError, Period, RefundChoice, RefundOrder,
+    self, BillingPolicy, BillingReason, CancelAt, CancelTerms, CreditError, CreditNote, CreditNoteFilter, CreditNoteReason, DocumentType,
+    Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, ManageError, Period, PricingFormula, RefundChoice, RefundOrder,
     RefundedNote, Requester, Scope, Stake, StakeChoice, StakePurpose, StakeStatus, StakeSubject, Subscription, SubscriptionItem,
     SubscriptionStatus, UsageAction, UsageReport, period,
 };
@@ -21,7 +21,7 @@ use souk_domain::payment::{
     self, Attempt, AttemptContext, AttemptKind, AttemptStatus, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome,
     PlannedPayment, Purpose, RailError, Refund, RefundFilter, RefundStatus, SandboxTime, Settlement, Trigger, WalletRail,
 };
-use souk_domain::pricing::{Anchoring, Cycle, Interval, Price, Prices, Products, Recurring, Usage};
+use souk_domain::pricing::{Anchoring, Interval, Price, Prices, Products, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,10 +32,10 @@ pub const DAY: Duration = Duration::from_secs(24 * 3_600);
 pub const HOUR: Duration = Duration::from_secs(3_600);
 
 pub const HOURLY: Recurring =
-    Recurring { cycle: Cycle { interval: Interval::Hour, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed };
+    Recurring { cycle: RecurringInterval { interval: Interval::Hour, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed };
 
 pub const MONTHLY: Recurring =
-    Recurring { cycle: Cycle { interval: Interval::Month, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed };
+    Recurring { cycle: RecurringInterval { interval: Interval::Month, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed };
 
 /// The ledger's time endpoint as the engine's port.
 struct LedgerTime {
@@ -143,7 +143,7 @@ impl Billing {
             latest_invoice_id: None,
             clock_id: None,
             due_at: None,
-            parked: None,
+            on_hold: None,
             metadata: Default::default(),
             created_at: anchor,
             updated_at: anchor,
@@ -263,7 +263,7 @@ impl Billing {
         };
         let mut session = self.database.read().await.expect("reads");
         loop {
-            let waiting: u64 = session.query_each(select).one().await.expect("counts").get("n").expect("a number");
+            let waiting: u64 = session.query_per_dialect(select).one().await.expect("counts").get("n").expect("a number");
             if waiting >= count || done() {
                 return;
             }
@@ -310,7 +310,7 @@ impl Billing {
             quantity: 1,
             unit_amount: total,
             amount: total,
-            calculation: Calculation::Flat { amount: total },
+            calculation: PricingFormula::Flat { amount: total },
             ..invoice_item(&invoice.id.as_str().replace("in_", "ii_"), invoice.id.as_str())
         };
         let finalized = Invoice { number: Some(number), ..invoice.clone() };

@@ -5,8 +5,8 @@ use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
 use souk_domain::billing::{
-    self, AdvanceError, BalanceTransactionType, CreditNoteOrder, CreditNoteReason, CreditTo, Happening, InvoiceStatus, PayoutOrder, Scope,
-    Subscription, SubscriptionStatus, TestClock, Tick,
+    self, AdvanceError, BalanceTransactionType, ClockStep, CreditNoteOrder, CreditNoteReason, CreditTo, InvoiceStatus, PayoutOrder, Scope,
+    Subscription, SubscriptionStatus, TestClock, TimelineEvent,
 };
 use souk_domain::payment::{Purpose, RefundStatus, check_due};
 use souk_domain::shared::{Amount, ClockId, Mode, Page, Timestamp};
@@ -53,7 +53,7 @@ on_one! {
         let stands = unit.clocks().find(&clock).await.expect("reads").expect("stands");
         assert_eq!((stands.now, stands.target), (year, None));
         let told: Vec<_> = stands.story.iter().map(|event| event.what).collect();
-        assert_eq!(told[..4], [Happening::TrialEnded, Happening::Paid, Happening::Renewed, Happening::Paid]);
+        assert_eq!(told[..4], [TimelineEvent::TrialEnded, TimelineEvent::Paid, TimelineEvent::Renewed, TimelineEvent::Paid]);
         assert_eq!(told.len(), 26);
     }
 
@@ -83,11 +83,11 @@ on_one! {
         assert_eq!((invoice.status, invoice.failure_count), (InvoiceStatus::Uncollectible, 7));
         let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands");
         let told: Vec<_> = found.story.iter().map(|event| event.what).collect();
-        assert_eq!(told[..3], [Happening::Renewed, Happening::PaymentRefused, Happening::PastDue]);
-        assert_eq!(told[3..5], [Happening::Retried, Happening::PaymentRefused]);
+        assert_eq!(told[..3], [TimelineEvent::Renewed, TimelineEvent::PaymentRefused, TimelineEvent::PastDue]);
+        assert_eq!(told[3..5], [TimelineEvent::Retried, TimelineEvent::PaymentRefused]);
         let count = |what| told.iter().filter(|told| **told == what).count();
-        assert_eq!((count(Happening::PaymentRefused), count(Happening::PastDue), told.last()), (7, 1, Some(&Happening::Canceled)));
-        assert!(found.story.iter().all(|event| event.what != Happening::PaymentRefused || event.subject == invoice.id.as_str()));
+        assert_eq!((count(TimelineEvent::PaymentRefused), count(TimelineEvent::PastDue), told.last()), (7, 1, Some(&TimelineEvent::Canceled)));
+        assert!(found.story.iter().all(|event| event.what != TimelineEvent::PaymentRefused || event.subject == invoice.id.as_str()));
     }
 
     async fn a_clock_waits_until_it_is_known_what_became_of_a_charge(db: &TestDatabase) {
@@ -103,9 +103,9 @@ on_one! {
         let stands = found().await;
         assert_eq!((stands.now, stands.target), (billing.start.plus(DAY), Some(target)));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Open]);
-        billing.wait(billing::CLOCK_SILENCE + Duration::from_secs(1));
+        billing.wait(billing::CLOCK_LEASE + Duration::from_secs(1));
         assert!(!billing::advance_clock(&billing.ctx, &clock).await.expect("waits on"));
-        billing.wait(billing::CLOCK_SILENCE + Duration::from_secs(1));
+        billing.wait(billing::CLOCK_LEASE + Duration::from_secs(1));
         assert_eq!(check_due(&billing.ctx, 9).await.expect("asks"), 1);
         assert!(billing::advance_clock(&billing.ctx, &clock).await.expect("goes on"));
         assert_eq!((found().await.now, found().await.target), (target, None));
@@ -184,7 +184,7 @@ on_one! {
         let clock = clock(&billing).await;
         billing::aim_clock(&billing.ctx, &clock, billing.start.plus(DAY)).await.expect("aims");
         let (one, other) = (billing.start.plus(Duration::from_secs(1)), billing.start.plus(Duration::from_secs(90)));
-        let tick = Tick { now: billing.start.plus(DAY), story: &[], arrived: true };
+        let tick = ClockStep { now: billing.start.plus(DAY), story: &[], arrived: true };
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         assert!(unit.clocks().claim(&clock, billing.start, one).await.expect("claims"));
         assert!(unit.clocks().claim(&clock, one, other).await.expect("claims"), "the first has been silent for long");

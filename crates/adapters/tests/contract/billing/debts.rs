@@ -30,8 +30,8 @@ on_one! {
         billing.wait(DAY * 2);
         assert_eq!(billing.retry().await, 1);
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
-        let healed = billing.find("sub_1").await;
-        assert_eq!((healed.status, healed.past_due_since), (SubscriptionStatus::Active, None));
+        let recovered = billing.find("sub_1").await;
+        assert_eq!((recovered.status, recovered.past_due_since), (SubscriptionStatus::Active, None));
         assert_eq!((billing.networks.earned().await, billing.cash().await), (1_500, 1_500));
     }
 

@@ -4,7 +4,7 @@ use super::bench::{Billing, DAY, HOUR, HOURLY, MONTHLY};
 use crate::checkout_fixtures::id;
 use souk_adapters::on_one;
 use souk_domain::billing::{
-    self, InvoiceStatus, ParkReason, Parked, Scope, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
+    self, HoldReason, InvoiceStatus, OnHold, Scope, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::{Method, MethodSettings};
 use souk_domain::shared::Amount;
@@ -58,12 +58,12 @@ on_one! {
         let forgotten = Subscription { status: SubscriptionStatus::PastDue, past_due_since: Some(billing.start.minus(DAY * 20)), ..one };
         billing.insert(&forgotten).await;
         assert_eq!(billing.round().await, 1);
-        let healed = billing.find("sub_1").await;
-        assert_eq!((healed.status, healed.past_due_since, healed.ended_at), (SubscriptionStatus::Active, None, None));
+        let recovered = billing.find("sub_1").await;
+        assert_eq!((recovered.status, recovered.past_due_since, recovered.ended_at), (SubscriptionStatus::Active, None, None));
         assert_eq!(billing.round().await, 0);
     }
 
-    async fn one_that_cannot_be_ended_is_parked_and_the_others_are_renewed(db: &TestDatabase) {
+    async fn one_that_cannot_be_ended_is_put_on_hold_and_the_others_are_renewed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY * 31);
@@ -78,12 +78,12 @@ on_one! {
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         billing.insert(&billing.subscription("sub_3", &price, DAY * 30)).await;
         billing.round().await;
-        assert_eq!(billing.find("sub_1").await.parked.map(|parked| parked.reason), Some(ParkReason::AmountOutOfRange));
+        assert_eq!(billing.find("sub_1").await.on_hold.map(|on_hold| on_hold.reason), Some(HoldReason::AmountOutOfRange));
         assert_eq!((billing.find("sub_2").await.index, billing.find("sub_3").await.index), (Some(1), Some(1)));
         assert_eq!(billing.round().await, 0);
     }
 
-    async fn a_row_that_cannot_be_read_is_parked_and_the_others_are_renewed(db: &TestDatabase) {
+    async fn a_row_that_cannot_be_read_is_put_on_hold_and_the_others_are_renewed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 31)).await;
@@ -92,18 +92,18 @@ on_one! {
         billing.round().await;
         assert_eq!(billing.find("sub_2").await.index, Some(1));
         billing.write("UPDATE subscriptions SET status = 'active' WHERE id = 'sub_1'").await;
-        let Parked { reason, detail } = billing.find("sub_1").await.parked.expect("a reason");
-        assert!(reason == ParkReason::Unreadable && detail.starts_with("stored subscriptions.status is not valid"), "{detail}");
+        let OnHold { reason, detail } = billing.find("sub_1").await.on_hold.expect("a reason");
+        assert!(reason == HoldReason::Unreadable && detail.starts_with("stored subscriptions.status is not valid"), "{detail}");
     }
 
-    async fn a_method_whose_settings_are_wrong_parks_nobody_and_is_charged_when_they_are_mended(db: &TestDatabase) {
+    async fn a_method_whose_settings_are_wrong_puts_nobody_on_hold_and_is_charged_when_they_are_mended(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         configure(&billing, "gopher://nowhere").await;
         let round = billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.expect("renews");
         assert!(round.trouble.is_some() && round.attempts.is_empty(), "{round:?}");
-        assert_eq!((billing.find("sub_1").await.parked, billing.statuses().await), (None, vec![InvoiceStatus::Uncollectible]));
+        assert_eq!((billing.find("sub_1").await.on_hold, billing.statuses().await), (None, vec![InvoiceStatus::Uncollectible]));
         billing.wait(DAY);
         let round = billing::retry_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 9).await.expect("goes on");
         assert!(round.trouble.is_some() && round.attempts.is_empty(), "{round:?}");
@@ -113,18 +113,18 @@ on_one! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
     }
 
-    async fn one_that_was_parked_goes_on_once_somebody_has_looked(db: &TestDatabase) {
+    async fn one_that_was_on_hold_goes_on_once_somebody_has_looked(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let gone = SubscriptionItem { id: id("si_1"), price_id: id("price_2"), quantity: 1, billed: None };
         billing.insert(&Subscription { items: vec![gone], ..billing.subscription("sub_1", &price, DAY * 30) }).await;
         billing.round().await;
-        assert!(billing.find("sub_1").await.parked.is_some());
+        assert!(billing.find("sub_1").await.on_hold.is_some());
         billing.price("price_2", 3, MONTHLY).await;
         assert_eq!(billing.round().await, 0);
-        billing::unpark(&billing.ctx, &id("sub_1")).await.expect("goes on");
+        billing::resume_billing(&billing.ctx, &id("sub_1")).await.expect("goes on");
         assert_eq!(billing.round().await, 1);
-        assert_eq!((billing.find("sub_1").await.parked, billing.networks.earned().await), (None, 3));
+        assert_eq!((billing.find("sub_1").await.on_hold, billing.networks.earned().await), (None, 3));
     }
 
     async fn a_stake_that_cannot_be_moved_keeps_nobody_from_their_turn(db: &TestDatabase) {

@@ -12,12 +12,12 @@ use souk_domain::billing::{
 use souk_domain::payment::{
     self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger,
 };
-use souk_domain::pricing::{Anchoring, Cycle, Interval, QuantityError, Recurring, Usage};
+use souk_domain::pricing::{Anchoring, Interval, QuantityError, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, Mode, SubscriptionId, Timestamp};
 use std::time::Duration;
 
 const fn every(interval: Interval) -> Recurring {
-    Recurring { cycle: Cycle { interval, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed }
+    Recurring { cycle: RecurringInterval { interval, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed }
 }
 
 /// What is due, and what becomes balance.

@@ -54,8 +54,8 @@ on_both! {
         };
         tokio::join!(second, commit);
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 2]);
-        let healed = billing.find("sub_1").await;
-        assert_eq!((healed.status, healed.past_due_since), (SubscriptionStatus::Active, None));
+        let recovered = billing.find("sub_1").await;
+        assert_eq!((recovered.status, recovered.past_due_since), (SubscriptionStatus::Active, None));
     }
 
     async fn a_page_that_looks_meanwhile_does_not_keep_a_refusal_from_being_believed(db: &TestDatabase) {

@@ -5,11 +5,11 @@ use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
-    self, BillingReason, InvoiceStatus, ParkReason, Parked, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction,
+    self, BillingReason, HoldReason, InvoiceStatus, OnHold, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction,
     UsageRecord,
 };
 use souk_domain::payment;
-use souk_domain::pricing::{Aggregate, Anchoring, Cycle, Interval, Recurring, Usage};
+use souk_domain::pricing::{Aggregate, Anchoring, Interval, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::*;
 
 on_one! {
@@ -51,7 +51,7 @@ on_both! {
 on_one! {
     async fn missed_days_are_caught_up_one_invoice_for_each(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
-        let daily = Recurring { cycle: Cycle::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed };
+        let daily = Recurring { cycle: RecurringInterval::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed };
         let price = billing.price("price_1", 2, daily).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 4)).await;
         while billing.round().await > 0 {}
@@ -196,15 +196,15 @@ on_one! {
         billing.insert(&Subscription { items: vec![gone], ..billing.subscription("sub_1", &price, DAY * 31) }).await;
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         assert_eq!(billing.round().await, 2);
-        let parked = Parked { reason: ParkReason::PriceMissing, detail: "a price of it is gone".to_owned() };
-        assert_eq!(billing.find("sub_1").await.parked, Some(parked));
+        let on_hold = OnHold { reason: HoldReason::PriceMissing, detail: "a price of it is gone".to_owned() };
+        assert_eq!(billing.find("sub_1").await.on_hold, Some(on_hold));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.round().await, 0);
         let permits = billing.networks.rail.permits(&billing.networks.method, &billing.networks.currency, billing.networks.wallet.did(), price.unit_amount);
         assert_eq!(permits.await, Ok(true));
     }
 
-    async fn one_whose_period_is_billed_already_is_parked_and_the_others_go_on(db: &TestDatabase) {
+    async fn one_whose_period_is_billed_already_is_put_on_hold_and_the_others_go_on(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 31)).await;
@@ -218,8 +218,8 @@ on_one! {
         unit.commit().await.expect("commits");
         billing.insert(&billing.subscription("sub_3", &price, DAY * 30)).await;
         billing.round().await;
-        let Parked { reason, detail } = billing.find("sub_1").await.parked.expect("a reason");
-        assert!(reason == ParkReason::AlreadyBilled && detail.contains("invoices: one of this subscription"), "{detail}");
+        let OnHold { reason, detail } = billing.find("sub_1").await.on_hold.expect("a reason");
+        assert!(reason == HoldReason::AlreadyBilled && detail.contains("invoices: one of this subscription"), "{detail}");
         assert_eq!(billing.find("sub_3").await.index, Some(1));
         assert_eq!(billing.networks.earned().await, 15);
     }

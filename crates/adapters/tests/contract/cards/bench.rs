@@ -110,8 +110,13 @@ impl Bench {
 
     pub async fn try_open(&self, attempt: &str, cents: u128) -> Result<CardIntent, RailError> {
         let attempt = AttemptId::parse(attempt).expect("an id");
-        let ask =
-            CardRequest { attempt, amount: Amount::new(cents), description: "An app".to_owned(), receipt_email: None, keep_for: None };
+        let ask = CardRequest {
+            attempt,
+            amount: Amount::new(cents),
+            description: "An app".to_owned(),
+            receipt_email: None,
+            setup_future_usage: None,
+        };
         self.rail.open(&self.method, &self.currency, &ask).await
     }
 

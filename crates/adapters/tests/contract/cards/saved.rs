@@ -35,7 +35,7 @@ async fn keeping(bench: &Bench, attempt: &str, name: &str) -> souk_domain::payme
         amount: Amount::new(1_000),
         description: "in_1".to_owned(),
         receipt_email: None,
-        keep_for: Some(holder(name)),
+        setup_future_usage: Some(holder(name)),
     };
     bench.rail.open(&bench.method, &bench.currency, &ask).await.expect("opens")
 }

@@ -4,7 +4,7 @@ use super::model::{
     EntitlementModel, ScreenshotModel, ShelvesModel, VersionModel, entitlement_status,
 };
 use super::plans::plans_of;
-use crate::auth::{Call, Caller, Guest, SignedIn};
+use crate::auth::{Caller, MaybeUser, RequestContext, SignedIn};
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
 use crate::state::App;
@@ -36,8 +36,8 @@ impl AppsApi {
     async fn list(
         &self,
         app: Data<&Arc<App>>,
-        guest: Guest,
-        call: Call,
+        guest: MaybeUser,
+        call: RequestContext,
         keyword: Query<Option<String>>,
         category: Query<Option<String>>,
         price: Query<Option<String>>,
@@ -68,7 +68,7 @@ impl AppsApi {
 
     /// The shelves of the home page.
     #[oai(path = "/shelves", method = "get")]
-    async fn shelves(&self, app: Data<&Arc<App>>, guest: Guest, call: Call) -> Result<Json<ShelvesModel>, Problem> {
+    async fn shelves(&self, app: Data<&Arc<App>>, guest: MaybeUser, call: RequestContext) -> Result<Json<ShelvesModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
         let mut shelves = Vec::new();
         for sort in [AppSort::Created, AppSort::Updated, AppSort::Downloads] {
@@ -86,8 +86,8 @@ impl AppsApi {
     async fn detail(
         &self,
         app: Data<&Arc<App>>,
-        guest: Guest,
-        call: Call,
+        guest: MaybeUser,
+        call: RequestContext,
         did: Path<String>,
         version: Query<Option<String>>,
     ) -> Result<Json<AppDetailModel>, Problem> {
@@ -119,8 +119,8 @@ impl AppsApi {
         &self,
         app: Data<&Arc<App>>,
         request: &Request,
-        guest: Guest,
-        call: Call,
+        guest: MaybeUser,
+        call: RequestContext,
         did: Path<String>,
         version: Path<String>,
     ) -> Result<BinaryResponse, Problem> {
@@ -181,7 +181,7 @@ impl EntitlementsApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: Call,
+        call: RequestContext,
         page: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<EntitlementListModel>, Problem> {

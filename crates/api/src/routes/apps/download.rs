@@ -1,6 +1,6 @@
 //! Files that leave the store: their type, length and digest.
 
-use crate::outer::AskedMethod;
+use crate::middleware::AskedMethod;
 use crate::problem::{FAILED, Problem};
 use crate::state::App;
 use base64::Engine;

@@ -1,6 +1,6 @@
 use super::model::{BalanceListModel, BalanceModel, BalanceTransactionListModel, BalanceTransactionModel, PayoutInputModel};
-use crate::auth::{Call, Reader, SignedIn, Writes, resources};
-use crate::exact::ExactJson;
+use crate::auth::{Reader, RequestContext, SignedIn, Writes, resources};
+use crate::lossless_json::ExactJson;
 use crate::problem::Problem;
 use crate::routes::customers::{named_customer, readable_customer};
 use crate::routes::input::{id_filter, page};
@@ -22,7 +22,7 @@ pub struct BalancesApi;
 impl BalancesApi {
     /// The balances of the signed-in customer.
     #[oai(path = "/me/balance", method = "get")]
-    async fn mine(&self, app: Data<&Arc<App>>, caller: SignedIn, call: Call) -> Result<Json<BalanceListModel>, Problem> {
+    async fn mine(&self, app: Data<&Arc<App>>, caller: SignedIn, call: RequestContext) -> Result<Json<BalanceListModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
         let customer = unit.customers().find_by_did(call.mode, &caller.0.user.did).await?;
         match customer {
@@ -38,7 +38,7 @@ impl BalancesApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: Call,
+        call: RequestContext,
         currency_id: Query<Option<String>>,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,

@@ -1,4 +1,4 @@
-use crate::exact::Decimal;
+use crate::lossless_json::Decimal;
 use crate::routes::payments::{CurrencyModel, MethodModel};
 use crate::state::Site;
 use poem_openapi::Object;

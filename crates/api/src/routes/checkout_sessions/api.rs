@@ -3,7 +3,7 @@
 use super::model::{
     AdjustModel, CheckoutModel, FastPayModel, FormModel, SessionModel, StripeContextModel, SubmittedModel, SufficientModel,
 };
-use crate::auth::{Call, Caller, Guest, SignedIn, VISITOR_COOKIE, cookie};
+use crate::auth::{Caller, MaybeUser, RequestContext, SignedIn, VISITOR_COOKIE, cookie};
 use crate::problem::Problem;
 use crate::routes::payments::{CustomerModel, IntentModel};
 use crate::state::App;
@@ -43,8 +43,8 @@ impl CheckoutApi {
         &self,
         app: Data<&Arc<App>>,
         request: &Request,
-        guest: Guest,
-        call: Call,
+        guest: MaybeUser,
+        call: RequestContext,
         link: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
         let link = PaymentLinkId::parse(&link).map_err(|_| either_id())?;
@@ -55,7 +55,13 @@ impl CheckoutApi {
 
     /// Read a session. While a payment is open, its network is asked on the way.
     #[oai(path = "/retrieve/:id", method = "get")]
-    async fn retrieve(&self, app: Data<&Arc<App>>, guest: Guest, call: Call, id: Path<String>) -> Result<Json<CheckoutModel>, Problem> {
+    async fn retrieve(
+        &self,
+        app: Data<&Arc<App>>,
+        guest: MaybeUser,
+        call: RequestContext,
+        id: Path<String>,
+    ) -> Result<Json<CheckoutModel>, Problem> {
         let id = SessionId::parse(&id).map_err(|_| either_id())?;
         let expanded = load(&app, &id, guest.0.as_ref()).await?;
         let is_open = expanded.session.status == SessionStatus::Open;
@@ -72,7 +78,7 @@ impl CheckoutApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: Call,
+        call: RequestContext,
         id: Path<String>,
         form: Json<FormModel>,
     ) -> Result<Json<SubmittedModel>, Problem> {
@@ -113,11 +119,11 @@ impl CheckoutApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: Call,
+        call: RequestContext,
         id: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
         let id = SessionId::parse(&id)?;
-        checkout::abandon_card(&app.ctx, &id, &caller.0.user).await?;
+        checkout::cancel_card(&app.ctx, &id, &caller.0.user).await?;
         view(&app, &id, Some(&caller.0), call.language).await
     }
 
@@ -126,7 +132,7 @@ impl CheckoutApi {
     async fn adjust_quantity(
         &self,
         app: Data<&Arc<App>>,
-        guest: Guest,
+        guest: MaybeUser,
         id: Path<String>,
         change: Json<AdjustModel>,
     ) -> Result<Json<SessionModel>, Problem> {
@@ -160,7 +166,7 @@ async fn fast_pay(app: &App, expanded: &Expanded, payer: &Did) -> FastPay {
 }
 
 /// The signed-in user, else the browser's cookie. Whoever has neither is a new visitor each time: an address is shared by many.
-fn visitor(app: &App, request: &Request, guest: &Guest) -> Visitor {
+fn visitor(app: &App, request: &Request, guest: &MaybeUser) -> Visitor {
     let name = match (&guest.0, cookie(request, VISITOR_COOKIE), request.header("x-blocklet-visitor-id")) {
         (Some(caller), _, _) => format!("user:{}", caller.user.did),
         (None, Some(browser), _) => format!("browser:{browser}"),
@@ -178,7 +184,7 @@ pub(crate) async fn load(app: &App, id: &SessionId, caller: Option<&Caller>) -> 
 
 /// The payer sees who they are; so do those who run the store. Before the first submit there is nothing to hide.
 pub(super) fn may_see(expanded: &Expanded, caller: Option<&Caller>) -> bool {
-    caller.is_some_and(|caller| expanded.session.payer.as_ref() == Some(&caller.user.did) || caller.runs_the_store())
+    caller.is_some_and(|caller| expanded.session.payer.as_ref() == Some(&caller.user.did) || caller.is_admin())
 }
 
 async fn view(app: &App, id: &SessionId, caller: Option<&Caller>, language: Language) -> Result<Json<CheckoutModel>, Problem> {

@@ -4,7 +4,7 @@ use super::api::load;
 use super::model::{PhoneCollectionModel, SessionModel};
 use super::terms::{SubscriptionDataInputModel, read_mode, requires_cross_sell};
 use crate::auth::{Reads, Writes, resources};
-use crate::exact::ExactJson;
+use crate::lossless_json::ExactJson;
 use crate::problem::Problem;
 use crate::routes::input::{metadata_filter, page, read_metadata};
 use crate::routes::payment_links::{AddressCollection, LineItemInputModel};

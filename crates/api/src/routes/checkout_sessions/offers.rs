@@ -2,7 +2,7 @@
 
 use super::api::{load, may_see};
 use super::model::SessionModel;
-use crate::auth::{Guest, SignedIn};
+use crate::auth::{MaybeUser, SignedIn};
 use crate::problem::Problem;
 use crate::routes::prices::PriceModel;
 use crate::state::App;
@@ -10,7 +10,7 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi, Union};
-use souk_domain::checkout::{self, FastConsent, FastMeans};
+use souk_domain::checkout::{self, FastConsent, FastPaySource};
 use souk_domain::shared::{Amount, CurrencyId, PriceId, SessionId};
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ impl OffersApi {
     async fn upsell(
         &self,
         app: Data<&Arc<App>>,
-        guest: Guest,
+        guest: MaybeUser,
         id: Path<String>,
         change: Json<UpsellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
@@ -98,7 +98,7 @@ impl OffersApi {
     async fn downsell(
         &self,
         app: Data<&Arc<App>>,
-        guest: Guest,
+        guest: MaybeUser,
         id: Path<String>,
         change: Json<DownsellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
@@ -131,7 +131,7 @@ impl OffersApi {
     async fn cross_sell(
         &self,
         app: Data<&Arc<App>>,
-        guest: Guest,
+        guest: MaybeUser,
         id: Path<String>,
         change: Json<CrossSellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
@@ -143,7 +143,7 @@ impl OffersApi {
 
     /// Leave it out again.
     #[oai(path = "/:id/cross-sell", method = "delete")]
-    async fn without_cross_sell(&self, app: Data<&Arc<App>>, guest: Guest, id: Path<String>) -> Result<Json<SessionModel>, Problem> {
+    async fn without_cross_sell(&self, app: Data<&Arc<App>>, guest: MaybeUser, id: Path<String>) -> Result<Json<SessionModel>, Problem> {
         let id = changeable(&app, &guest, &id).await?;
         checkout::remove_cross_sell(&app.ctx, &id).await?;
         bare(&app, &guest, &id).await
@@ -154,7 +154,7 @@ impl OffersApi {
     async fn amount(
         &self,
         app: Data<&Arc<App>>,
-        guest: Guest,
+        guest: MaybeUser,
         id: Path<String>,
         change: Json<AmountInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
@@ -181,7 +181,7 @@ impl OffersApi {
     ) -> Result<Json<FastPaidModel>, Problem> {
         let agreed = match (&kind.0, &amount.0) {
             (Some(kind), Some(amount)) => Some(FastConsent {
-                by: FastMeans::from_name(kind).ok_or_else(|| Problem::bad("type is credit or delegation"))?,
+                by: FastPaySource::from_name(kind).ok_or_else(|| Problem::bad("type is credit or delegation"))?,
                 amount: Amount::parse_base_units(amount)?,
             }),
             (None, None) => None,
@@ -193,7 +193,7 @@ impl OffersApi {
 }
 
 /// Once a session was submitted, only its payer changes it.
-async fn changeable(app: &App, guest: &Guest, id: &str) -> Result<SessionId, Problem> {
+async fn changeable(app: &App, guest: &MaybeUser, id: &str) -> Result<SessionId, Problem> {
     let id = SessionId::parse(id)?;
     let expanded = load(app, &id, guest.0.as_ref()).await?;
     if expanded.session.payer.is_some() && !may_see(&expanded, guest.0.as_ref()) {
@@ -202,7 +202,7 @@ async fn changeable(app: &App, guest: &Guest, id: &str) -> Result<SessionId, Pro
     Ok(id)
 }
 
-async fn bare(app: &App, guest: &Guest, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
+async fn bare(app: &App, guest: &MaybeUser, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
     let expanded = load(app, id, guest.0.as_ref()).await?;
     let private = may_see(&expanded, guest.0.as_ref());
     Ok(Json(SessionModel::new(&expanded, &app.site, private)))

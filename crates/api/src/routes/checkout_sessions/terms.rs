@@ -1,6 +1,6 @@
 //! Terms of subscriptions, and what a session comes to, as payment-kit.md 2 spells them.
 
-use crate::exact::Decimal;
+use crate::lossless_json::Decimal;
 use crate::problem::Problem;
 use poem_openapi::Object;
 use serde_json::{Number, Value};
@@ -120,7 +120,7 @@ impl DueModel {
         let sold = expanded.sold()?;
         let without_trial = (!expanded.gives_trial()).then(|| session.terms.without_trial());
         let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
-        let order = checkout::reckon(terms, &session.items, &sold, currency, !method.kind.is_card(), expanded.now).ok()?;
+        let order = checkout::quote(terms, &session.items, &sold, currency, !method.kind.is_card(), expanded.now).ok()?;
         Some(Self {
             now: order.due.now.to_string(),
             renew: order.due.renew.to_string(),

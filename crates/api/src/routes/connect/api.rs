@@ -2,7 +2,7 @@
 
 use super::step::{self, challenge};
 use super::{claims, deeds};
-use crate::auth::{BROWSER_COOKIE, Call, Guest, LOGIN_COOKIE, Opener, browser_cookie, cookie, login_cookie, token_hash};
+use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, RequestContext, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::{StatusCode, header};
@@ -69,15 +69,15 @@ async fn begin(
     app: Data<&Arc<App>>,
     request: &Request,
     action: Path<String>,
-    guest: Guest,
-    call: Call,
+    guest: MaybeUser,
+    call: RequestContext,
     body: poem::Body,
 ) -> Result<Response, Problem> {
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
     let params = params_of(request, body).await?;
     let params = match deeds::is_deed(action) {
-        true => deeds::open(&app, action, params, call.mode, &Opener::of(request).await?, guest.0.as_ref()).await?,
+        true => deeds::open(&app, action, params, call.mode, &LinkHolder::of(request).await?, guest.0.as_ref()).await?,
         false => params,
     };
     let user = guest.0.map(|caller| caller.user);

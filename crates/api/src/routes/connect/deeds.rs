@@ -3,7 +3,7 @@
 //! pays (`recharge`), or stakes for its overdraft protection (`overdraft-protection`).
 
 use super::claims;
-use crate::auth::{Caller, Opener, resources};
+use crate::auth::{Caller, LinkHolder, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
 use crate::state::App;
@@ -31,7 +31,7 @@ pub async fn open(
     action: ConnectAction,
     params: BTreeMap<String, String>,
     mode: Mode,
-    opener: &Opener<resources::Invoices>,
+    opener: &LinkHolder<resources::Invoices>,
     caller: Option<&Caller>,
 ) -> Result<BTreeMap<String, String>, Problem> {
     let mut params = params;
@@ -95,7 +95,7 @@ fn amount_of(params: &BTreeMap<String, String>) -> Result<Amount, AmountError> {
 }
 
 /// What a session is about.
-pub enum Deed {
+pub enum WalletAction {
     Pay(Debt),
     /// With the plan that the permission is for, where it is for another one.
     Change(SubscriptionId, CurrencyId, Option<PlanOrder>),
@@ -106,20 +106,20 @@ pub enum Deed {
 }
 
 /// `None` for sessions of other actions.
-pub fn deed_of(session: &ConnectSession) -> Option<Deed> {
+pub fn deed_of(session: &ConnectSession) -> Option<WalletAction> {
     let param = |name: &str| session.params.get(name).map(String::as_str).unwrap_or_default();
     let subscription = SubscriptionId::parse(param("subscriptionId"));
     let currency = CurrencyId::parse(param("currencyId"));
     match session.action {
-        ConnectAction::Collect => InvoiceId::parse(param("invoiceId")).ok().map(Debt::Invoice).map(Deed::Pay),
-        ConnectAction::CollectBatch => Some(Deed::Pay(match subscription {
+        ConnectAction::Collect => InvoiceId::parse(param("invoiceId")).ok().map(Debt::Invoice).map(WalletAction::Pay),
+        ConnectAction::CollectBatch => Some(WalletAction::Pay(match subscription {
             Ok(subscription) => Debt::OfSubscription(subscription, currency.ok()?),
             Err(_) => Debt::OfCustomer(CustomerId::parse(param("customerId")).ok()?, currency.ok()?),
         })),
-        ConnectAction::ChangePayment => Some(Deed::Change(subscription.ok()?, currency.ok()?, plan_of(session))),
-        ConnectAction::Restake => Some(Deed::Restake(subscription.ok()?)),
-        ConnectAction::Recharge => Some(Deed::Recharge(subscription.ok()?, amount_of(&session.params).ok()?)),
-        ConnectAction::OverdraftProtection => Some(Deed::Overdraft(subscription.ok()?, stake_amount(&session.params).ok()?)),
+        ConnectAction::ChangePayment => Some(WalletAction::Change(subscription.ok()?, currency.ok()?, plan_of(session))),
+        ConnectAction::Restake => Some(WalletAction::Restake(subscription.ok()?)),
+        ConnectAction::Recharge => Some(WalletAction::Recharge(subscription.ok()?, amount_of(&session.params).ok()?)),
+        ConnectAction::OverdraftProtection => Some(WalletAction::Overdraft(subscription.ok()?, stake_amount(&session.params).ok()?)),
         _ => None,
     }
 }
@@ -140,30 +140,30 @@ fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
 }
 
 /// The claim that asks for the signature, and its chain.
-pub async fn ask(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet) -> Result<(Value, Value), ManageError> {
+pub async fn ask(app: &App, session: &ConnectSession, deed: &WalletAction, wallet: &Wallet) -> Result<(Value, Value), ManageError> {
     let (ctx, language) = (&app.ctx, claims::language_of(session));
     Ok(match deed {
-        Deed::Change(id, _, plan) if session.step == ConnectStep::Stake => {
+        WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
             let asked = billing::ask_to_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
-        Deed::Pay(debt) => {
+        WalletAction::Pay(debt) => {
             let asked = billing::ask_to_collect(ctx, debt, wallet, session.nonce).await?;
             (claim(&asked, language), claims::chain_of(app, &asked.method))
         }
-        Deed::Change(id, currency, plan) => {
+        WalletAction::Change(id, currency, plan) => {
             let asked = billing::ask_to_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce).await?;
             (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))
         }
-        Deed::Restake(id) => {
+        WalletAction::Restake(id) => {
             let asked = billing::ask_to_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
-        Deed::Overdraft(id, amount) => {
+        WalletAction::Overdraft(id, amount) => {
             let asked = billing::ask_for_overdraft_stake(ctx, id, *amount, wallet, session.nonce).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
-        Deed::Recharge(id, amount) => {
+        WalletAction::Recharge(id, amount) => {
             let asked = billing::ask_to_recharge(ctx, id, *amount, wallet, session.nonce).await?;
             (funds_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
@@ -180,9 +180,9 @@ fn stake_for(plan: Option<&PlanOrder>) -> StakeFor<'_> {
 }
 
 /// Whether the wallet is to leave a stake too, after it has permitted charges.
-pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet) -> bool {
+pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &WalletAction, wallet: &Wallet) -> bool {
     match deed {
-        Deed::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
+        WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
             match billing::lacks_stake(&app.ctx, id, currency, stake_for(plan.as_ref()), wallet).await {
                 // The plan waits for it: asked for the stake, the wallet is told why there is none now.
                 Err(ManageError::PaymentInFlight) => plan.is_some(),
@@ -195,17 +195,19 @@ pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &Deed, walle
 }
 
 /// Takes what was signed. Answers the transaction's hash.
-pub async fn take(app: &App, session: &ConnectSession, deed: &Deed, wallet: &Wallet, signed: &str) -> Result<String, ManageError> {
+pub async fn take(app: &App, session: &ConnectSession, deed: &WalletAction, wallet: &Wallet, signed: &str) -> Result<String, ManageError> {
     let ctx = &app.ctx;
     match deed {
-        Deed::Change(id, _, plan) if session.step == ConnectStep::Stake => {
+        WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
             billing::take_restake(ctx, id, stake_for(plan.as_ref()), wallet, (stake_nonce(session), signed)).await
         }
-        Deed::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
-        Deed::Change(id, currency, plan) => billing::take_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await,
-        Deed::Restake(id) => billing::take_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await,
-        Deed::Overdraft(id, amount) => billing::take_overdraft_stake(ctx, id, *amount, wallet, (session.nonce, signed)).await,
-        Deed::Recharge(id, amount) => billing::take_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await,
+        WalletAction::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
+        WalletAction::Change(id, currency, plan) => {
+            billing::take_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await
+        }
+        WalletAction::Restake(id) => billing::take_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await,
+        WalletAction::Overdraft(id, amount) => billing::take_overdraft_stake(ctx, id, *amount, wallet, (session.nonce, signed)).await,
+        WalletAction::Recharge(id, amount) => billing::take_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await,
     }
 }
 

@@ -5,9 +5,9 @@ use super::deeds;
 use crate::problem::Problem;
 use crate::state::App;
 use serde_json::{Value, json};
-use souk_domain::access::{self, ConnectAction, ConnectMove, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet};
+use souk_domain::access::{self, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, ConnectTransition, Profile, Wallet};
 use souk_domain::billing::ManageError;
-use souk_domain::checkout::{self, TransferError, Wanted};
+use souk_domain::checkout::{self, TransferError, WalletStep};
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
 
@@ -94,12 +94,12 @@ pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) 
 }
 
 /// With nothing left to sign, the account is asked for once, so that somebody has agreed.
-const fn step_for(wanted: Wanted) -> ConnectStep {
+const fn step_for(wanted: WalletStep) -> ConnectStep {
     match wanted {
-        Wanted::Transfer => ConnectStep::Transfer,
-        Wanted::Mandate => ConnectStep::Mandate,
-        Wanted::Stake => ConnectStep::Stake,
-        Wanted::Nothing => ConnectStep::Principal,
+        WalletStep::Transfer => ConnectStep::Transfer,
+        WalletStep::Mandate => ConnectStep::Mandate,
+        WalletStep::Stake => ConnectStep::Stake,
+        WalletStep::Nothing => ConnectStep::Principal,
     }
 }
 
@@ -182,7 +182,7 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
                 email: claim.email.clone(),
                 phone: claim.phone.clone(),
             });
-            access::welcome(&app.ctx, &wallet, &told.unwrap_or_default(), claims::language_of(&session)).await?;
+            access::register_login(&app.ctx, &wallet, &told.unwrap_or_default(), claims::language_of(&session)).await?;
             succeed(app, session, json!({}), now).await
         }
         ConnectStep::Transfer | ConnectStep::Stake if deeds::deed_of(&session).is_some() => {
@@ -237,11 +237,11 @@ async fn next(
     match checkout::wanted(&app.ctx, id, &wallet.did).await {
         // The last signature may have completed the session already.
         Err(TransferError::Complete) => succeed(app, session, response, now).await,
-        Ok(Wanted::Nothing) => {
+        Ok(WalletStep::Nothing) => {
             // What was signed just now has taken the next step itself. What is not decided by this first look is looked at again by
             // the reconciler; the page hears of it by polling.
             if session.step == ConnectStep::Principal {
-                let _ = checkout::proceed(&app.ctx, id).await;
+                let _ = checkout::advance(&app.ctx, id).await;
             }
             succeed(app, session, response, now).await
         }
@@ -276,7 +276,7 @@ async fn fail(app: &App, session: &ConnectSession, status: ConnectStatus, proble
 /// Compare-and-set from where `session` was read to `next`.
 pub async fn advance(app: &App, session: &ConnectSession, next: &ConnectSession) -> Result<bool, StorageError> {
     let mut unit = app.ctx.store.begin().await?;
-    let step = ConnectMove { token: &session.token, from: session.status, challenge: &session.challenge, next };
+    let step = ConnectTransition { token: &session.token, from: session.status, challenge: &session.challenge, next };
     let moved = unit.connect_sessions().advance(&step).await?;
     unit.commit().await?;
     Ok(moved)

@@ -1,6 +1,6 @@
 use super::model::{CreditNoteInputModel, CreditNoteListModel, CreditNoteModel, CreditNotePreviewModel, credit_note, credit_notes};
-use crate::auth::{Call, Opener, Reader, Reads, Writes, resources};
-use crate::exact::ExactJson;
+use crate::auth::{LinkHolder, Reader, Reads, RequestContext, Writes, resources};
+use crate::lossless_json::ExactJson;
 use crate::problem::Problem;
 use crate::routes::customers::list_owner;
 use crate::routes::input::{id_filter, page};
@@ -58,7 +58,7 @@ impl CreditNotesApi {
     async fn retrieve(
         &self,
         app: Data<&Arc<App>>,
-        opener: Opener<resources::CreditNotes>,
+        opener: LinkHolder<resources::CreditNotes>,
         id: Path<String>,
     ) -> Result<Json<CreditNoteModel>, Problem> {
         let id = authorize_note(&app, &opener, &id).await?;
@@ -71,8 +71,8 @@ impl CreditNotesApi {
     async fn pdf(
         &self,
         app: Data<&Arc<App>>,
-        opener: Opener<resources::CreditNotes>,
-        call: Call,
+        opener: LinkHolder<resources::CreditNotes>,
+        call: RequestContext,
         id: Path<String>,
     ) -> Result<PdfResponse, Problem> {
         let id = authorize_note(&app, &opener, &id).await?;
@@ -111,7 +111,7 @@ impl CreditNotesApi {
 
 /// The credit note, if it is the opener's: its customer, the store, or whoever holds a link of it or of its invoice. Anybody else's
 /// does not exist for them.
-async fn authorize_note(app: &App, opener: &Opener<resources::CreditNotes>, id: &str) -> Result<CreditNoteId, Problem> {
+async fn authorize_note(app: &App, opener: &LinkHolder<resources::CreditNotes>, id: &str) -> Result<CreditNoteId, Problem> {
     let id = CreditNoteId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let note = unit.credit_notes().find(&id).await?.ok_or_else(Problem::not_found)?;

@@ -1,4 +1,4 @@
-use crate::exact::Decimal;
+use crate::lossless_json::Decimal;
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
 use crate::routes::invoices::{LineDescription, formula, formula_text};

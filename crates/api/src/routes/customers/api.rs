@@ -1,5 +1,5 @@
 use super::readable_customer;
-use crate::auth::{Call, Caller, Reader, Reads, SignedIn, resources};
+use crate::auth::{Caller, Reader, Reads, RequestContext, SignedIn, resources};
 use crate::problem::Problem;
 use crate::routes::input::{page, words};
 use crate::routes::payments::{AddressModel, CustomerModel};
@@ -38,7 +38,7 @@ pub struct CustomersApi;
 impl CustomersApi {
     /// The signed-in customer; somebody who has never bought anything is answered from their profile.
     #[oai(path = "/me", method = "get")]
-    async fn me(&self, app: Data<&Arc<App>>, caller: SignedIn, call: Call) -> Result<Json<CustomerModel>, Problem> {
+    async fn me(&self, app: Data<&Arc<App>>, caller: SignedIn, call: RequestContext) -> Result<Json<CustomerModel>, Problem> {
         me(&app, &caller.0, call.mode).await
     }
 
@@ -48,7 +48,7 @@ impl CustomersApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: Call,
+        call: RequestContext,
         profile: Json<ProfileModel>,
     ) -> Result<Json<CustomerModel>, Problem> {
         let current = me(&app, &caller.0, call.mode).await?.0;

@@ -1,6 +1,6 @@
 use super::model::{InvoiceListModel, InvoiceModel};
 use super::payments::InvoicePaymentModel;
-use crate::auth::{Call, Opener, Reader, resources};
+use crate::auth::{LinkHolder, Reader, RequestContext, resources};
 use crate::problem::Problem;
 use crate::routes::credit_notes::credit_notes;
 use crate::routes::customers::named_customer;
@@ -106,7 +106,7 @@ impl InvoicesApi {
     async fn retrieve(
         &self,
         app: Data<&Arc<App>>,
-        opener: Opener<resources::Invoices>,
+        opener: LinkHolder<resources::Invoices>,
         id: Path<String>,
     ) -> Result<Json<InvoiceModel>, Problem> {
         let mut invoice = own(&app, &opener, &id).await?;
@@ -122,8 +122,8 @@ impl InvoicesApi {
     async fn pdf(
         &self,
         app: Data<&Arc<App>>,
-        opener: Opener<resources::Invoices>,
-        call: Call,
+        opener: LinkHolder<resources::Invoices>,
+        call: RequestContext,
         id: Path<String>,
     ) -> Result<PdfResponse, Problem> {
         let invoice = own(&app, &opener, &id).await?;
@@ -211,7 +211,7 @@ fn is_their_own(reader: &Reader<resources::Invoices>, named: &str) -> bool {
 
 /// The invoice, if it is the reader's, or they read for the store, or they hold its own link: that of its subscription opens a
 /// page on which no invoice stands. Anybody else's does not exist for them.
-pub(super) async fn own(app: &App, opener: &Opener<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
+pub(super) async fn own(app: &App, opener: &LinkHolder<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
     let id = InvoiceId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let invoice = expand_invoice(unit.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;

@@ -1,6 +1,6 @@
 use super::api::{detail, own};
 use super::model::InvoiceModel;
-use crate::auth::{Opener, Writes, resources};
+use crate::auth::{LinkHolder, Writes, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
 use crate::routes::payments::CustomerModel;
@@ -49,7 +49,7 @@ impl DebtsApi {
     async fn pay_stripe(
         &self,
         app: Data<&Arc<App>>,
-        opener: Opener<resources::Invoices>,
+        opener: LinkHolder<resources::Invoices>,
         debt: Json<CardDebtModel>,
     ) -> Result<Json<CardDebtFormModel>, Problem> {
         if opener.is_key() {
@@ -83,7 +83,7 @@ impl DebtsApi {
 }
 
 /// The invoices that are meant, each one open to who asks.
-async fn owed(app: &App, opener: &Opener<resources::Invoices>, debt: &CardDebtModel) -> Result<Vec<InvoiceId>, Problem> {
+async fn owed(app: &App, opener: &LinkHolder<resources::Invoices>, debt: &CardDebtModel) -> Result<Vec<InvoiceId>, Problem> {
     if let Some(ids) = debt.invoice_ids.as_ref().filter(|ids| !ids.is_empty()) {
         check_count("invoice_ids", ids.len() as u64, NAMED_MAX)?;
         let mut invoices = Vec::with_capacity(ids.len());

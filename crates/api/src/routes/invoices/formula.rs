@@ -2,23 +2,23 @@
 
 use crate::routes::checkout_sessions::TextModel;
 use serde_json::{Value, json};
-use souk_domain::billing::{Calculation, Prorated};
+use souk_domain::billing::{PricingFormula, Prorated};
 use souk_domain::payment::Currency;
 use souk_domain::pricing::Tier;
 use souk_domain::shared::Language;
 
 /// Amounts are base units in texts.
 #[must_use]
-pub fn formula(calculation: &Calculation) -> Value {
+pub fn formula(calculation: &PricingFormula) -> Value {
     match calculation {
-        Calculation::PerUnit { unit, quantity } => json!({ "kind": "per_unit", "unit_amount": unit.to_string(), "quantity": quantity }),
-        Calculation::Tiered { mode, tiers, quantity } => {
+        PricingFormula::PerUnit { unit, quantity } => json!({ "kind": "per_unit", "unit_amount": unit.to_string(), "quantity": quantity }),
+        PricingFormula::Tiered { mode, tiers, quantity } => {
             let tier = |tier: &Tier| json!({ "up_to": tier.up_to, "unit_amount": tier.unit_amount.to_string(), "flat_amount": tier.flat_amount.to_string() });
             let tiers: Vec<_> = tiers.iter().map(tier).collect();
             json!({ "kind": "tiered", "tiers_mode": mode.name(), "tiers": tiers, "quantity": quantity })
         }
-        Calculation::Custom { amount } => json!({ "kind": "custom", "amount": amount.to_string() }),
-        Calculation::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => json!({
+        PricingFormula::Custom { amount } => json!({ "kind": "custom", "amount": amount.to_string() }),
+        PricingFormula::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => json!({
             "kind": "prorated",
             "what": match what { Prorated::Credit => "credit", Prorated::Charge => "charge" },
             "whole": whole.to_string(),
@@ -27,19 +27,19 @@ pub fn formula(calculation: &Calculation) -> Value {
             "quantity": quantity,
             "rounded_up": rounded_up,
         }),
-        Calculation::Stake { threshold, minimum, recurring } => json!({
+        PricingFormula::Stake { threshold, minimum, recurring } => json!({
             "kind": "stake",
             "threshold": threshold.to_string(),
             "minimum": minimum.to_string(),
             "recurring": recurring.to_string(),
         }),
-        Calculation::Rest { whole, billed } => json!({ "kind": "rest", "whole": formula(whole), "billed": billed.to_string() }),
-        Calculation::Flat { amount } => json!({ "kind": "flat", "amount": amount.to_string() }),
+        PricingFormula::Rest { whole, billed } => json!({ "kind": "rest", "whole": formula(whole), "billed": billed.to_string() }),
+        PricingFormula::Flat { amount } => json!({ "kind": "flat", "amount": amount.to_string() }),
     }
 }
 
 #[must_use]
-pub fn formula_text(calculation: &Calculation, currency: &Currency) -> TextModel {
+pub fn formula_text(calculation: &PricingFormula, currency: &Currency) -> TextModel {
     let text = |language| calculation.text(language, currency.decimals, &currency.symbol);
     TextModel { en: text(Language::English), zh: text(Language::Chinese) }
 }

@@ -1,6 +1,6 @@
 //! What a line of an invoice or of a credit note is for: a code and its parameters, so that each page words it in its own language.
 
-use souk_domain::billing::{Calculation, InvoiceItem, Prorated};
+use souk_domain::billing::{InvoiceItem, PricingFormula, Prorated};
 use std::collections::BTreeMap;
 
 /// Descriptions of the payment kit, and their codes.
@@ -38,23 +38,24 @@ impl LineDescription {
     pub fn of(item: &InvoiceItem) -> Self {
         let text = item.description.as_str();
         match &item.calculation {
-            Calculation::Prorated { what: Prorated::Charge, .. } => Self::named("remaining_time", product_name(text)),
-            Calculation::Prorated { what: Prorated::Credit, .. } => Self::named("unused_time", product_name(text)),
-            Calculation::Flat { .. } | Calculation::Stake { .. } => match KIT.iter().find(|(known, _)| *known == text) {
+            PricingFormula::Prorated { what: Prorated::Charge, .. } => Self::named("remaining_time", product_name(text)),
+            PricingFormula::Prorated { what: Prorated::Credit, .. } => Self::named("unused_time", product_name(text)),
+            PricingFormula::Flat { .. } | PricingFormula::Stake { .. } => match KIT.iter().find(|(known, _)| *known == text) {
                 Some((_, code)) => Self { code, params: BTreeMap::new() },
                 None => Self::named("product", text),
             },
-            Calculation::PerUnit { .. } | Calculation::Tiered { .. } | Calculation::Custom { .. } | Calculation::Rest { .. } => {
-                Self::named("product", text)
-            }
+            PricingFormula::PerUnit { .. }
+            | PricingFormula::Tiered { .. }
+            | PricingFormula::Custom { .. }
+            | PricingFormula::Rest { .. } => Self::named("product", text),
         }
     }
 
     /// Of what a credit note gives of a line: `calculation` is there where unused time was credited.
     #[must_use]
-    pub fn of_credit(item: &InvoiceItem, calculation: Option<&Calculation>) -> Self {
+    pub fn of_credit(item: &InvoiceItem, calculation: Option<&PricingFormula>) -> Self {
         match calculation {
-            Some(Calculation::Prorated { .. }) => Self::named("unused_time", product_name(&item.description)),
+            Some(PricingFormula::Prorated { .. }) => Self::named("unused_time", product_name(&item.description)),
             _ => Self::of(item),
         }
     }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
     use souk_domain::shared::{Amount, InvoiceId, InvoiceItemId};
 
-    fn line(description: &str, calculation: Calculation) -> InvoiceItem {
+    fn line(description: &str, calculation: PricingFormula) -> InvoiceItem {
         InvoiceItem {
             id: InvoiceItemId::parse("ii_1").expect("an id"),
             invoice_id: InvoiceId::parse("in_1").expect("an id"),
@@ -98,8 +99,8 @@ mod tests {
         }
     }
 
-    fn share(what: Prorated) -> Calculation {
-        Calculation::Prorated { what, whole: Amount::ZERO, seconds: 1, of_seconds: 2, quantity: 1, rounded_up: false }
+    fn share(what: Prorated) -> PricingFormula {
+        PricingFormula::Prorated { what, whole: Amount::ZERO, seconds: 1, of_seconds: 2, quantity: 1, rounded_up: false }
     }
 
     fn described(item: &InvoiceItem) -> (&'static str, Option<String>) {
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_code_and_the_name_of_its_product() {
-        let (flat, units) = (Calculation::Flat { amount: Amount::ZERO }, Calculation::PerUnit { unit: Amount::ZERO, quantity: 1 });
+        let (flat, units) = (PricingFormula::Flat { amount: Amount::ZERO }, PricingFormula::PerUnit { unit: Amount::ZERO, quantity: 1 });
         let named = |code, name: &str| (code, Some(name.to_owned()));
         assert_eq!(described(&line("Kiln", units.clone())), named("product", "Kiln"));
         assert_eq!(described(&line("Remaining time on Kiln", share(Prorated::Charge))), named("remaining_time", "Kiln"));
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(described(&line("Add funds for subscription", flat.clone())), ("top_up", None));
         assert_eq!(described(&line("A note of the store", flat)), named("product", "A note of the store"));
         for text in ["Kiln", "Stake for subscription", "Slash stake"] {
-            assert_eq!(LineDescription::of(&line(text, Calculation::Flat { amount: Amount::ZERO })).english(), text);
+            assert_eq!(LineDescription::of(&line(text, PricingFormula::Flat { amount: Amount::ZERO })).english(), text);
         }
         let remaining = line("Remaining time on Kiln", share(Prorated::Charge));
         assert_eq!(LineDescription::of(&remaining).english(), remaining.description);

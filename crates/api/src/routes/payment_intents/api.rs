@@ -1,5 +1,5 @@
 use crate::auth::{Reader, Reads, Writes, resources};
-use crate::exact::ExactJson;
+use crate::lossless_json::ExactJson;
 use crate::problem::Problem;
 use crate::routes::balances::BalanceTransactionModel;
 use crate::routes::customers::named_customer;
@@ -12,7 +12,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::billing::{self, Invoice, SuspenseError};
-use souk_domain::payment::{Intent, label_payment};
+use souk_domain::payment::{Intent, update_metadata};
 use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId, StorageError};
 use souk_domain::storage::UnitOfWork;
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl PaymentIntentsApi {
     ) -> Result<Json<IntentModel>, Problem> {
         let id = PaymentIntentId::parse(&id)?;
         let (metadata, _) = read_metadata(label.0.metadata)?;
-        label_payment(&app.ctx, writes.mode, &id, &metadata).await?;
+        update_metadata(&app.ctx, writes.mode, &id, &metadata).await?;
         let mut unit = app.ctx.store.read().await?;
         let intent = unit.intents().find(&id).await?.ok_or_else(Problem::not_found)?;
         shown(&app, unit.as_mut(), &intent).await

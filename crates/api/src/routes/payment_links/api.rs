@@ -1,6 +1,6 @@
 use super::model::{PaymentLinkInputModel, PaymentLinkListModel};
-use crate::auth::{Call, Reads, Writes, resources};
-use crate::exact::ExactJson;
+use crate::auth::{Reads, RequestContext, Writes, resources};
+use crate::lossless_json::ExactJson;
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::PaymentLinkModel;
 use crate::routes::input::{metadata_filter, page, words};
@@ -25,7 +25,7 @@ impl PaymentLinksApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentLinks>,
-        call: Call,
+        call: RequestContext,
         link: ExactJson<PaymentLinkInputModel>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
         let id = checkout::create_link(&app.ctx, writes.mode, link.0.read()?).await?;
@@ -40,7 +40,7 @@ impl PaymentLinksApi {
         app: Data<&Arc<App>>,
         request: &Request,
         reads: Reads<resources::PaymentLinks>,
-        call: Call,
+        call: RequestContext,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
         limit: Query<Option<u32>>,
@@ -61,7 +61,7 @@ impl PaymentLinksApi {
         &self,
         app: Data<&Arc<App>>,
         reads: Reads<resources::PaymentLinks>,
-        call: Call,
+        call: RequestContext,
         id: Path<String>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
         show(&app, reads.mode, &PaymentLinkId::parse(&id)?, call.language).await
@@ -73,7 +73,7 @@ impl PaymentLinksApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentLinks>,
-        call: Call,
+        call: RequestContext,
         id: Path<String>,
         link: ExactJson<PaymentLinkInputModel>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
@@ -88,7 +88,7 @@ impl PaymentLinksApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentLinks>,
-        call: Call,
+        call: RequestContext,
         id: Path<String>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
         let id = PaymentLinkId::parse(&id)?;

@@ -1,6 +1,6 @@
 use super::{InventoryAction, InventoryModel, PriceInputModel, PriceListModel, PriceModel};
 use crate::auth::{Reads, Writes, resources};
-use crate::exact::ExactJson;
+use crate::lossless_json::ExactJson;
 use crate::problem::Problem;
 use crate::routes::input::{metadata_filter, page, words};
 use crate::state::App;

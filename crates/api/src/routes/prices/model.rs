@@ -1,11 +1,13 @@
 //! What is typed into a price.
 
-use crate::exact::Decimal;
+use crate::lossless_json::Decimal;
 use crate::problem::Problem;
 use crate::routes::input::{cleared, read_metadata};
 use crate::routes::prices::{PriceModel, UpsellModel};
 use poem_openapi::{Enum, Object};
-use souk_domain::pricing::{Aggregate, Anchoring, CustomFields, Cycle, PriceFields, RateFields, Recurring, TierFields, TiersMode, Usage};
+use souk_domain::pricing::{
+    Aggregate, Anchoring, CustomFields, PriceFields, RateFields, Recurring, RecurringInterval, TierFields, TiersMode, Usage,
+};
 use souk_domain::shared::CurrencyId;
 
 #[derive(Debug, Clone, Object)]
@@ -59,7 +61,7 @@ impl RecurringInputModel {
     fn read(&self) -> Result<Recurring, Problem> {
         let anchoring = Anchoring::from_name(self.anchoring.as_deref().unwrap_or("fixed"));
         let anchoring = anchoring.ok_or_else(|| Problem::bad("anchoring must be fixed or calendar"))?;
-        let cycle = Cycle::named(&self.interval, self.interval_count.unwrap_or(1), anchoring);
+        let cycle = RecurringInterval::named(&self.interval, self.interval_count.unwrap_or(1), anchoring);
         let cycle = cycle.map_err(|refused| Problem::bad(refused.to_string()))?;
         let usage = match (self.usage_type.as_deref().unwrap_or("licensed"), self.aggregate_usage.as_deref().unwrap_or("sum")) {
             ("licensed", _) => Usage::Licensed,

@@ -31,12 +31,12 @@ const PUSH_MAX: usize = 4 * FRAME_MAX;
 
 /// The open lines by their tokens. Each keeps a place of [`crate::Limits`]: so many of one address, so many in all.
 #[derive(Clone)]
-pub struct Lines {
+pub struct LongPollSessions {
     open: Arc<Mutex<HashMap<String, Arc<Line>>>>,
     silence: Duration,
 }
 
-impl Default for Lines {
+impl Default for LongPollSessions {
     fn default() -> Self {
         Self { open: Arc::default(), silence: SILENCE_MAX }
     }
@@ -64,7 +64,12 @@ pub struct Asked {
 }
 
 #[handler]
-pub async fn poll(app: Data<&Arc<App>>, lines: Data<&Lines>, asked: Query<Asked>, request: &Request) -> Result<Json<Value>, Problem> {
+pub async fn poll(
+    app: Data<&Arc<App>>,
+    lines: Data<&LongPollSessions>,
+    asked: Query<Asked>,
+    request: &Request,
+) -> Result<Json<Value>, Problem> {
     let Some(line) = lines.find(&asked.token) else {
         let place = app.limits.admit_socket(request)?;
         let token = hex::encode(app.ctx.random.bytes::<32>());
@@ -79,7 +84,7 @@ pub async fn poll(app: Data<&Arc<App>>, lines: Data<&Lines>, asked: Query<Asked>
 
 /// Takes frames, one in each line of the body; they are answered by the next poll.
 #[handler]
-pub async fn push(lines: Data<&Lines>, asked: Query<Asked>, body: Body) -> Result<Json<Value>, Problem> {
+pub async fn push(lines: Data<&LongPollSessions>, asked: Query<Asked>, body: Body) -> Result<Json<Value>, Problem> {
     let Some(line) = lines.find(&asked.token) else { return Ok(Json(json!({ "status": 410 }))) };
     let body = body.into_bytes_limit(PUSH_MAX).await.map_err(|_| Problem::bad("The frames are too long"))?;
     let text = std::str::from_utf8(&body).map_err(|_| Problem::bad("The frames are not UTF-8"))?;
@@ -93,7 +98,7 @@ pub async fn push(lines: Data<&Lines>, asked: Query<Asked>, body: Body) -> Resul
     Ok(Json(json!({ "status": 200 })))
 }
 
-impl Lines {
+impl LongPollSessions {
     fn find(&self, token: &str) -> Option<Arc<Line>> {
         let line = self.held().get(token).cloned()?;
         line.heard.notify_one();
@@ -205,8 +210,8 @@ mod tests {
         }
     }
 
-    fn joined() -> (Lines, Arc<Line>, mpsc::UnboundedSender<PublicEvent>) {
-        let (lines, (tell, told)) = (Lines::default(), mpsc::unbounded_channel());
+    fn joined() -> (LongPollSessions, Arc<Line>, mpsc::UnboundedSender<PublicEvent>) {
+        let (lines, (tell, told)) = (LongPollSessions::default(), mpsc::unbounded_channel());
         let place = crate::Limits::default().admit_socket(&Request::default()).expect("a place");
         lines.open("t", Channels::of("z1"), Box::new(Told(told)), place);
         let line = lines.find("t").expect("the line");
@@ -252,7 +257,7 @@ mod tests {
         let from = RemoteAddr(poem::Addr::SocketAddr("192.0.2.1:1".parse().expect("an address")));
         let parts = poem::http::Request::new(()).into_parts().0;
         let request = Request::from_parts((parts, LocalAddr::default(), from, poem::http::uri::Scheme::HTTP).into(), Body::empty());
-        let lines = Lines { silence: Duration::from_millis(1), ..Lines::default() };
+        let lines = LongPollSessions { silence: Duration::from_millis(1), ..LongPollSessions::default() };
         let (_tell, told) = mpsc::unbounded_channel();
         lines.open("t", Channels::of("z1"), Box::new(Told(told)), limits.admit_socket(&request).expect("a place"));
         while lines.find("t").is_some() || limits.open_sockets() > 0 {

@@ -10,5 +10,5 @@ use poem::{EndpointExt, IntoEndpoint, Route, get};
 
 pub fn routes() -> impl IntoEndpoint {
     let poll = get(longpoll::poll).post(longpoll::push);
-    Route::new().at("/websocket", get(websocket::relay)).at("/longpoll", poll.data(longpoll::Lines::default()))
+    Route::new().at("/websocket", get(websocket::relay)).at("/longpoll", poll.data(longpoll::LongPollSessions::default()))
 }

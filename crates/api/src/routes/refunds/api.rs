@@ -1,6 +1,6 @@
 use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund};
 use crate::auth::{Reader, Reads, Writes, resources};
-use crate::exact::ExactJson;
+use crate::lossless_json::ExactJson;
 use crate::problem::Problem;
 use crate::routes::customers::list_owner;
 use crate::routes::input::{id_filter, page};

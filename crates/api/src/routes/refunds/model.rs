@@ -1,6 +1,6 @@
 //! Refunds as payment-kit.md 2 spells them.
 
-use crate::exact::Decimal;
+use crate::lossless_json::Decimal;
 use crate::problem::Problem;
 use crate::routes::credit_notes::{CreditNoteModel, credit_note};
 use crate::state::App;

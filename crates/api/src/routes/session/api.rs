@@ -1,4 +1,4 @@
-use crate::auth::{Guest, LOGIN_COOKIE, SignedIn, browser_cookie, cookie, login_cookie, token_hash};
+use crate::auth::{LOGIN_COOKIE, MaybeUser, SignedIn, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::routes::payments::AddressModel;
 use crate::state::App;
@@ -91,7 +91,7 @@ pub struct SessionApi;
 impl SessionApi {
     /// Who is signed in with this browser.
     #[oai(path = "/", method = "get")]
-    async fn session(&self, app: Data<&Arc<App>>, request: &Request, guest: Guest) -> Response<Json<SessionModel>> {
+    async fn session(&self, app: Data<&Arc<App>>, request: &Request, guest: MaybeUser) -> Response<Json<SessionModel>> {
         let answer = Response::new(Json(SessionModel { user: guest.0.as_ref().map(UserModel::from) }));
         // Every page begins with this call: here a login that is used gets its time back.
         let Some(token) = cookie(request, LOGIN_COOKIE).filter(|_| guest.0.is_some()) else { return answer };

@@ -1,4 +1,4 @@
-use crate::auth::Call;
+use crate::auth::RequestContext;
 use crate::problem::Problem;
 use crate::routes::payments::{CurrencyModel, MethodModel};
 use crate::state::App;
@@ -20,7 +20,7 @@ pub struct SettingsApi;
 impl SettingsApi {
     /// The active payment methods of a mode, with their currencies.
     #[oai(path = "/", method = "get")]
-    async fn settings(&self, app: Data<&Arc<App>>, call: Call) -> Result<Json<SettingsModel>, Problem> {
+    async fn settings(&self, app: Data<&Arc<App>>, call: RequestContext) -> Result<Json<SettingsModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
         let methods = unit.methods().list(call.mode).await?;
         let currencies: Vec<_> = unit.methods().currencies(call.mode).await?.into_iter().filter(|currency| currency.active).collect();

@@ -1,5 +1,5 @@
 use super::model::{FundsModel, OverdueModel, SubscriptionListModel, SubscriptionModel, ThresholdsModel, overdue_model};
-use crate::auth::{Actor, Opener, Reader, Writes, resources};
+use crate::auth::{Actor, LinkHolder, Reader, Writes, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
 use crate::routes::input::{metadata_filter, page, read_metadata, words};
@@ -81,7 +81,7 @@ impl SubscriptionsApi {
     async fn retrieve(
         &self,
         app: Data<&Arc<App>>,
-        opener: Opener<resources::Subscriptions>,
+        opener: LinkHolder<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let found = expanded(&app, &SubscriptionId::parse(&id)?).await?;
@@ -137,7 +137,7 @@ impl SubscriptionsApi {
     async fn overdue(
         &self,
         app: Data<&Arc<App>>,
-        opener: Opener<resources::Subscriptions>,
+        opener: LinkHolder<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<OverdueModel>, Problem> {
         let id = SubscriptionId::parse(&id)?;

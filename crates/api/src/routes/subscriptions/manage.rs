@@ -1,7 +1,7 @@
 use super::api::{acted_on, show};
 use super::model::SubscriptionModel;
 use crate::auth::{Actor, Writes, resources};
-use crate::exact::{Decimal, ExactJson};
+use crate::lossless_json::{Decimal, ExactJson};
 use crate::problem::Problem;
 use crate::routes::stakes::OverdraftModel;
 use crate::state::App;
@@ -154,16 +154,16 @@ impl ManageApi {
         show(&app, &id).await
     }
 
-    /// Let the engine go on with a subscription that it had stopped with (`parked`), after its cause was mended.
-    #[oai(path = "/:id/unpark", method = "put")]
-    async fn unpark(
+    /// Let the engine go on with a subscription that it had stopped with (`on_hold`), after its cause was mended.
+    #[oai(path = "/:id/resume-billing", method = "put")]
+    async fn resume_billing(
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let id = of_store(&app, writes, &id).await?;
-        billing::unpark(&app.ctx, &id).await?;
+        billing::resume_billing(&app.ctx, &id).await?;
         show(&app, &id).await
     }
 

@@ -251,11 +251,11 @@ pub struct SubscriptionModel {
     pub billing_thresholds: Option<ThresholdsModel>,
     pub past_due_since: Option<i64>,
     pub paused_at: Option<i64>,
-    /// The engine has stopped with it until the store lets it go on (`unpark`).
-    pub parked: bool,
+    /// The engine has stopped with it until the store lets it go on (`resume_billing`).
+    pub on_hold: bool,
     /// Why: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring, amount_out_of_range,
     /// already_billed, unreadable, payment_method or other; `souk verify` tells it in the words of the machine.
-    pub parked_reason: Option<String>,
+    pub on_hold_reason: Option<String>,
     pub latest_invoice_id: Option<String>,
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
@@ -308,8 +308,8 @@ impl SubscriptionModel {
             billing_thresholds: subscription.billing_threshold.map(ThresholdsModel::from),
             past_due_since: seconds(subscription.past_due_since),
             paused_at: seconds(subscription.paused_at),
-            parked: subscription.parked.is_some(),
-            parked_reason: subscription.parked.as_ref().map(|parked| parked.reason.name().to_owned()),
+            on_hold: subscription.on_hold.is_some(),
+            on_hold_reason: subscription.on_hold.as_ref().map(|on_hold| on_hold.reason.name().to_owned()),
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
             staking: stake.and_then(StakeModel::of),

@@ -12,7 +12,7 @@ use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi, Union};
 use souk_domain::billing::{
-    self, Calculation, InvoiceItem, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, Requester, UnusedTime,
+    self, InvoiceItem, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, PricingFormula, Requester, UnusedTime,
 };
 use souk_domain::payment::Currency;
 use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
@@ -71,12 +71,12 @@ impl PreviewLineModel {
     }
 
     fn credit(unused: &UnusedTime, currency: &Currency) -> Self {
-        let calculation = Calculation::from(&unused.credit);
+        let calculation = PricingFormula::from(&unused.credit);
         let description = LineDescription::of_credit(&unused.line, Some(&calculation));
         Self::new(description, "credit", unused.credit.amount, &calculation, currency)
     }
 
-    fn new(description: LineDescription, kind: &str, amount: Amount, calculation: &Calculation, currency: &Currency) -> Self {
+    fn new(description: LineDescription, kind: &str, amount: Amount, calculation: &PricingFormula, currency: &Currency) -> Self {
         Self {
             description: description.english(),
             description_code: description.code.to_owned(),

@@ -8,7 +8,7 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Enum, Object, OpenApi};
-use souk_domain::billing::{self, Happening, Step, TestClock};
+use souk_domain::billing::{self, Step, TestClock, TimelineEvent};
 use souk_domain::customer::Customer;
 use souk_domain::shared::{ClockId, Mode, Timestamp};
 use std::sync::Arc;
@@ -46,19 +46,19 @@ pub enum HappeningModel {
     StakeReturned,
 }
 
-impl From<Happening> for HappeningModel {
-    fn from(happening: Happening) -> Self {
+impl From<TimelineEvent> for HappeningModel {
+    fn from(happening: TimelineEvent) -> Self {
         match happening {
-            Happening::Renewed => Self::Renewed,
-            Happening::TrialEnded => Self::TrialEnded,
-            Happening::Paid => Self::Paid,
-            Happening::PaymentRefused => Self::PaymentRefused,
-            Happening::Retried => Self::Retried,
-            Happening::PastDue => Self::PastDue,
-            Happening::Canceled => Self::Canceled,
-            Happening::StakeWaits => Self::StakeWaits,
-            Happening::StakeSlashed => Self::StakeSlashed,
-            Happening::StakeReturned => Self::StakeReturned,
+            TimelineEvent::Renewed => Self::Renewed,
+            TimelineEvent::TrialEnded => Self::TrialEnded,
+            TimelineEvent::Paid => Self::Paid,
+            TimelineEvent::PaymentRefused => Self::PaymentRefused,
+            TimelineEvent::Retried => Self::Retried,
+            TimelineEvent::PastDue => Self::PastDue,
+            TimelineEvent::Canceled => Self::Canceled,
+            TimelineEvent::StakeWaits => Self::StakeWaits,
+            TimelineEvent::StakeSlashed => Self::StakeSlashed,
+            TimelineEvent::StakeReturned => Self::StakeReturned,
         }
     }
 }

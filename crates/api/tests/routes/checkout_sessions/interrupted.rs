@@ -114,7 +114,7 @@ on_one! {
         let found = poor.retrieve(&session).await;
         assert_eq!((&found["checkoutSession"]["status"], &found["paymentIntent"]["status"]), (&"open".into(), &"requires_action".into()));
         assert_eq!(found["paymentIntent"]["last_payment_error"]["code"], "INSUFFICIENT_FUND");
-        app.networks.pour(poor.wallet.did().as_str()).await;
+        app.networks.faucet(poor.wallet.did().as_str()).await;
         app.advance(Duration::from_secs(10));
         let (done, kinds) = poor.give_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["authPrincipal".to_owned()]), "nothing is to be signed again: {done}");

@@ -8,7 +8,7 @@ use souk_adapters::on_one;
 use souk_domain::billing::{InvoiceStatus, SubscriptionStatus};
 use souk_domain::checkout::{self, LineItem, LinkFields, SessionMode, SubscriptionTerms};
 use souk_domain::payment::Currency;
-use souk_domain::pricing::{Anchoring, CurrencyOption, CustomAmount, Cycle, Interval, Price, Product, Recurring, Usage};
+use souk_domain::pricing::{Anchoring, CurrencyOption, CustomAmount, Interval, Price, Product, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, Mode, PriceId};
 use std::time::Duration;
 
@@ -55,7 +55,9 @@ async fn a_longer_cycle_is_judged_by_the_currency_that_the_page_names() {
     let app = TestApp::open().await;
     let plans = Plans::put(&app).await;
     let (from, to) = (PriceId::new(app.ctx.now(), app.ctx.random.as_ref()), PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
-    let cycle = |interval| Some(Recurring { cycle: Cycle::new(interval, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed });
+    let cycle = |interval| {
+        Some(Recurring { cycle: RecurringInterval::new(interval, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed })
+    };
     let target = Price {
         currency_id: app.shop.dollar.clone(),
         unit_amount: Amount::new(4_990),
@@ -225,7 +227,7 @@ on_one! {
         let once = plans.link(&app, &[&plans.once], SubscriptionTerms::default()).await;
         let (monthly, lasting) = (PriceId::new(app.ctx.now(), app.ctx.random.as_ref()), PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
         let care = Product { default_price_id: Some(monthly.clone()), ..product(&app, "Care") };
-        let cycle = Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
+        let cycle = RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
         let recurring = Some(Recurring { cycle, usage: Usage::Licensed });
         let offers = vec![
             Price { recurring, ..price(&app, &monthly, &care.id, 4, 200) },

@@ -172,7 +172,7 @@ async fn a_wallet_without_the_money_is_told_so_and_pays_when_it_has_it() {
     let found = poor.retrieve(&session).await;
     assert_eq!((&found["checkoutSession"]["status"], &found["paymentIntent"]["status"]), (&"open".into(), &"requires_action".into()));
     assert!(found["paymentIntent"]["last_payment_error"]["message"].is_string());
-    app.networks.pour(poor.wallet.did().as_str()).await;
+    app.networks.faucet(poor.wallet.did().as_str()).await;
     app.advance(Duration::from_secs(1));
     poor.submit_for_wallet(&app, &session).await;
     assert!(poor.retrieve(&session).await["paymentIntent"].get("last_payment_error").is_none(), "or the page would stop polling");

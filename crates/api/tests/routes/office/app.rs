@@ -1,4 +1,4 @@
-//! A store for one test: SQLite in a scratch folder, a clock that stands still, networks that know one address.
+//! A store for one test: SQLite in a temporary folder, a clock that stands still, networks that know one address.
 
 use async_trait::async_trait;
 use poem::endpoint::{BoxEndpoint, make_sync};
@@ -15,7 +15,7 @@ use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
 use souk_api::auth::{NewKey, create_key, token_hash};
 use souk_api::state::{App, Probe, Site};
 use souk_api::{Limits, service};
-use souk_domain::access::{Did, PageTokens, Passport, Role, Scope, User};
+use souk_domain::access::{Did, Passport, Role, Scope, SignedLinks, User};
 use souk_domain::context::{Context, Networks};
 use souk_domain::payment::*;
 use souk_domain::shared::*;
@@ -54,7 +54,7 @@ impl Probe for Ready {
 impl TestApp {
     pub async fn open() -> Self {
         let database = TestDatabase::sqlite().await;
-        let files = tempfile::tempdir().expect("a scratch folder");
+        let files = tempfile::tempdir().expect("a temporary folder");
         let store = SqlStore::new(souk_adapters::persistence::Database::clone(&database), Arc::new(SecretBox::new(&[7; 32])));
         let network = Arc::new(Network);
         let networks = Networks::default().with_wallet(MethodKind::Arcblock, network.clone()).with_card(MethodKind::Stripe, network);
@@ -83,7 +83,7 @@ impl TestApp {
                 errors_sample_rate: 0.0,
             },
             envelopes: Arc::new(AppEnvelopes::new(AppKey::from_seed(&[1; 32]))),
-            tokens: PageTokens::new(Arc::new(HmacSeals::new(&[2; 32]))),
+            tokens: SignedLinks::new(Arc::new(HmacSeals::new(&[2; 32]))),
             files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
             printer: Arc::new(printer),
             realtime: Arc::new(LocalRealtime::default()),

@@ -3,7 +3,7 @@
 use super::app::{TestApp, text};
 use poem::http::Method as Verb;
 use serde_json::{Value, json};
-use souk_domain::pricing::Hold;
+use souk_domain::pricing::StockReservation;
 use souk_domain::shared::{PriceId, SessionId};
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn stock_goes_up_and_down_but_not_below_what_is_sold() {
     let id = app.price(&owner, json!({"unit_amount": "1", "quantity_available": 5})).await;
     let price_id = PriceId::parse(&id).expect("an id");
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    let hold = Hold { price_id, quantity: 4 };
+    let hold = StockReservation { price_id, quantity: 4 };
     unit.prices().hold(&SessionId::parse("cs_1").expect("an id"), &hold, app.ctx.now()).await.expect("holds");
     unit.commit().await.expect("commits");
     let path = format!("/api/prices/{id}/inventory");

@@ -45,7 +45,7 @@ async fn the_link_of_a_mail_pays_one_invoice_with_any_wallet() {
     let invoice = owed(&alice).await["invoices"][0]["id"].as_str().expect("an id").to_owned();
     let token = page_tokens().auth_token(&invoice, app.ctx.now());
     let friend = wallet("friend");
-    app.networks.pour(friend.did().as_str()).await;
+    app.networks.faucet(friend.did().as_str()).await;
     let stranger = app.browser();
     let seen = stranger.get(&format!("/api/invoices/{invoice}?authToken={token}")).await.ok();
     assert_eq!(seen["subscription"]["id"], alice.id.as_str());
@@ -95,7 +95,7 @@ async fn a_payment_that_the_network_refuses_is_told_and_may_be_tried_again() {
             0 => assert_eq!(done["status"], "error", "{done}"),
             _ => assert_eq!(done["status"], "ok", "{done}"),
         }
-        app.networks.pour(poor.did().as_str()).await;
+        app.networks.faucet(poor.did().as_str()).await;
         app.advance(std::time::Duration::from_secs(1));
     }
     assert_eq!(owed(&alice).await["summary"], json!({}));

@@ -139,13 +139,13 @@ async fn a_paused_subscription_charges_nothing_and_a_new_period_begins_when_it_g
 async fn what_the_engine_has_stopped_with_goes_on_when_the_store_says_so() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
-    app.execute("UPDATE subscriptions SET parked = 'price_missing', due_at = NULL").await;
+    app.execute("UPDATE subscriptions SET on_hold = 'price_missing', due_at = NULL").await;
     let body = seen(&alice).await;
-    assert_eq!((&body["parked"], &body["parked_reason"]), (&json!(true), &json!("price_missing")));
-    assert_eq!(put(&alice.buyer, &alice, "unpark", json!({})).await.0, 403);
+    assert_eq!((&body["on_hold"], &body["on_hold_reason"]), (&json!(true), &json!("price_missing")));
+    assert_eq!(put(&alice.buyer, &alice, "resume-billing", json!({})).await.0, 403);
     let owner = app.owner().await;
-    let (status, body) = put(&owner, &alice, "unpark", json!({})).await;
-    assert_eq!((status, &body["parked"], &body["parked_reason"]), (200, &json!(false), &json!(null)));
+    let (status, body) = put(&owner, &alice, "resume-billing", json!({})).await;
+    assert_eq!((status, &body["on_hold"], &body["on_hold_reason"]), (200, &json!(false), &json!(null)));
     let before = body["current_period_end"].clone();
     app.live_on(WEEK).await;
     assert_ne!(seen(&alice).await["current_period_end"], before, "it is renewed");

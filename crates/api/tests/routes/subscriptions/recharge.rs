@@ -43,7 +43,7 @@ async fn a_friend_adds_funds_and_what_was_overdue_is_paid_at_once() {
     app.live_on(WEEK).await;
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "past_due");
 
-    app.networks.pour(wallet("friend").did().as_str()).await;
+    app.networks.faucet(wallet("friend").did().as_str()).await;
     let (connect, friend, asked) = asked(&app, &alice, 30 * TOKEN).await;
     let text = asked["requestedClaims"][0]["description"].as_str().expect("a text");
     assert!(text.starts_with("Add funds of 30 ") && text.contains(alice.buyer.wallet.did().as_str()), "{text}");
@@ -71,7 +71,7 @@ async fn a_transfer_to_another_account_or_of_another_amount_is_never_sent() {
     type Change = fn(&mut Transaction);
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
-    app.networks.pour(wallet("friend").did().as_str()).await;
+    app.networks.faucet(wallet("friend").did().as_str()).await;
     let cases: [(&str, Change); 6] = [
         ("amount", |tx| transfer(tx).outputs[0].tokens[0].value = "1".to_owned()),
         ("receiver", |tx| transfer(tx).outputs[0].owner = wallet("mallory").did().to_string()),
@@ -153,7 +153,7 @@ async fn a_wallet_that_declines_or_cannot_pay_leaves_nothing_behind() {
     assert!(told(&alice).await.is_empty());
     let owes = alice.buyer.browser.get(&format!("/api/subscriptions/{}/overdue/invoices", alice.id)).await.ok();
     assert_eq!(owes["summary"], json!({}));
-    app.networks.pour(friend.did().as_str()).await;
+    app.networks.faucet(friend.did().as_str()).await;
     app.advance(std::time::Duration::from_secs(1));
     let (connect, friend, question) = asked(&app, &alice, TOKEN).await;
     assert_eq!(connect.answer(&friend, &question, claim_of(&friend, &question)).await["status"], "ok");

@@ -19,8 +19,8 @@ async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
     assert_eq!((&refund["status"], &refund["reason"]), (&json!("succeeded"), &json!("duplicate")));
     assert_eq!(refund["subscription_id"], alice.id.as_str());
     assert_eq!(alice.buyer.browser.get("/api/refunds").await.ok()["count"], 1);
-    let too_much = owner.browser.put(&path, &json!({ "amount": "7" })).await.refused(400);
-    assert_eq!(too_much["code"], "OVER_REFUND");
+    let overbilled = owner.browser.put(&path, &json!({ "amount": "7" })).await.refused(400);
+    assert_eq!(overbilled["code"], "OVER_REFUND");
     let rest = json!({ "payment_intent_id": payments["list"][0]["id"] });
     assert_eq!(owner.browser.post("/api/refunds", &rest).await.ok()["amount"], (6 * TOKEN).to_string());
     app.drain().await;

@@ -5,7 +5,7 @@ use super::refund::{NewRefund, write_refund};
 use super::{CreditError, CreditNote, CreditNoteItem, CreditNoteReason};
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
 use crate::billing::{
-    Calculation, DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, ItemCredit, Notification, PaymentSource, notify,
+    DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, ItemCredit, Notification, PaymentSource, PricingFormula, notify,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -25,7 +25,7 @@ pub(crate) struct ItemOrder {
     pub covers_until: Option<Timestamp>,
     /// `None`: what the line paid for ends if the line is credited in full, unless the reason keeps access.
     pub revokes: Option<bool>,
-    pub calculation: Option<Calculation>,
+    pub calculation: Option<PricingFormula>,
 }
 
 impl ItemOrder {

@@ -36,7 +36,7 @@ pub use refund::{move_refund_to_balance, refund_failed_later, refund_settled, re
 pub use suspense::{SuspenseError, resolve_suspense};
 pub(super) use undo::{lock_paid_by, take_newest_first};
 
-use super::Calculation;
+use super::PricingFormula;
 use crate::shared::{
     Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, Listed, MethodId, Mode, Page, StorageError, SubscriptionId,
     Timestamp,
@@ -126,7 +126,7 @@ pub struct CreditNoteItem {
     /// Whether what the line had paid for ends.
     pub revokes: bool,
     /// How the amount was computed, where time was credited.
-    pub calculation: Option<Calculation>,
+    pub calculation: Option<PricingFormula>,
 }
 
 /// Which credit notes are listed; `None`: of any.

@@ -10,7 +10,7 @@ pub use payment::*;
 pub(crate) use settle::{PaidInvoice, Receipt, apply_balance, plan_payments, settle, unapply_balance};
 pub use status::*;
 
-use super::{Calculation, Period, Scope};
+use super::{Period, PricingFormula, Scope};
 use crate::customer::{Address, Customer};
 use crate::shared::{
     Amount, AmountError, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, Listed, MethodId, Mode, Page, PaymentIntentId, PriceId,
@@ -271,7 +271,7 @@ pub struct InvoiceItem {
     pub period: Option<Period>,
     /// Until when its time is paid for: at first its period's end, earlier once unused time was credited.
     pub covers_until: Option<Timestamp>,
-    pub calculation: Calculation,
+    pub calculation: PricingFormula,
 }
 
 impl InvoiceItem {

@@ -1,6 +1,6 @@
 //! The payment of invoices: of a renewal, of a retry, by the customer's own hand.
 
-use crate::billing::debt::{debt_paid, decline_invoice, time_of};
+use crate::billing::dunning::{debt_paid, decline_invoice, time_of};
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::notifications::notify_paid;
 use crate::billing::reversal::reverse_payment;

@@ -6,7 +6,7 @@ use super::settlement::post_claim;
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, STAKE_RETRY_DELAY, Stake, StakePurpose, StakeStatus, ask_network, customer_time, retry_delay};
 use crate::billing::renew::publish_charges;
-use crate::billing::{BillingError, ClockEvent, Happening, Round, STAKE_WAITING, Scope};
+use crate::billing::{BatchResult, BillingError, ClockEvent, STAKE_WAITING, Scope, TimelineEvent};
 use crate::context::Context;
 use crate::payment::{Purpose, StakeState};
 use crate::shared::{Amount, AttemptId, Timestamp};
@@ -71,11 +71,11 @@ fn next_step(judged: &Judged<'_>, now: Timestamp) -> Result<NextStep, BillingErr
 /// # Errors
 /// The first failure, after all stakes had their turn.
 #[tracing::instrument(skip_all, fields(limit))]
-pub async fn move_due_stakes(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
+pub async fn move_due_stakes(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
     let mut unit = ctx.store.read().await?;
     let due = unit.stakes().due(scope, now, limit).await?;
     drop(unit);
-    let mut round = Round { due: due.len(), ..Round::default() };
+    let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
     let moves: Vec<_> = due.iter().map(|stake| move_one(ctx, scope, stake).boxed()).collect();
     let mut failure = None;
     let done: Vec<_> = stream::iter(moves).buffered(CONCURRENT_QUESTIONS).collect().await;
@@ -124,9 +124,9 @@ async fn move_one(ctx: &Context, scope: &Scope, seen: &Stake) -> Result<Option<M
     }
     unit.commit().await?;
     let what = match step {
-        NextStep::Wait(_) => Some(Happening::StakeWaits),
-        NextStep::Return(_) | NextStep::Claimed(_) => Some(Happening::StakeReturned),
-        NextStep::Forfeit(_) => Some(Happening::StakeSlashed),
+        NextStep::Wait(_) => Some(TimelineEvent::StakeWaits),
+        NextStep::Return(_) | NextStep::Claimed(_) => Some(TimelineEvent::StakeReturned),
+        NextStep::Forfeit(_) => Some(TimelineEvent::StakeSlashed),
         NextStep::Rest | NextStep::GiveUp => None,
     };
     Ok(Some(Moved { attempt, event: what.map(|what| ClockEvent { at: now, what, subject: seen.subject.as_str().to_owned() }) }))

@@ -9,10 +9,10 @@ use super::{ReleaseReason, STAKE_RETRY_DELAY, Stake, StakeKey, StakePurpose, Sta
 use crate::access::Wallet;
 use crate::billing::change_payment::{Target, send, target};
 use crate::billing::invoice::{Finalization, finalize_all, plan_payments};
-use crate::billing::manage::{load, lock, save};
+use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::{
-    BillTo, BillingError, BillingPolicy, BillingReason, Calculation, Invoice, InvoiceItem, InvoiceStatus, ManageError, Subscription, line,
-    time_of,
+    BillTo, BillingError, BillingPolicy, BillingReason, Invoice, InvoiceItem, InvoiceStatus, ManageError, PricingFormula, Subscription,
+    line_descriptions, time_of,
 };
 use crate::context::Context;
 use crate::payment::{AskedStake, Currency, PlannedPayment, Purpose};
@@ -167,7 +167,7 @@ pub async fn take_overdraft_stake(
 /// Switches the protection off: the stake goes back at once.
 ///
 /// # Errors
-/// [`ManageError::PaymentInFlight`] while the stake pays something; [`ManageError::OweFirst`] while something is overdue.
+/// [`ManageError::PaymentInFlight`] while the stake pays something; [`ManageError::UnpaidInvoices`] while something is overdue.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
     let mut unit = ctx.store.begin().await?;
@@ -178,7 +178,7 @@ pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Res
         return Err(ManageError::PaymentInFlight);
     }
     if !debts_of_subscription(unit.as_mut(), &stake, &subscription).await?.invoices.is_empty() {
-        return Err(ManageError::OweFirst);
+        return Err(ManageError::UnpaidInvoices);
     }
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.overdraft_at = None;
@@ -260,7 +260,7 @@ async fn fee_invoice(
         number: None,
         status: InvoiceStatus::Draft,
         reason: BillingReason::OverdraftProtection,
-        description: line::OVERDRAFT_FEE.to_owned(),
+        description: line_descriptions::OVERDRAFT_FEE.to_owned(),
         bill_to: BillTo::of(&customer),
         customer_id: customer.id,
         currency_id: stake.currency_id.clone(),
@@ -286,14 +286,14 @@ async fn fee_invoice(
         invoice_id: invoice.id.clone(),
         subscription_item_id: None,
         price_id: None,
-        description: line::OVERDRAFT_FEE.to_owned(),
+        description: line_descriptions::OVERDRAFT_FEE.to_owned(),
         quantity: 1,
         unit_amount: fee,
         amount: fee,
         credited: Amount::ZERO,
         period: None,
         covers_until: None,
-        calculation: Calculation::Flat { amount: fee },
+        calculation: PricingFormula::Flat { amount: fee },
     };
     let finalization = Finalization::new(invoice, vec![item], Amount::ZERO, now)?;
     finalize_all(ctx, unit, vec![finalization]).await?.pop().ok_or(BillingError::Orphan)

@@ -6,12 +6,12 @@ use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeS
 use crate::access::{Did, Wallet};
 use crate::billing::cancel::take_back;
 use crate::billing::change_payment::{Target, send, target};
-use crate::billing::manage::{load, lock, save};
-use crate::billing::plan::{planned, switch_plan};
+use crate::billing::change_plan::{planned, switch_plan};
 use crate::billing::statement::Statement;
+use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::{
-    BillingError, BillingReason, Calculation, ManageError, Notification, PlanOrder, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
-    Subscription, line, notify, time_of,
+    BillingError, BillingReason, ManageError, Notification, PlanOrder, PricingFormula, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
+    Subscription, line_descriptions, notify, time_of,
 };
 use crate::context::Context;
 use crate::ledger::EntryType;
@@ -463,16 +463,16 @@ pub(super) async fn placed(
         notify(ctx, unit, &resumed, ctx.now()).await?;
     }
     let (reason, description) = match (before.purpose, resumed.is_empty(), before.is_held()) {
-        (StakePurpose::Overdraft, ..) => (BillingReason::StakeOverdraftProtection, line::STAKED_FOR_OVERDRAFT),
-        (_, false, _) => (BillingReason::SubscriptionRecover, line::STAKED_AGAIN),
-        (_, true, true) => (BillingReason::Stake, line::STAKED_MORE),
-        (_, true, false) => (BillingReason::Stake, line::STAKED_ELSEWHERE),
+        (StakePurpose::Overdraft, ..) => (BillingReason::StakeOverdraftProtection, line_descriptions::STAKED_FOR_OVERDRAFT),
+        (_, false, _) => (BillingReason::SubscriptionRecover, line_descriptions::STAKED_AGAIN),
+        (_, true, true) => (BillingReason::Stake, line_descriptions::STAKED_MORE),
+        (_, true, false) => (BillingReason::Stake, line_descriptions::STAKED_ELSEWHERE),
     };
     let terms = match sharing.first() {
         Some(one) if !is_overdraft => terms_of(unit, one, &after).await?,
         _ => None,
     };
-    let calculation = Calculation::of_stake(terms, attempt.amount);
+    let calculation = PricingFormula::of_stake(terms, attempt.amount);
     let statement = Statement { reason, description, reference, calculation };
     record_stake_statement(ctx, unit, &after, statement, now).await
 }

@@ -6,7 +6,7 @@ use super::{Stake, StakePurpose};
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::settlement::recovered;
 use crate::billing::statement::{Statement, StatementOwner, record_statement};
-use crate::billing::{BillingError, BillingReason, Calculation, line};
+use crate::billing::{BillingError, BillingReason, PricingFormula, line_descriptions};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Attempt, Decline, Purpose, PurposeHandler, Settlement, SettlementError};
@@ -127,8 +127,9 @@ async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, i
         return Err(BillingError::Contended);
     }
     post_stake(ctx, unit, attempt, &before, EntryType::StakeReturned, now).await?;
-    let calculation = Calculation::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::ReturnStake, description: line::RETURNED_STAKE, reference, calculation };
+    let calculation = PricingFormula::Flat { amount: attempt.amount };
+    let statement =
+        Statement { reason: BillingReason::ReturnStake, description: line_descriptions::RETURNED_STAKE, reference, calculation };
     record_stake_statement(ctx, unit, &before, statement, now).await
 }
 
@@ -156,8 +157,8 @@ async fn forfeited(
     }
     let receipt = Receipt { mode: before.mode, customer_id: &before.customer_id, attempt, intent: None, at: now };
     let settled = settle(ctx, unit, &receipt).await?;
-    let calculation = Calculation::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::SlashStake, description: line::SLASHED_STAKE, reference, calculation };
+    let calculation = PricingFormula::Flat { amount: attempt.amount };
+    let statement = Statement { reason: BillingReason::SlashStake, description: line_descriptions::SLASHED_STAKE, reference, calculation };
     record_stake_statement(ctx, unit, &before, statement, now).await?;
     let paid = overdraft_paid(&after, &settled);
     recovered(ctx, unit, &settled, now).await?;
@@ -246,10 +247,10 @@ pub(crate) async fn record_placement(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     stake: &Stake,
-    calculation: Calculation,
+    calculation: PricingFormula,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let reference = stake.reference.clone().unwrap_or_default();
-    let statement = Statement { reason: BillingReason::Stake, description: line::STAKE, reference: &reference, calculation };
+    let statement = Statement { reason: BillingReason::Stake, description: line_descriptions::STAKE, reference: &reference, calculation };
     record_stake_statement(ctx, unit, stake, statement, now).await
 }

@@ -27,7 +27,7 @@ pub(super) enum Step {
 
 /// Does what a session is ready for. Safe to call at any time, by anybody: what has been done is not done again.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn proceed(ctx: &Context, id: &SessionId) -> Result<(), SettlementError> {
+pub async fn advance(ctx: &Context, id: &SessionId) -> Result<(), SettlementError> {
     for _ in 0..TRIES {
         match try_proceed(ctx, id).await {
             Err(SettlementError::Contended) => {}

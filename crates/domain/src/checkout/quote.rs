@@ -2,23 +2,23 @@
 
 use super::{LineItem, SessionMode, SubscriptionTerms};
 use crate::payment::Currency;
-use crate::pricing::{CartError, CartItem, Cycle, Due, Price, Product, line_amounts, stake};
+use crate::pricing::{CartError, CartItem, Due, Price, Product, RecurringInterval, line_amounts, stake};
 use crate::shared::{Amount, Timestamp};
 
 /// Items that are billed in one rhythm: one subscription. What is paid once goes with the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct SubscriptionGroup {
     /// `None`: nothing of the session recurs.
-    pub cycle: Option<Cycle>,
+    pub cycle: Option<RecurringInterval>,
     /// Places of the items in the session.
     pub items: Vec<usize>,
     pub now: Amount,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
+pub struct Quote {
     /// At least one.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SubscriptionGroup>,
     /// What each item costs now; zero where it is due later.
     pub amounts: Vec<Amount>,
     pub due: Due,
@@ -30,14 +30,14 @@ pub struct Order {
 }
 
 /// Reckons a session in a currency. `sold` are the prices that are paid, in the order of the items.
-pub fn reckon(
+pub fn quote(
     (kind, terms): (SessionMode, &SubscriptionTerms),
     items: &[LineItem],
     sold: &[(Price, Product)],
     currency: &Currency,
     by_wallet: bool,
     now: Timestamp,
-) -> Result<Order, CartError> {
+) -> Result<Quote, CartError> {
     let cart: Vec<_> = items.iter().zip(sold).map(|(item, (price, _))| cart_item(item, price)).collect();
     let whole = line_amounts(&cart, &currency.id)?;
     let recurs = cart.iter().any(|item| item.price.is_recurring());
@@ -49,40 +49,40 @@ pub fn reckon(
     let due = Due { now: Amount::sum(amounts.iter().copied())?, renew };
     let (minimum, threshold) = terms.amounts(currency.decimals)?;
     let stake = if recurs && by_wallet && !terms.no_stake { stake(threshold, minimum, renew) } else { Amount::ZERO };
-    Ok(Order { parts: parts(sold, &amounts)?, amounts, due, stake, threshold, trial_end })
+    Ok(Quote { parts: parts(sold, &amounts)?, amounts, due, stake, threshold, trial_end })
 }
 
 fn cart_item<'a>(item: &LineItem, price: &'a Price) -> CartItem<'a> {
     CartItem { price, quantity: item.quantity, custom_amount: item.custom_amount }
 }
 
-fn parts(sold: &[(Price, Product)], amounts: &[Amount]) -> Result<Vec<Part>, CartError> {
-    let part = |Rhythm { cycle, items }: Rhythm| {
+fn parts(sold: &[(Price, Product)], amounts: &[Amount]) -> Result<Vec<SubscriptionGroup>, CartError> {
+    let part = |IntervalGroup { cycle, items }: IntervalGroup| {
         let now = Amount::sum(items.iter().map(|place| amounts[*place]))?;
-        Ok(Part { cycle, items, now })
+        Ok(SubscriptionGroup { cycle, items, now })
     };
     rhythms(sold).into_iter().map(part).collect()
 }
 
-/// What a [`Part`] is before anything is reckoned.
+/// What a [`SubscriptionGroup`] is before anything is quoted.
 #[derive(Debug)]
-pub(super) struct Rhythm {
-    pub cycle: Option<Cycle>,
+pub(super) struct IntervalGroup {
+    pub cycle: Option<RecurringInterval>,
     pub items: Vec<usize>,
 }
 
 /// How items split into subscriptions: at least one.
-pub(super) fn rhythms(sold: &[(Price, Product)]) -> Vec<Rhythm> {
-    let mut parts: Vec<Rhythm> = Vec::new();
+pub(super) fn rhythms(sold: &[(Price, Product)]) -> Vec<IntervalGroup> {
+    let mut parts: Vec<IntervalGroup> = Vec::new();
     for (place, (price, _)) in sold.iter().enumerate() {
         let Some(recurring) = &price.recurring else { continue };
         match parts.iter_mut().find(|part| part.cycle == Some(recurring.cycle)) {
             Some(part) => part.items.push(place),
-            None => parts.push(Rhythm { cycle: Some(recurring.cycle), items: vec![place] }),
+            None => parts.push(IntervalGroup { cycle: Some(recurring.cycle), items: vec![place] }),
         }
     }
     if parts.is_empty() {
-        parts.push(Rhythm { cycle: None, items: Vec::new() });
+        parts.push(IntervalGroup { cycle: None, items: Vec::new() });
     }
     let once = sold.iter().enumerate().filter(|(_, (price, _))| !price.is_recurring()).map(|(place, _)| place);
     parts[0].items.extend(once);
@@ -121,7 +121,7 @@ mod tests {
 
     fn sold(name: &str, unit: u128, recurring: Option<(Interval, Usage)>) -> (Price, Product) {
         let product_id = ProductId::parse("prod_1").expect("id");
-        let cycle = |interval| Cycle::new(interval, 1, Anchoring::Fixed).expect("a cycle");
+        let cycle = |interval| RecurringInterval::new(interval, 1, Anchoring::Fixed).expect("a cycle");
         let price = Price {
             id: PriceId::parse(name).expect("id"),
             mode: Mode::Test,
@@ -177,12 +177,12 @@ mod tests {
         ]
     }
 
-    fn order(kind: SessionMode, terms: &SubscriptionTerms, sold: &[(Price, Product)], by_wallet: bool) -> Order {
+    fn order(kind: SessionMode, terms: &SubscriptionTerms, sold: &[(Price, Product)], by_wallet: bool) -> Quote {
         let items: Vec<_> = sold.iter().map(|(price, _)| LineItem::new(price.id.clone(), 1)).collect();
-        reckon((kind, terms), &items, sold, &currency(), by_wallet, at()).expect("an order")
+        quote((kind, terms), &items, sold, &currency(), by_wallet, at()).expect("an order")
     }
 
-    fn places(order: &Order) -> Vec<(Vec<usize>, u128)> {
+    fn places(order: &Quote) -> Vec<(Vec<usize>, u128)> {
         order.parts.iter().map(|part| (part.items.clone(), part.now.base_units())).collect()
     }
 

@@ -30,7 +30,7 @@ pub enum ManageError {
     #[error("A refund, or what becomes of the stake, is decided when the subscription ends at once")]
     DecidedAtTheEnd,
     #[error("The store has decided when this subscription ends")]
-    DecidedByStore,
+    StoreInitiated,
     #[error("This subscription cannot be resumed")]
     NotRecoverable,
     #[error("This subscription has ended")]
@@ -62,7 +62,7 @@ pub enum ManageError {
     NothingOwed,
     /// A stake does not leave before what it secures is paid.
     #[error("Please pay your overdue invoices first")]
-    OweFirst,
+    UnpaidInvoices,
     /// No account of a wallet pays it.
     #[error("A card pays for this subscription. Funds can be added only where a wallet pays.")]
     CardFunds,
@@ -169,12 +169,12 @@ pub async fn amend_subscription(ctx: &Context, mode: Mode, id: &SubscriptionId, 
 }
 
 /// Lets the engine go on with a subscription that it had stopped with: somebody has looked. Nothing happens to one that was not
-/// parked.
-pub async fn unpark(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
+/// on_hold.
+pub async fn resume_billing(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
     let mut unit = ctx.store.begin().await?;
     let subscription = lock(unit.as_mut(), id).await?;
-    if subscription.parked.is_some() {
-        save(unit.as_mut(), &Subscription { parked: None, updated_at: ctx.now(), ..subscription }).await?;
+    if subscription.on_hold.is_some() {
+        save(unit.as_mut(), &Subscription { on_hold: None, updated_at: ctx.now(), ..subscription }).await?;
         unit.commit().await?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::submit::open_attempt;
 use super::{Session, SessionMode, SessionStatus};
 use crate::context::Context;
-use crate::pricing::{CustomAmountError, Price, QUANTITY_MAX, QuantityError, Rate, check_quantity};
+use crate::pricing::{CustomAmountError, Price, QUANTITY_MAX, QuantityError, UnitPricing, check_quantity};
 use crate::shared::{Amount, CurrencyId, Mode, PriceId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -147,7 +147,7 @@ pub async fn set_amount(
         let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(AmendError::NotFound)?;
         match price.rate_in(&currency_id).ok_or(AmendError::CurrencyNotConfigured)? {
             // What recurs is charged what its price says.
-            Rate::Custom(custom) if session.kind == SessionMode::Payment => {
+            UnitPricing::Custom(custom) if session.kind == SessionMode::Payment => {
                 custom.check(amount, currency.decimals, currency.maximum_precision)?;
             }
             _ => return Err(AmendError::NotCustom),

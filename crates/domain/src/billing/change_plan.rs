@@ -1,22 +1,22 @@
 //! Changing the plan: which plans there are, what a change would cost now, and the change itself, at the price that was shown.
 
-use super::bill::{Bill, issue};
-use super::book::Book;
-use super::carry::carried;
+use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination};
-use super::line::prorated;
-use super::manage::{load, lock, nonce, save};
-use super::plan_permission::permits;
+use super::issue_invoice::{Bill, issue};
+use super::line_descriptions::prorated;
+use super::plan_mandate::permits;
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
 use super::stake::{lock_security, stake_for_plan};
+use super::subscription_admin::{load, lock, nonce, save};
 use super::unused_time::{UnusedTime, UnusedTimes};
+use super::usage_carry_over::carried;
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, Calculation, InvoiceItem, ManageError, Period, PlanChange, PlanLine, PlanOrder, PlanSwitch, ProrationLine, Requester,
+    BillingReason, InvoiceItem, ManageError, Period, PlanChange, PlanLine, PlanOrder, PlanSwitch, PricingFormula, ProrationLine, Requester,
     Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, change_plan, period, time_of,
 };
 use crate::context::Context;
-use crate::pricing::{CatalogueFilter, Cycle, Hold, Price, Product, QuantityError, Usage, check_quantity};
+use crate::pricing::{CatalogueFilter, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity};
 use crate::shared::{Amount, EntitlementId, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
@@ -81,13 +81,13 @@ struct Plan {
 /// A change that is ready to be made.
 struct Draft {
     subscription: Subscription,
-    book: Book,
+    book: BillingBatch,
     invoice: InvoiceId,
     preview: PlanPreview,
     unused: UnusedTimes,
     corrections: UsageCorrections,
     /// What goes back into stock, and what is taken.
-    moves: (Hold, Hold),
+    moves: (StockReservation, StockReservation),
 }
 
 /// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, which count as
@@ -260,7 +260,7 @@ async fn grant(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
-    book: &Book,
+    book: &BillingBatch,
     lines: &[InvoiceItem],
     (invoice, now): (&InvoiceId, Timestamp),
 ) -> Result<(), ManageError> {
@@ -303,7 +303,10 @@ async fn draft(
     }
     let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(ManageError::NoPlans)?;
     let rate = price.rate_in(&before.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
-    let (from, to) = (Hold { price_id: item.price_id.clone(), quantity: item.quantity }, Hold { price_id: price.id.clone(), quantity });
+    let (from, to) = (
+        StockReservation { price_id: item.price_id.clone(), quantity: item.quantity },
+        StockReservation { price_id: price.id.clone(), quantity },
+    );
     check_quantity(&price, quantity, if from.price_id == to.price_id { from.quantity } else { 0 })?;
     let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.charge(quantity)? };
     let invoice = InvoiceId::new(at, ctx.random.as_ref());
@@ -312,7 +315,7 @@ async fn draft(
     let (unused, plan): (_, &[PlanLine]) = match is_prorated {
         false => (UnusedTimes::none(at), &[]),
         true => {
-            let book = Book::read(unit, std::slice::from_ref(&before)).await?;
+            let book = BillingBatch::read(unit, std::slice::from_ref(&before)).await?;
             (UnusedTimes::read(unit, &before, &book, Some(&item.id), at).await?, std::slice::from_ref(&plan))
         }
     };
@@ -334,7 +337,7 @@ async fn draft(
         let used = (line.quantity, before_it.plus(line.amount)?.minus(given)?);
         after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
     }
-    let book = Book::read(unit, std::slice::from_ref(&after)).await?;
+    let book = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
     let stake = stake_for_plan(unit, &before, &after).await?;
     let parts = Parts { change: &change, usage, unused: &unused, corrections: &corrections, stake };
     let preview = preview(ctx, unit, &book, &after, parts, (&price, &product, &invoice), at).await?;
@@ -363,14 +366,19 @@ async fn usage_until(
     }
     let so_far = Period { end: at, ..before.period };
     let one = Subscription { items: vec![item.clone()], period: so_far, ..before.clone() };
-    let book = Book::read(unit, std::slice::from_ref(&one)).await?;
+    let book = BillingBatch::read(unit, std::slice::from_ref(&one)).await?;
     let used = read_usage(unit, &book, std::slice::from_ref(&one)).await?;
     let lines = lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far))?;
     let corrections = UsageCorrections::plan(unit, &one, &lines.overbilled).await?;
     Ok(UsageUntil { lines, corrections })
 }
 
-fn changed(before: &Subscription, (place, price, quantity): (usize, &Price, u64), cycle: Cycle, change: &PlanChange) -> Subscription {
+fn changed(
+    before: &Subscription,
+    (place, price, quantity): (usize, &Price, u64),
+    cycle: RecurringInterval,
+    change: &PlanChange,
+) -> Subscription {
     let mut after = Subscription { cycle, period: change.period, ..before.clone() };
     let item = &mut after.items[place];
     (item.price_id, item.quantity) = (price.id.clone(), quantity);
@@ -393,7 +401,7 @@ struct Parts<'a> {
 async fn preview(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &Book,
+    book: &BillingBatch,
     after: &Subscription,
     parts: Parts<'_>,
     (price, product, invoice): (&Price, &Product, &InvoiceId),
@@ -454,7 +462,7 @@ pub(super) async fn prorated_item(
         credited: Amount::ZERO,
         period: Some(span),
         covers_until: Some(span.end),
-        calculation: Calculation::from(line),
+        calculation: PricingFormula::from(line),
     })
 }
 
@@ -465,7 +473,7 @@ async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, M
 }
 
 /// What the next regular invoice asks for, before credit.
-fn next_amount(ctx: &Context, book: &Book, after: &Subscription) -> Result<Amount, ManageError> {
+fn next_amount(ctx: &Context, book: &BillingBatch, after: &Subscription) -> Result<Amount, ManageError> {
     let index = after.index.map_or(0, |index| index.saturating_add(1));
     let next = period(&after.cycle, after.anchor, index).map_err(Unbillable::from)?;
     let unwritten = InvoiceId::new(next.start, ctx.random.as_ref());

@@ -1,11 +1,11 @@
 //! What is bought on a checkout page, written into the page so that it can be read before any script runs. The scripts put the same
 //! in its place; where they would say something else, nothing is written.
 
-use crate::opening::escaped;
+use crate::html_shell::escaped;
 use souk_domain::checkout::{self, LineItem, SessionMode, SessionStatus, SubscriptionTerms};
 use souk_domain::context::Context;
 use souk_domain::payment::{Currency, MethodKind};
-use souk_domain::pricing::{Cycle, CycleForm, Price, Product, Usage};
+use souk_domain::pricing::{CycleForm, Price, Product, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, CurrencyId, Language, PaymentLinkId, SessionId, StorageError, Text, Timestamp};
 use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const PRECISION: u32 = 6;
 
 /// One thing that is bought.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct CheckoutPrerender {
     name: Text,
     description: Text,
     picture: Option<String>,
@@ -33,11 +33,11 @@ pub struct Order {
     /// The refundable part of it.
     deposit: Option<Text>,
     /// Days that are free, and how often it is paid afterwards.
-    trial: Option<(u32, Cycle)>,
+    trial: Option<(u32, RecurringInterval)>,
 }
 
 /// What a page is about, where that is one price of a known amount. `path` begins with `checkout/`.
-pub async fn order_of(ctx: &Context, path: &str, query: Option<&str>) -> Option<Order> {
+pub async fn checkout_prerender(ctx: &Context, path: &str, query: Option<&str>) -> Option<CheckoutPrerender> {
     let id = path.strip_prefix("checkout/pay/")?;
     // Frames show no header, and a currency that is asked for has another price.
     let asks = |name: &str| query.unwrap_or_default().split('&').any(|pair| pair.split('=').next() == Some(name));
@@ -53,7 +53,7 @@ pub async fn order_of(ctx: &Context, path: &str, query: Option<&str>) -> Option<
     }
 }
 
-async fn read(ctx: &Context, id: &str) -> Result<Option<Order>, StorageError> {
+async fn read(ctx: &Context, id: &str) -> Result<Option<CheckoutPrerender>, StorageError> {
     let mut unit = ctx.store.read().await?;
     if let Ok(id) = PaymentLinkId::parse(id) {
         let link = unit.links().find(&id).await?.filter(|link| link.active);
@@ -73,7 +73,7 @@ async fn describe(
     terms: &SubscriptionTerms,
     currency: &CurrencyId,
     now: Timestamp,
-) -> Result<Option<Order>, StorageError> {
+) -> Result<Option<CheckoutPrerender>, StorageError> {
     let [item] = items else { return Ok(None) };
     if item.quantity != 1 || item.adjustable.is_some() || item.upsell.is_some() || item.custom_amount.is_some() {
         return Ok(None);
@@ -100,14 +100,14 @@ async fn describe(
         }
     };
     let sold: [(Price, Product); 1] = [(price, product)];
-    let Ok(quote) = checkout::reckon((mode, terms), items, &sold, &currency, !is_card, now) else { return Ok(None) };
+    let Ok(quote) = checkout::quote((mode, terms), items, &sold, &currency, !is_card, now) else { return Ok(None) };
     let Ok(total) = quote.due.now.plus(quote.stake) else { return Ok(None) };
     let shown_if_any = |amount: Amount| if amount.is_zero() { None } else { text(amount) };
     let (total, deposit) = (shown_if_any(total), shown_if_any(quote.stake));
     let [(_, product)] = sold;
     let picture = product.images.first().cloned();
     let (name, description) = (product.localized_name(), product.localized_description());
-    Ok(Some(Order { name, description, picture, price: shown, total, deposit, trial }))
+    Ok(Some(CheckoutPrerender { name, description, picture, price: shown, total, deposit, trial }))
 }
 
 /// An amount as the page's scripts write it; `None` where it takes more than this knows.
@@ -160,7 +160,7 @@ fn word(language: Language, key: &str, values: &[(&str, &str)]) -> String {
     values.iter().fold(text, |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
-impl Order {
+impl CheckoutPrerender {
     /// The page's first content, in both languages; the styles show one. Nothing where whoever is signed in may see something else:
     /// a trial is given once.
     pub fn html(&self, (store, brand): (&str, &str), is_signed_in: bool) -> String {
@@ -235,15 +235,15 @@ mod tests {
     use super::*;
     use souk_domain::pricing::{Anchoring, Interval};
 
-    fn order(name: &str) -> Order {
-        Order {
+    fn order(name: &str) -> CheckoutPrerender {
+        CheckoutPrerender {
             name: Text::new(name, "开单台"),
             description: Text::new("Kept <safe>", "安全保存"),
             picture: Some("/api/apps/z1/logo\"".to_owned()),
             price: Text::new("3 SKT", "3 SKT"),
             total: None,
             deposit: None,
-            trial: Cycle::new(Interval::Month, 1, Anchoring::Fixed).ok().map(|cycle| (7, cycle)),
+            trial: RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).ok().map(|cycle| (7, cycle)),
         }
     }
 

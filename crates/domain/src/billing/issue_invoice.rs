@@ -1,7 +1,7 @@
 //! Issuing one invoice of a subscription outside of the engine's rounds, charged at once by its mandate.
 
-use super::book::{Book, Charge};
-use super::debt::{decline_invoice, recover_if_settled};
+use super::billing_batch::{BillingBatch, Charge};
+use super::dunning::{decline_invoice, recover_if_settled};
 use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
 use super::usage_correction::UsageCorrections;
@@ -39,7 +39,7 @@ impl Bill {
 pub(super) async fn issue(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &mut Book,
+    book: &mut BillingBatch,
     subscription: &mut Subscription,
     bill: Bill,
     nonce: u64,

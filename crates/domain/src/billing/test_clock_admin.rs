@@ -1,6 +1,6 @@
 //! Putting a test-mode customer on a clock of their own, and advancing it.
 
-use super::advance::AdvanceError;
+use super::test_clock_runner::AdvanceError;
 use super::{ManageError, TestClock, aim_clock};
 use crate::context::Context;
 use crate::shared::{ClockId, CustomerId, Mode, StorageError, Timestamp, check_name};

@@ -1,22 +1,24 @@
 //! What billing keeps as JSON: mandates' grants, rhythms, cancellations.
 
-use super::json::{Formed, SavedCardForm, stored_forms};
-use super::rates::TierForm;
+use super::json::{JsonForm, SavedCardForm, stored_forms};
+use super::pricing_json::TierForm;
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
-use souk_domain::billing::{BilledUsage, Calculation, CancelReason, Cancellation, ClockEvent, Feedback, Happening, Prorated, TrialTerms};
+use souk_domain::billing::{
+    BilledUsage, CancelReason, Cancellation, ClockEvent, Feedback, PricingFormula, Prorated, TimelineEvent, TrialTerms,
+};
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::payment::{CardHolder, MandateDetails, SavedCard};
-use souk_domain::pricing::{Anchoring, Cycle, Tier, TiersMode};
+use souk_domain::pricing::{Anchoring, RecurringInterval, Tier, TiersMode};
 use souk_domain::shared::{Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
-stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, Vec<CreditNoteId>, SubscriptionTerms, CardHolder, MandateDetails, Cycle, Cancellation, Vec<ClockEvent>, Calculation, BilledUsage }
+stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, Vec<CreditNoteId>, SubscriptionTerms, CardHolder, MandateDetails, RecurringInterval, Cancellation, Vec<ClockEvent>, PricingFormula, BilledUsage }
 
 macro_rules! id_lists {
     ($($id:ident),*) => {$(
-        impl Formed for Vec<$id> {
+        impl JsonForm for Vec<$id> {
             type Form = Vec<String>;
             fn form(self) -> Vec<String> {
                 self.iter().map(ToString::to_string).collect()
@@ -44,7 +46,7 @@ pub(super) struct SubscriptionTermsForm {
     metadata: BTreeMap<String, String>,
 }
 
-impl Formed for SubscriptionTerms {
+impl JsonForm for SubscriptionTerms {
     type Form = SubscriptionTermsForm;
     fn form(self) -> SubscriptionTermsForm {
         SubscriptionTermsForm {
@@ -85,7 +87,7 @@ pub(super) struct CardHolderForm {
     email: String,
 }
 
-impl Formed for CardHolder {
+impl JsonForm for CardHolder {
     type Form = CardHolderForm;
     fn form(self) -> CardHolderForm {
         CardHolderForm { customer_id: self.customer.to_string(), name: self.name, email: self.email }
@@ -102,7 +104,7 @@ pub(super) enum GrantForm {
     Card(SavedCardForm),
 }
 
-impl Formed for MandateDetails {
+impl JsonForm for MandateDetails {
     type Form = GrantForm;
     fn form(self) -> GrantForm {
         match self {
@@ -136,7 +138,7 @@ pub(super) struct CycleForm {
     calendar: bool,
 }
 
-impl Formed for Cycle {
+impl JsonForm for RecurringInterval {
     type Form = CycleForm;
     fn form(self) -> CycleForm {
         CycleForm { interval: self.interval.name().to_owned(), count: self.count, calendar: self.anchoring == Anchoring::Calendar }
@@ -156,7 +158,7 @@ pub(super) struct CancellationForm {
     taken_back_by: Option<String>,
 }
 
-impl Formed for Cancellation {
+impl JsonForm for Cancellation {
     type Form = CancellationForm;
     fn form(self) -> CancellationForm {
         CancellationForm {
@@ -186,7 +188,7 @@ pub(super) struct BilledUsageForm {
     carried: bool,
 }
 
-impl Formed for BilledUsage {
+impl JsonForm for BilledUsage {
     type Form = BilledUsageForm;
     fn form(self) -> BilledUsageForm {
         let (from, until) = (self.from.micros(), self.until.micros());
@@ -206,7 +208,7 @@ pub(super) struct ClockEventForm {
     subject: String,
 }
 
-impl Formed for Vec<ClockEvent> {
+impl JsonForm for Vec<ClockEvent> {
     type Form = Vec<ClockEventForm>;
     fn form(self) -> Vec<ClockEventForm> {
         self.into_iter()
@@ -215,7 +217,7 @@ impl Formed for Vec<ClockEvent> {
     }
     fn of(form: Vec<ClockEventForm>) -> Option<Self> {
         let event = |form: ClockEventForm| {
-            Some(ClockEvent { at: Timestamp::from_micros(form.at), what: Happening::from_name(&form.what)?, subject: form.subject })
+            Some(ClockEvent { at: Timestamp::from_micros(form.at), what: TimelineEvent::from_name(&form.what)?, subject: form.subject })
         };
         form.into_iter().map(event).collect()
     }
@@ -233,7 +235,7 @@ pub(super) enum CalculationForm {
     Flat { amount: String },
 }
 
-impl Formed for Calculation {
+impl JsonForm for PricingFormula {
     type Form = CalculationForm;
     fn form(self) -> CalculationForm {
         match self {
@@ -272,7 +274,7 @@ impl Formed for Calculation {
                 Self::Stake { threshold: amount(&threshold)?, minimum: amount(&minimum)?, recurring: amount(&recurring)? }
             }
             CalculationForm::Rest { whole, billed } => {
-                Self::Rest { whole: Box::new(<Self as Formed>::of(*whole)?), billed: amount(&billed)? }
+                Self::Rest { whole: Box::new(<Self as JsonForm>::of(*whole)?), billed: amount(&billed)? }
             }
             CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
         })

@@ -183,7 +183,7 @@ pub async fn create_currency(ctx: &Context, mode: Mode, new: NewCurrency, fields
     ask_network(ctx, &method, &own).await?;
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
-    yield_base(unit.as_mut(), &currency).await?;
+    unset_base(unit.as_mut(), &currency).await?;
     unit.methods().insert_currency(&currency).await?;
     let method = unit.methods().find(&method.id).await?.ok_or(MethodError::NoSuchMethod)?;
     if method.default_currency_id.is_none() {
@@ -198,7 +198,7 @@ pub async fn change_currency(ctx: &Context, mode: Mode, id: &CurrencyId, fields:
     unit.lock(MANAGEMENT).await?;
     let currency = find_currency(unit.as_mut(), mode, id).await?;
     let currency = with_currency_fields(Currency { updated_at: ctx.now(), ..currency }, fields)?;
-    yield_base(unit.as_mut(), &currency).await?;
+    unset_base(unit.as_mut(), &currency).await?;
     unit.methods().update_currency(&currency).await?;
     unit.commit().await?;
     Ok(())
@@ -218,7 +218,7 @@ async fn currencies_of(unit: &mut dyn UnitOfWork, method: &Method) -> Result<Vec
 }
 
 /// A mode has one base currency: the others of its mode stop being it.
-async fn yield_base(unit: &mut dyn UnitOfWork, to: &Currency) -> Result<(), StorageError> {
+async fn unset_base(unit: &mut dyn UnitOfWork, to: &Currency) -> Result<(), StorageError> {
     if !to.is_base {
         return Ok(());
     }

@@ -18,7 +18,7 @@ pub struct Pushed {
 
 /// A row in the hands of a worker.
 #[derive(Debug)]
-pub struct Held {
+pub struct LeasedJob {
     pub id: EventId,
     /// As stored; it may be of a topic that this version does not know.
     pub topic: String,
@@ -48,13 +48,13 @@ pub async fn claim_for_relay(session: &mut Session, now: Timestamp, lease: Durat
                    SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
                    AND attempts < max_attempts ORDER BY run_at LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING id, attempts",
     };
-    let query = session.query_each(claim).bind(RELAY).bind(now.plus(lease)).bind(now).bind(limit.saturating_sub(under_way));
+    let query = session.query_per_dialect(claim).bind(RELAY).bind(now.plus(lease)).bind(now).bind(limit.saturating_sub(under_way));
     let rows = query.all().await?;
     rows.iter().map(|row| Ok(Pushed { id: row.get("id")?, attempts: row.get("attempts")? })).collect()
 }
 
 /// Gives up rows whose last attempt never ended: its process died, or lost the database, until the lease ran out.
-pub async fn bury_lapsed(session: &mut Session, now: Timestamp) -> Result<u64, StorageError> {
+pub async fn dead_letter_expired(session: &mut Session, now: Timestamp) -> Result<u64, StorageError> {
     let update = "UPDATE outbox SET dead_at = $1, claim = NULL, claimed_until = NULL, last_error = $2
                   WHERE dead_at IS NULL AND attempts >= max_attempts AND run_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1)";
     session.query(update).bind(now).bind("the last attempt did not end before its lease ran out").execute().await
@@ -67,7 +67,7 @@ pub async fn claim_for_work(
     claim: String,
     now: Timestamp,
     lease: Duration,
-) -> Result<Option<Held>, StorageError> {
+) -> Result<Option<LeasedJob>, StorageError> {
     let mut session = database.begin_relaxed().await?;
     let update = "UPDATE outbox SET claim = $1, claimed_until = $2, attempts = attempts + 1
                   WHERE id = $3 AND attempts = $4 AND attempts < max_attempts AND dead_at IS NULL AND run_at <= $5
@@ -77,24 +77,31 @@ pub async fn claim_for_work(
     let Some(row) = query.optional().await? else { return Ok(None) };
     session.commit().await?;
     let (topic, payload) = (row.get("topic")?, payload(&row)?);
-    Ok(Some(Held { id: pushed.id.clone(), topic, payload, attempts: row.get("attempts")?, max_attempts: row.get("max_attempts")?, claim }))
+    Ok(Some(LeasedJob {
+        id: pushed.id.clone(),
+        topic,
+        payload,
+        attempts: row.get("attempts")?,
+        max_attempts: row.get("max_attempts")?,
+        claim,
+    }))
 }
 
 /// False when the row is no longer this holder's.
-pub async fn extend(database: &Database, held: &Held, until: Timestamp) -> Result<bool, StorageError> {
+pub async fn extend(database: &Database, held: &LeasedJob, until: Timestamp) -> Result<bool, StorageError> {
     let update = "UPDATE outbox SET claimed_until = $1 WHERE id = $2 AND claim = $3";
     change_one(database, |session| session.query(update).bind(until).bind(&held.id).bind(&held.claim)).await
 }
 
 /// The job is done: the row leaves.
-pub async fn finish(database: &Database, held: &Held) -> Result<bool, StorageError> {
+pub async fn finish(database: &Database, held: &LeasedJob) -> Result<bool, StorageError> {
     change_one(database, |session| session.query("DELETE FROM outbox WHERE id = $1 AND claim = $2").bind(&held.id).bind(&held.claim)).await
 }
 
 /// The attempt failed: the row is due again at `again_at`, or dead when there is no such time.
 pub async fn fail(
     database: &Database,
-    held: &Held,
+    held: &LeasedJob,
     error: &str,
     again_at: Option<Timestamp>,
     now: Timestamp,
@@ -146,7 +153,7 @@ mod tests {
         pushed
     }
 
-    async fn take(db: &Database, pushed: &Pushed, name: &str, now: Timestamp) -> Option<Held> {
+    async fn take(db: &Database, pushed: &Pushed, name: &str, now: Timestamp) -> Option<LeasedJob> {
         claim_for_work(db, pushed, name.to_owned(), now, LEASE).await.expect("asks")
     }
 
@@ -227,8 +234,8 @@ mod tests {
             let pushed = relay(db, now, 1).await.remove(0);
             take(db, &pushed, "worker:a", now).await.expect("takes");
             let mut session = db.begin().await.expect("begins");
-            assert_eq!(bury_lapsed(&mut session, now.plus(LEASE).minus(Duration::from_micros(1))).await.expect("looks"), 0);
-            assert_eq!(bury_lapsed(&mut session, now.plus(LEASE)).await.expect("buries"), 1);
+            assert_eq!(dead_letter_expired(&mut session, now.plus(LEASE).minus(Duration::from_micros(1))).await.expect("looks"), 0);
+            assert_eq!(dead_letter_expired(&mut session, now.plus(LEASE)).await.expect("buries"), 1);
             assert_eq!(SqlOutbox(&mut session).dead_letters(10).await.expect("lists").len(), 1);
         }
     }

@@ -1,9 +1,9 @@
 //! What a price asks for, as its JSON columns keep it. Amounts are base units in texts: JSON numbers end at 2^53.
 
-use super::json::{Formed, stored_forms};
+use super::json::{JsonForm, stored_forms};
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::{Deserialize, Serialize};
-use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, CustomAmount, Cycle, Recurring, Tier, Usage};
+use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, CustomAmount, Recurring, RecurringInterval, Tier, Usage};
 use souk_domain::shared::{Amount, CurrencyId};
 
 stored_forms! { Recurring, Vec<Tier>, CustomAmount, Vec<CurrencyOption> }
@@ -18,7 +18,7 @@ pub(super) struct RecurringForm {
     metered: Option<String>,
 }
 
-impl Formed for Recurring {
+impl JsonForm for Recurring {
     type Form = RecurringForm;
     fn form(self) -> RecurringForm {
         RecurringForm {
@@ -32,7 +32,7 @@ impl Formed for Recurring {
         }
     }
     fn of(form: RecurringForm) -> Option<Self> {
-        let cycle = Cycle::named(&form.interval, form.count, Anchoring::from_name(&form.anchoring)?).ok()?;
+        let cycle = RecurringInterval::named(&form.interval, form.count, Anchoring::from_name(&form.anchoring)?).ok()?;
         let usage = form.metered.map_or(Some(Usage::Licensed), |name| Aggregate::from_name(&name).map(Usage::Metered))?;
         Some(Self { cycle, usage })
     }
@@ -47,7 +47,7 @@ pub(super) struct TierForm {
     flat_amount: String,
 }
 
-impl Formed for Vec<Tier> {
+impl JsonForm for Vec<Tier> {
     type Form = Vec<TierForm>;
     fn form(self) -> Vec<TierForm> {
         let tier = |tier: Tier| TierForm {
@@ -76,7 +76,7 @@ pub(super) struct CustomForm {
     maximum: Option<String>,
 }
 
-impl Formed for CustomAmount {
+impl JsonForm for CustomAmount {
     type Form = CustomForm;
     fn form(self) -> CustomForm {
         CustomForm {
@@ -107,14 +107,14 @@ pub(super) struct OptionForm {
     custom: Option<CustomForm>,
 }
 
-impl Formed for Vec<CurrencyOption> {
+impl JsonForm for Vec<CurrencyOption> {
     type Form = Vec<OptionForm>;
     fn form(self) -> Vec<OptionForm> {
         let option = |option: CurrencyOption| OptionForm {
             currency_id: option.currency_id.to_string(),
             unit_amount: option.unit_amount.to_string(),
             tiers: option.tiers.form(),
-            custom: option.custom.map(Formed::form),
+            custom: option.custom.map(JsonForm::form),
         };
         self.into_iter().map(option).collect()
     }

@@ -1,10 +1,10 @@
 //! What becomes of a period's usage and its threshold where an item's price or the subscription's currency changes: the usage goes
 //! on counting, and what was billed of it is not billed again.
 
-use super::book::Book;
+use super::billing_batch::BillingBatch;
 use super::renew::usage_of;
-use super::{BilledUsage, BillingError, Calculation, Period, Subscription, SubscriptionItem, Threshold};
-use crate::pricing::{Aggregate, Rate, Usage};
+use super::{BilledUsage, BillingError, Period, PricingFormula, Subscription, SubscriptionItem, Threshold};
+use crate::pricing::{Aggregate, UnitPricing, Usage};
 use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -13,7 +13,7 @@ use crate::storage::UnitOfWork;
 /// all of the period: what was billed for it comes off what it costs at the new rate.
 pub(super) fn carried(
     (item, period): (&SubscriptionItem, &Period),
-    (rate, aggregate): (&Rate<'_>, Aggregate),
+    (rate, aggregate): (&UnitPricing<'_>, Aggregate),
     (used, billed): (u64, Amount),
     at: Timestamp,
 ) -> Result<BilledUsage, AmountError> {
@@ -28,14 +28,14 @@ pub(super) async fn enter_currency(
     subscription: &mut Subscription,
     currency: &CurrencyId,
 ) -> Result<(), BillingError> {
-    let book = Book::read(unit, std::slice::from_ref(subscription)).await?;
+    let book = BillingBatch::read(unit, std::slice::from_ref(subscription)).await?;
     let period = subscription.period;
     for item in &mut subscription.items {
         let Some(billed) = item.billed else { continue };
         let price = book.prices.get(&item.price_id).ok_or(BillingError::Orphan)?;
         let (Some(Usage::Metered(aggregate)), Some(rate)) = (usage_of(price), price.rate_in(currency)) else { continue };
         let from = item.counts_from(&period);
-        let amount = Calculation::of(&rate, unit.usage().used(&item.id, aggregate, from, billed.until).await?).amount()?;
+        let amount = PricingFormula::of(&rate, unit.usage().used(&item.id, aggregate, from, billed.until).await?).amount()?;
         item.billed = Some(BilledUsage { from, until: billed.until, amount, is_carried: true });
     }
     subscription.billing_threshold = threshold_in(unit, subscription, currency).await?;

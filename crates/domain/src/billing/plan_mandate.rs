@@ -1,7 +1,7 @@
 //! Whether a wallet's permission suffices for another plan. Where it does not, the plan changes when there is a wider one.
 
-use super::plan::planned;
-use super::{Ceilings, ManageError, PlanChoice, PlanPreview, Subscription, ceiling};
+use super::change_plan::planned;
+use super::{ManageError, MandateLimits, PlanChoice, PlanPreview, Subscription, mandate_limit};
 use crate::context::Context;
 use crate::payment::MandateDetails;
 use crate::shared::{Amount, PriceId, SubscriptionId, Timestamp};
@@ -42,8 +42,8 @@ pub(super) async fn with_plan(
     unit: &mut dyn UnitOfWork,
     subscription: Subscription,
     order: &PlanOrder,
-    mut others: Ceilings,
-) -> Result<Ceilings, ManageError> {
+    mut others: MandateLimits,
+) -> Result<MandateLimits, ManageError> {
     let (after, due) = planned(ctx, unit, subscription, order).await?;
     let ids: Vec<_> = after.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
@@ -51,7 +51,7 @@ pub(super) async fn with_plan(
     let items = after.items.iter().filter_map(|item| Some((priced(&item.price_id)?, item.quantity)));
     others.add(
         &after.currency_id,
-        ceiling(&ctx.policy, items, after.billing_threshold.map(|threshold| threshold.amount), &after.currency_id)?,
+        mandate_limit(&ctx.policy, items, after.billing_threshold.map(|threshold| threshold.amount), &after.currency_id)?,
     )?;
     others.raise(&after.currency_id, due);
     Ok(others)
@@ -60,7 +60,7 @@ pub(super) async fn with_plan(
 /// Asks the network whether the wallet permits what the plan can cost. A card has no limit.
 pub(super) async fn permits(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<bool, ManageError> {
     let mut unit = ctx.store.read().await?;
-    let subscription = super::manage::load(unit.as_mut(), id).await?;
+    let subscription = super::subscription_admin::load(unit.as_mut(), id).await?;
     let Some(mandate) = subscription.mandate_id.clone() else { return Ok(true) };
     let Some(MandateDetails::Delegation { payer, .. }) = unit.mandates().find(&mandate).await?.and_then(|mandate| mandate.grant) else {
         return Ok(true);
@@ -68,7 +68,7 @@ pub(super) async fn permits(ctx: &Context, id: &SubscriptionId, order: &PlanOrde
     let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
     let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(true) };
-    let most = with_plan(ctx, unit.as_mut(), subscription, order, Ceilings::default()).await?;
+    let most = with_plan(ctx, unit.as_mut(), subscription, order, MandateLimits::default()).await?;
     drop(unit);
     let most = most.of(&currency.id).unwrap_or_default();
     Ok(rail.permits(&method, &currency, &payer, most).await?)

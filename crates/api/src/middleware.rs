@@ -18,22 +18,22 @@ const BODY_MAX: usize = 1 << 20;
 #[derive(Clone)]
 pub struct AskedMethod(pub Method);
 
-pub struct Outer(pub Arc<App>);
+pub struct RequestMiddleware(pub Arc<App>);
 
-pub struct OuterEndpoint<E> {
+pub struct MiddlewareEndpoint<E> {
     app: Arc<App>,
     inner: E,
 }
 
-impl<E: Endpoint> Middleware<E> for Outer {
-    type Output = OuterEndpoint<E>;
+impl<E: Endpoint> Middleware<E> for RequestMiddleware {
+    type Output = MiddlewareEndpoint<E>;
 
     fn transform(&self, inner: E) -> Self::Output {
-        OuterEndpoint { app: Arc::clone(&self.0), inner }
+        MiddlewareEndpoint { app: Arc::clone(&self.0), inner }
     }
 }
 
-impl<E: Endpoint> Endpoint for OuterEndpoint<E> {
+impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {

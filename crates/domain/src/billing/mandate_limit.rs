@@ -2,7 +2,7 @@
 
 use super::{BillingError, BillingPolicy};
 use crate::payment::Currency;
-use crate::pricing::{Price, Rate};
+use crate::pricing::{Price, UnitPricing};
 use crate::shared::{Amount, AmountError, CurrencyId, CustomerId, MethodId, Mode, PriceId, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ const THRESHOLDS: u64 = 2;
 
 /// The most of one charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ceiling {
+pub struct MandateLimit {
     pub amount: Amount,
     /// A part of it is charged by usage: charges are mostly smaller.
     pub by_usage: bool,
@@ -20,12 +20,12 @@ pub struct Ceiling {
 
 /// The most that the invoice of a period asks for. What is used stays below the threshold where there is one; else it is permitted
 /// as far as [`BillingPolicy::usage_ceiling`] units go. `items` are prices and quantities.
-pub fn ceiling<'a>(
+pub fn mandate_limit<'a>(
     policy: &BillingPolicy,
     items: impl IntoIterator<Item = (&'a Price, u64)>,
     threshold: Option<Amount>,
     currency: &CurrencyId,
-) -> Result<Ceiling, AmountError> {
+) -> Result<MandateLimit, AmountError> {
     let (mut licensed, mut used, mut by_usage) = (Amount::ZERO, Amount::ZERO, false);
     for (price, quantity) in items {
         let Some(rate) = price.rate_in(currency) else { continue };
@@ -40,12 +40,12 @@ pub fn ceiling<'a>(
     if let (true, Some(threshold)) = (by_usage, threshold.filter(|threshold| !threshold.is_zero())) {
         used = threshold.times(THRESHOLDS)?;
     }
-    Ok(Ceiling { amount: licensed.plus(used)?, by_usage })
+    Ok(MandateLimit { amount: licensed.plus(used)?, by_usage })
 }
 
 /// What at most `units` cost, beyond those that cost nothing. More of them can cost less, where a later tier is cheaper for all.
-fn most_used(rate: &Rate<'_>, units: u64) -> Result<Amount, AmountError> {
-    let Rate::Tiered { tiers, .. } = rate else { return rate.charge(units) };
+fn most_used(rate: &UnitPricing<'_>, units: u64) -> Result<Amount, AmountError> {
+    let UnitPricing::Tiered { tiers, .. } = rate else { return rate.charge(units) };
     let free = tiers.iter().take_while(|tier| tier.unit_amount.is_zero() && tier.flat_amount.is_zero());
     let units = units.saturating_add(free.filter_map(|tier| tier.up_to).max().unwrap_or_default());
     let ends = tiers.iter().filter_map(|tier| tier.up_to).filter(|end| *end < units);
@@ -58,12 +58,12 @@ fn most_used(rate: &Rate<'_>, units: u64) -> Result<Amount, AmountError> {
 
 /// The most of one charge, for each currency of a method: what a permission names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ceilings {
+pub struct MandateLimits {
     most: BTreeMap<CurrencyId, Amount>,
     pub by_usage: bool,
 }
 
-impl Ceilings {
+impl MandateLimits {
     /// Those of a customer's running subscriptions with a method, together; `but` is left out.
     pub async fn of_customer(
         policy: &BillingPolicy,
@@ -81,15 +81,18 @@ impl Ceilings {
         let mut all = Self::default();
         for one in &live {
             let items = one.items.iter().filter_map(|item| Some((prices.get(&item.price_id)?, item.quantity)));
-            all.add(&one.currency_id, ceiling(policy, items, one.billing_threshold.map(|threshold| threshold.amount), &one.currency_id)?)?;
+            all.add(
+                &one.currency_id,
+                mandate_limit(policy, items, one.billing_threshold.map(|threshold| threshold.amount), &one.currency_id)?,
+            )?;
         }
         Ok(all)
     }
 
-    pub fn add(&mut self, currency: &CurrencyId, ceiling: Ceiling) -> Result<(), AmountError> {
+    pub fn add(&mut self, currency: &CurrencyId, mandate_limit: MandateLimit) -> Result<(), AmountError> {
         let most = self.most.entry(currency.clone()).or_default();
-        *most = most.plus(ceiling.amount)?;
-        self.by_usage |= ceiling.by_usage;
+        *most = most.plus(mandate_limit.amount)?;
+        self.by_usage |= mandate_limit.by_usage;
         Ok(())
     }
 
@@ -115,7 +118,7 @@ impl Ceilings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pricing::{Aggregate, Anchoring, Cycle, Interval, Metadata, Recurring, Tier, TiersMode, Usage};
+    use crate::pricing::{Aggregate, Anchoring, Interval, Metadata, Recurring, RecurringInterval, Tier, TiersMode, Usage};
     use crate::shared::{ProductId, Timestamp};
 
     fn currency() -> CurrencyId {
@@ -123,7 +126,7 @@ mod tests {
     }
 
     fn price(unit: u128, usage: Usage) -> Price {
-        let cycle = Cycle::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
+        let cycle = RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).expect("a cycle");
         Price {
             id: PriceId::parse("price_1").expect("an id"),
             mode: Mode::Test,
@@ -159,7 +162,7 @@ mod tests {
 
     fn most(items: &[(&Price, u64)], threshold: Option<u128>) -> u128 {
         let policy = BillingPolicy { usage_ceiling: 1_000, ..BillingPolicy::default() };
-        ceiling(&policy, items.iter().copied(), threshold.map(Amount::new), &currency()).expect("a ceiling").amount.base_units()
+        mandate_limit(&policy, items.iter().copied(), threshold.map(Amount::new), &currency()).expect("a mandate_limit").amount.base_units()
     }
 
     #[test]

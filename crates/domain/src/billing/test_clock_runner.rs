@@ -2,8 +2,8 @@
 
 use super::notifications::passed_by_clock;
 use super::{
-    BillingError, ClockEvent, Happening, Notification, Scope, StakeFilter, StakeStatus, Subscription, Tick, move_due_stakes, notify,
-    renew_due, retry_due,
+    BillingError, ClockEvent, ClockStep, Notification, Scope, StakeFilter, StakeStatus, Subscription, TimelineEvent, move_due_stakes,
+    notify, renew_due, retry_due,
 };
 use crate::access::Did;
 use crate::context::Context;
@@ -18,7 +18,7 @@ pub const ADVANCE_MAX: Duration = Duration::from_secs(2 * 366 * 24 * 3_600);
 /// Subscriptions of one step.
 const BATCH: u32 = 500;
 /// A clock under way that nobody has touched for so long is in nobody's hand.
-pub const CLOCK_SILENCE: Duration = Duration::from_secs(60);
+pub const CLOCK_LEASE: Duration = Duration::from_secs(60);
 /// The most steps of one call: a message that runs too long is taken for lost. What is left goes on in the next.
 const STEPS: usize = 2_000;
 
@@ -61,7 +61,7 @@ pub async fn aim_clock(ctx: &Context, id: &ClockId, target: Timestamp) -> Result
 pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let wall = ctx.now();
-    let is_ours = unit.clocks().claim(id, wall.minus(CLOCK_SILENCE), wall).await?;
+    let is_ours = unit.clocks().claim(id, wall.minus(CLOCK_LEASE), wall).await?;
     unit.commit().await?;
     if is_ours { live_through(ctx, id, wall).await } else { Ok(true) }
 }
@@ -69,7 +69,7 @@ pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingE
 /// Clocks under way that nobody has in hand: their message got lost, or whoever had them died.
 pub async fn lost_clocks(ctx: &Context, limit: u32) -> Result<Vec<ClockId>, BillingError> {
     let mut unit = ctx.store.read().await?;
-    Ok(unit.clocks().under_way(ctx.now().minus(CLOCK_SILENCE), limit).await?)
+    Ok(unit.clocks().under_way(ctx.now().minus(CLOCK_LEASE), limit).await?)
 }
 
 /// Goes on until the clock has arrived, a charge's outcome has not been seen, or somebody else has it in hand because a step took too long. `touched`: when we last did.
@@ -100,12 +100,12 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         }
         let arrived = next.is_none();
         // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
-        if !tick(ctx, id, &notifications, Tick { now, story: &[], arrived }, &mut touched).await? || arrived {
+        if !tick(ctx, id, &notifications, ClockStep { now, story: &[], arrived }, &mut touched).await? || arrived {
             return Ok(true);
         }
         let renewed = renew_due(ctx, &scope, now, BATCH).await?;
         charge(ctx, &renewed.attempts).await?;
-        if !tick(ctx, id, &[], Tick { now, story: &renewed.story, arrived }, &mut touched).await? {
+        if !tick(ctx, id, &[], ClockStep { now, story: &renewed.story, arrived }, &mut touched).await? {
             return Ok(true);
         }
         let retried = retry_due(ctx, &scope, now, BATCH).await?;
@@ -114,7 +114,7 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         charge(ctx, &moved.attempts).await?;
         let attempts: Vec<_> = renewed.attempts.into_iter().chain(retried.attempts).collect();
         let story = [retried.story, moved.story, outcomes(ctx, &attempts, &live, now).await?].concat();
-        if !tick(ctx, id, &[], Tick { now, story: &story, arrived }, &mut touched).await? {
+        if !tick(ctx, id, &[], ClockStep { now, story: &story, arrived }, &mut touched).await? {
             return Ok(true);
         }
     }
@@ -128,7 +128,7 @@ async fn tick(
     ctx: &Context,
     id: &ClockId,
     notifications: &[Notification],
-    tick: Tick<'_>,
+    tick: ClockStep<'_>,
     touched: &mut Timestamp,
 ) -> Result<bool, BillingError> {
     let wall = ctx.now();
@@ -151,8 +151,8 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
     for id in attempts {
         let Some(Attempt { purpose: Purpose::Payment(intent), status, .. }) = unit.attempts().find(id).await? else { continue };
         let what = match status {
-            AttemptStatus::Settled => Happening::Paid,
-            AttemptStatus::Declined => Happening::PaymentRefused,
+            AttemptStatus::Settled => TimelineEvent::Paid,
+            AttemptStatus::Declined => TimelineEvent::PaymentRefused,
             AttemptStatus::Open | AttemptStatus::Unknown => continue,
         };
         let Some(intent) = unit.intents().find(&intent).await? else { continue };
@@ -160,7 +160,7 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
     }
     let ids: Vec<_> = before.iter().filter(|one| one.past_due_since.is_none()).map(|one| one.id.clone()).collect();
     let behind = unit.subscriptions().find_all(&ids).await?.into_iter().filter(|one| one.past_due_since.is_some());
-    story.extend(behind.map(|one| ClockEvent { at: now, what: Happening::PastDue, subject: one.id.to_string() }));
+    story.extend(behind.map(|one| ClockEvent { at: now, what: TimelineEvent::PastDue, subject: one.id.to_string() }));
     Ok(story)
 }
 

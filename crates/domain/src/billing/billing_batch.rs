@@ -22,7 +22,7 @@ const FIRST_CHECK: Duration = Duration::from_secs(600);
 
 /// Everything that subscriptions of one round refer to, by id.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct BillingBatch {
     pub prices: HashMap<PriceId, Price>,
     pub products: HashMap<ProductId, Product>,
     pub customers: HashMap<CustomerId, Customer>,
@@ -42,7 +42,7 @@ pub(super) struct Charge {
     pub planned: Vec<PlannedPayment>,
 }
 
-impl Book {
+impl BillingBatch {
     pub async fn read(unit: &mut dyn UnitOfWork, subscriptions: &[Subscription]) -> Result<Self, BillingError> {
         fn distinct<T: Ord + Clone>(ids: impl Iterator<Item = T>) -> Vec<T> {
             ids.collect::<BTreeSet<_>>().into_iter().collect()

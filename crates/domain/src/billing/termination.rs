@@ -1,13 +1,13 @@
 //! The end of a subscription.
 
-use super::bill::{Bill, issue};
-use super::book::Book;
+use super::billing_batch::BillingBatch;
+use super::issue_invoice::{Bill, issue};
 use super::renew::{Lines, lines, nonces};
 use super::stake::release_at_end;
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingError, BillingReason, CancelReason, Cancellation, Change, ClockEvent, Happening, Notification, Period, Subscription,
-    SubscriptionItem, notify,
+    BillingError, BillingReason, CancelReason, Cancellation, Change, ClockEvent, Notification, Period, Subscription, SubscriptionItem,
+    TimelineEvent, notify,
 };
 use crate::context::Context;
 use crate::shared::{Amount, AttemptId, InvoiceId, SubscriptionItemId, Timestamp};
@@ -24,7 +24,7 @@ pub(super) struct Ended {
 pub(super) async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &mut Book,
+    book: &mut BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     before: Subscription,
     reason: CancelReason,
@@ -51,14 +51,14 @@ pub(super) async fn write(
     }
     attempts.extend(release_at_end(ctx, unit, &subscription, reason == CancelReason::PaymentFailed, now).await?);
     notify(ctx, unit, &Notification::Ended(subscription.id.clone()), ctx.now()).await?;
-    Ok(Ended { attempts, event: ClockEvent { at: now, what: Happening::Canceled, subject: subscription.id.to_string() } })
+    Ok(Ended { attempts, event: ClockEvent { at: now, what: TimelineEvent::Canceled, subject: subscription.id.to_string() } })
 }
 
 /// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.
 async fn bill_usage(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &mut Book,
+    book: &mut BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &mut Subscription,
     nonce: u64,
@@ -94,7 +94,7 @@ pub(super) async fn now(
         unit.stakes().lock_all(&stakes.into_iter().collect::<Vec<_>>()).await?;
     }
     let one = std::slice::from_ref(&subscription);
-    let mut book = Book::read(unit, one).await?;
+    let mut book = BillingBatch::read(unit, one).await?;
     // Where the engine is late, what was used since the period was over has no other invoice to come.
     let period = Period { end: subscription.period.end.max(now), ..subscription.period };
     let used = super::renew::read_usage(unit, &book, &[Subscription { period, ..subscription.clone() }]).await?;

@@ -1,9 +1,11 @@
 //! Invoices that could not be collected: noted, tried again, given up, paid after all.
 
-use super::book::{Book, Charge};
+use super::billing_batch::{BillingBatch, Charge};
 use super::notifications::notify_overdue;
 use super::renew::{nonces, publish_charges};
-use super::{BillingError, Change, ClockEvent, Happening, Invoice, InvoiceChange, Notification, Round, Scope, Subscription, notify};
+use super::{
+    BatchResult, BillingError, Change, ClockEvent, Invoice, InvoiceChange, Notification, Scope, Subscription, TimelineEvent, notify,
+};
 use crate::context::Context;
 use crate::payment::{Decline, RailError};
 use crate::shared::{AttemptId, ClockId, CustomerId, InvoiceId, StorageError, SubscriptionId, Timestamp};
@@ -64,7 +66,7 @@ pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, no
     if !owes_nothing_more(unit, &subscription).await? {
         return Ok(true);
     }
-    Ok(unit.subscriptions().update(&subscription.healed(now)).await?)
+    Ok(unit.subscriptions().update(&subscription.recovered(now)).await?)
 }
 
 /// Whether a subscription that was past due owes nothing any more.
@@ -79,22 +81,22 @@ pub(super) async fn recover_if_settled(
     now: Timestamp,
 ) -> Result<(), BillingError> {
     if owes_nothing_more(unit, subscription).await? {
-        *subscription = subscription.clone().healed(now);
+        *subscription = subscription.clone().recovered(now);
     }
     Ok(())
 }
 
 /// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left for the next day of it.
-pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<Round, BillingError> {
+pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let due = unit.invoices().claim_retries(scope, now, limit).await?;
-    let mut round = Round { due: due.len(), ..Round::default() };
+    let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
     if due.is_empty() {
         return Ok(round);
     }
     let tried = try_again(ctx, unit.as_mut(), due).await?;
     for (invoice, attempt) in tried.charges {
-        round.story.push(ClockEvent { at: now, what: Happening::Retried, subject: invoice.to_string() });
+        round.story.push(ClockEvent { at: now, what: TimelineEvent::Retried, subject: invoice.to_string() });
         round.attempts.push(attempt);
     }
     for invoice in tried.left {
@@ -124,7 +126,7 @@ async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) 
     let covered = unit.attempts().in_flight(&ids).await?;
     let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
-    let book = Book::read(unit, &subscriptions).await?;
+    let book = BillingBatch::read(unit, &subscriptions).await?;
     let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
     let mut tried = Tried::default();
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {

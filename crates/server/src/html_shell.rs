@@ -1,6 +1,6 @@
 //! What a page shows and knows before its scripts run: the store's facts, its name, and on the store front its statement.
 
-use crate::order::Order;
+use crate::checkout_prerender::CheckoutPrerender;
 use souk_api::routes::store::StoreModel;
 
 /// The words of `index.html` and `checkout.html` that are replaced.
@@ -13,7 +13,7 @@ const TITLE: &str = "<title>Souk</title>";
 /// Parameters that turn the store front into a list of results, which has a heading of its own.
 const ASKED: [&str; 4] = ["keyword", "price", "sort", "page"];
 
-pub struct Opening {
+pub struct HtmlShell {
     facts: String,
     brand: String,
     /// The same as the checkout's header has it.
@@ -23,7 +23,7 @@ pub struct Opening {
     title: String,
 }
 
-impl Opening {
+impl HtmlShell {
     pub fn of(store: &StoreModel) -> Self {
         let name = escaped(&store.name);
         // Both languages are sent; the page shows the one it is in, which the browser may know better than the request.
@@ -43,7 +43,7 @@ impl Opening {
     }
 
     /// The checkout with what is bought in it. `is_signed_in`: whoever asks has signed in here before.
-    pub fn fill_order(&self, page: &str, order: Option<&Order>, is_signed_in: bool) -> String {
+    pub fn fill_checkout(&self, page: &str, order: Option<&CheckoutPrerender>, is_signed_in: bool) -> String {
         let order = order.map(|order| order.html((self.name.as_str(), self.mark.as_str()), is_signed_in)).unwrap_or_default();
         self.fill(page, false).replacen(ORDER, &order, 1)
     }
@@ -71,7 +71,7 @@ pub fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Opening, escaped, is_front};
+    use super::{HtmlShell, escaped, is_front};
     use souk_api::routes::checkout_sessions::TextModel;
     use souk_api::routes::store::{AnalyticsModel, ErrorReportingModel, StoreModel};
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_stores_name_cannot_end_the_script_that_carries_it() {
-        let page = Opening::of(&store("</script><img src=x>", "应用")).fill(PAGE, true);
+        let page = HtmlShell::of(&store("</script><img src=x>", "应用")).fill(PAGE, true);
         assert_eq!(page.matches("</script>").count(), 1);
         assert!(page.contains("\\u003c/script>") && !page.contains("<img src=x>"), "{page}");
         assert!(page.starts_with("<title>&lt;/script&gt;"), "{page}");
@@ -101,15 +101,15 @@ mod tests {
 
     #[test]
     fn the_store_front_carries_its_statement_in_both_languages() {
-        let page = Opening::of(&store("Souk", "应用")).fill(PAGE, true);
+        let page = HtmlShell::of(&store("Souk", "应用")).fill(PAGE, true);
         assert!(page.contains("lang=\"en\">Apps &amp; more</h1>") && page.contains("lang=\"zh\">应用</h1>"), "{page}");
-        let untranslated = Opening::of(&store("Souk", "")).fill(PAGE, true);
+        let untranslated = HtmlShell::of(&store("Souk", "")).fill(PAGE, true);
         assert!(untranslated.contains("lang=\"zh\">Apps &amp; more</h1>"), "{untranslated}");
     }
 
     #[test]
     fn other_pages_have_headings_of_their_own() {
-        assert!(!Opening::of(&store("Souk", "应用")).fill(PAGE, false).contains("<h1"));
+        assert!(!HtmlShell::of(&store("Souk", "应用")).fill(PAGE, false).contains("<h1"));
         assert!(is_front("", None) && is_front("", Some("locale=zh&utm=1")));
         assert!(!is_front("", Some("a=1&keyword=x")) && !is_front("search", None));
     }

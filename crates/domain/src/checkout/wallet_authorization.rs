@@ -3,9 +3,9 @@
 use super::stake::lacks_stake;
 use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
-use super::{Session, SessionMode, reckon};
+use super::{Session, SessionMode, quote};
 use crate::access::{Did, Wallet};
-use crate::billing::{Ceilings, STAKE_WAITING, ceiling, time_of};
+use crate::billing::{MandateLimits, STAKE_WAITING, mandate_limit, time_of};
 use crate::context::Context;
 use crate::payment::{
     AskedMandate, AskedStake, Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus,
@@ -16,34 +16,34 @@ use crate::storage::UnitOfWork;
 
 /// What a wallet is to sign next for a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WalletStep {
     /// The payment itself.
     Transfer,
     Mandate,
     Stake,
-    /// It has given everything: see [`super::proceed`].
+    /// It has given everything: see [`super::advance`].
     Nothing,
 }
 
 /// What the wallet is to sign next. A permission given earlier that suffices at the network is taken instead of a new one.
-pub async fn wanted(ctx: &Context, id: &SessionId, payer: &Did) -> Result<Wanted, TransferError> {
+pub async fn wanted(ctx: &Context, id: &SessionId, payer: &Did) -> Result<WalletStep, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, payer).await?;
     if payable.session.kind == SessionMode::Payment {
-        return Ok(Wanted::Transfer);
+        return Ok(WalletStep::Transfer);
     }
     let has_mandate = has_mandate(unit.as_mut(), &payable).await?;
     drop(unit);
     if !has_mandate && !reuse(ctx, &payable).await? {
-        return Ok(Wanted::Mandate);
+        return Ok(WalletStep::Mandate);
     }
     if let Some(stake) = payable.stake.as_ref().filter(|stake| lacks_stake(Some(stake))) {
         let mut unit = ctx.store.read().await?;
         if unit.attempts().open_of(&Purpose::Stake(stake.id.clone())).await?.is_none() {
-            return Ok(Wanted::Stake);
+            return Ok(WalletStep::Stake);
         }
     }
-    Ok(Wanted::Nothing)
+    Ok(WalletStep::Nothing)
 }
 
 /// Whether the session has a permission, or one is being settled.
@@ -91,16 +91,16 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
 
 /// The most of one charge, for each currency of the method: what the payer's subscriptions can cost in a period together, the new
 /// one's among them, and at least what is due now.
-async fn ceilings(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<Ceilings, TransferError> {
+async fn ceilings(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<MandateLimits, TransferError> {
     let Payable { session, method, currency, intent, .. } = payable;
-    let mut most = Ceilings::of_customer(&ctx.policy, unit, (&intent.customer_id, &method.id), None).await?;
+    let mut most = MandateLimits::of_customer(&ctx.policy, unit, (&intent.customer_id, &method.id), None).await?;
     let clock = unit.clocks().of_customer(&intent.customer_id).await?;
     let now = time_of(ctx, unit, clock.map(|clock| clock.id).as_ref()).await?;
     let sold = load_items(unit, session).await.map_err(|_| TransferError::Changed)?;
-    let order = reckon((session.kind, &session.terms), &session.items, &sold, currency, true, now).map_err(|_| TransferError::Changed)?;
+    let order = quote((session.kind, &session.terms), &session.items, &sold, currency, true, now).map_err(|_| TransferError::Changed)?;
     let recurring = session.items.iter().zip(&sold).filter(|(_, (price, _))| price.is_recurring());
     let items = recurring.map(|(item, (price, _))| (price, item.quantity));
-    most.add(&currency.id, ceiling(&ctx.policy, items, Some(order.threshold), &currency.id)?)?;
+    most.add(&currency.id, mandate_limit(&ctx.policy, items, Some(order.threshold), &currency.id)?)?;
     most.raise(&currency.id, intent.amount);
     Ok(most)
 }

@@ -1,11 +1,11 @@
 //! Billing usage before the end of its period, as soon as it costs enough.
 
-use super::bill::{Bill, issue};
-use super::book::Book;
+use super::billing_batch::BillingBatch;
+use super::change_plan::prorated_item;
 use super::credit::{CreditNoteReason, Destination};
-use super::manage::{nonce, save};
-use super::plan::prorated_item;
+use super::issue_invoice::{Bill, issue};
 use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
+use super::subscription_admin::{nonce, save};
 use super::unused_time::UnusedTimes;
 use super::usage_correction::UsageCorrections;
 use super::{
@@ -33,7 +33,7 @@ pub(super) async fn bill_when_reached(
         return Ok(None);
     }
     let one = std::slice::from_ref(&subscription);
-    let mut book = Book::read(unit, one).await?;
+    let mut book = BillingBatch::read(unit, one).await?;
     let used = read_usage(unit, &book, one).await?;
     let is_metered = |item: &&SubscriptionItem| used.contains_key(&item.id);
     let metered = Subscription { items: subscription.items.iter().filter(is_metered).cloned().collect(), ..subscription.clone() };
@@ -92,7 +92,7 @@ pub(super) async fn bill_when_reached(
 }
 
 /// What the licensed items cost for a whole period.
-fn whole_periods(subscription: &Subscription, book: &Book) -> Result<Vec<PlanLine>, ManageError> {
+fn whole_periods(subscription: &Subscription, book: &BillingBatch) -> Result<Vec<PlanLine>, ManageError> {
     let mut plan = Vec::new();
     for item in &subscription.items {
         let Some(price) = book.prices.get(&item.price_id).filter(|price| usage_of(price) == Some(Usage::Licensed)) else { continue };

@@ -1,6 +1,6 @@
 //! What lines say that stand for no product alone. They are kept in English, and told in the reader's language.
 
-use super::{Calculation, InvoiceItem, Prorated};
+use super::{InvoiceItem, PricingFormula, Prorated};
 use crate::shared::Language;
 
 const UNUSED_TIME: &str = "Unused time on ";
@@ -33,9 +33,9 @@ impl InvoiceItem {
             return said.to_owned();
         }
         match &self.calculation {
-            Calculation::Prorated { what: Prorated::Credit, .. } => told(said, UNUSED_TIME, "未使用的时间"),
-            Calculation::Prorated { what: Prorated::Charge, .. } => told(said, REMAINING_TIME, "剩余的时间"),
-            Calculation::Flat { .. } | Calculation::Stake { .. } => match said {
+            PricingFormula::Prorated { what: Prorated::Credit, .. } => told(said, UNUSED_TIME, "未使用的时间"),
+            PricingFormula::Prorated { what: Prorated::Charge, .. } => told(said, REMAINING_TIME, "剩余的时间"),
+            PricingFormula::Flat { .. } | PricingFormula::Stake { .. } => match said {
                 STAKE => "订阅押金",
                 STAKED_ELSEWHERE => "更换支付方式的押金",
                 STAKED_MORE => "更换方案的押金",
@@ -48,9 +48,10 @@ impl InvoiceItem {
                 other => other,
             }
             .to_owned(),
-            Calculation::PerUnit { .. } | Calculation::Tiered { .. } | Calculation::Custom { .. } | Calculation::Rest { .. } => {
-                said.to_owned()
-            }
+            PricingFormula::PerUnit { .. }
+            | PricingFormula::Tiered { .. }
+            | PricingFormula::Custom { .. }
+            | PricingFormula::Rest { .. } => said.to_owned(),
         }
     }
 }
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
     use crate::shared::{Amount, InvoiceId, InvoiceItemId};
 
-    fn line(description: &str, calculation: Calculation) -> InvoiceItem {
+    fn line(description: &str, calculation: PricingFormula) -> InvoiceItem {
         InvoiceItem {
             id: InvoiceItemId::parse("ii_1").expect("an id"),
             invoice_id: InvoiceId::parse("in_1").expect("an id"),
@@ -81,14 +82,14 @@ mod tests {
         }
     }
 
-    fn share(what: Prorated) -> Calculation {
-        Calculation::Prorated { what, whole: Amount::ZERO, seconds: 1, of_seconds: 2, quantity: 1, rounded_up: false }
+    fn share(what: Prorated) -> PricingFormula {
+        PricingFormula::Prorated { what, whole: Amount::ZERO, seconds: 1, of_seconds: 2, quantity: 1, rounded_up: false }
     }
 
     #[test]
     fn lines_are_told_in_chinese_and_products_keep_their_names() {
-        let flat = || Calculation::Flat { amount: Amount::ZERO };
-        let asked = Calculation::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::ZERO };
+        let flat = || PricingFormula::Flat { amount: Amount::ZERO };
+        let asked = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::ZERO };
         for (line, chinese) in [
             (line(&prorated(Prorated::Credit, "Kiln"), share(Prorated::Credit)), "Kiln未使用的时间"),
             (line(&prorated(Prorated::Charge, "Kiln"), share(Prorated::Charge)), "Kiln剩余的时间"),
@@ -102,7 +103,7 @@ mod tests {
             (line(SLASHED_STAKE, flat()), "扣除押金"),
             (line(RETURNED_STAKE, flat()), "退还押金"),
             (line(ADDED_FUNDS, flat()), "为订阅充值"),
-            (line("Stake for subscription", Calculation::PerUnit { unit: Amount::ZERO, quantity: 1 }), "Stake for subscription"),
+            (line("Stake for subscription", PricingFormula::PerUnit { unit: Amount::ZERO, quantity: 1 }), "Stake for subscription"),
         ] {
             assert_eq!(line.title(Language::English), line.description);
             assert_eq!(line.title(Language::Chinese), chinese, "{}", line.description);

@@ -1,7 +1,7 @@
 //! Why a line of an invoice is what it is: the inputs and the formula of its amount, kept with it and told to whoever pays.
 
 use super::{Prorated, ProrationLine, share};
-use crate::pricing::{Rate, Tier, TiersMode, stake, tiered};
+use crate::pricing::{Tier, TiersMode, UnitPricing, stake, tiered};
 use crate::shared::{Amount, AmountError, Language};
 
 /// What a stake is reckoned from.
@@ -21,7 +21,7 @@ impl StakeTerms {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Calculation {
+pub enum PricingFormula {
     PerUnit {
         unit: Amount,
         quantity: u64,
@@ -60,7 +60,7 @@ pub enum Calculation {
     },
 }
 
-impl From<&ProrationLine> for Calculation {
+impl From<&ProrationLine> for PricingFormula {
     fn from(line: &ProrationLine) -> Self {
         Self::Prorated {
             what: line.what,
@@ -73,14 +73,14 @@ impl From<&ProrationLine> for Calculation {
     }
 }
 
-impl Calculation {
+impl PricingFormula {
     /// Of a price that asks in this manner; a custom amount: its preset.
     #[must_use]
-    pub fn of(rate: &Rate<'_>, quantity: u64) -> Self {
+    pub fn of(rate: &UnitPricing<'_>, quantity: u64) -> Self {
         match rate {
-            Rate::PerUnit(unit) => Self::PerUnit { unit: *unit, quantity },
-            Rate::Tiered { mode, tiers } => Self::Tiered { mode: *mode, tiers: tiers.to_vec(), quantity },
-            Rate::Custom(custom) => Self::Custom { amount: custom.proposed() },
+            UnitPricing::PerUnit(unit) => Self::PerUnit { unit: *unit, quantity },
+            UnitPricing::Tiered { mode, tiers } => Self::Tiered { mode: *mode, tiers: tiers.to_vec(), quantity },
+            UnitPricing::Custom(custom) => Self::Custom { amount: custom.proposed() },
         }
     }
 
@@ -253,13 +253,13 @@ mod tests {
 
     const DAY: u64 = 86_400;
 
-    fn both(calculation: &Calculation) -> [String; 2] {
+    fn both(calculation: &PricingFormula) -> [String; 2] {
         [Language::English, Language::Chinese].map(|language| calculation.text(language, 1, "TBA"))
     }
 
-    fn prorated(seconds: u64, of_seconds: u64) -> Calculation {
+    fn prorated(seconds: u64, of_seconds: u64) -> PricingFormula {
         let (what, whole) = (Prorated::Credit, Amount::new(100));
-        Calculation::Prorated { what, whole, seconds, of_seconds, quantity: 1, rounded_up: false }
+        PricingFormula::Prorated { what, whole, seconds, of_seconds, quantity: 1, rounded_up: false }
     }
 
     fn tiers() -> Vec<Tier> {
@@ -271,9 +271,9 @@ mod tests {
 
     #[test]
     fn units_and_tiers_are_told_as_sums() {
-        let units = Calculation::PerUnit { unit: Amount::new(15), quantity: 3 };
+        let units = PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 };
         assert_eq!(both(&units), ["3 × 1.5 TBA", "3 × 1.5 TBA"]);
-        let tiered = |mode, quantity| Calculation::Tiered { mode, tiers: tiers(), quantity }.text(Language::English, 1, "TBA");
+        let tiered = |mode, quantity| PricingFormula::Tiered { mode, tiers: tiers(), quantity }.text(Language::English, 1, "TBA");
         assert_eq!(tiered(TiersMode::Graduated, 6), "5 × 10 TBA + 100 TBA + 1 × 8.5 TBA");
         assert_eq!(tiered(TiersMode::Graduated, 0), "0 × 10 TBA");
         assert_eq!(tiered(TiersMode::Volume, 6), "6 × 8.5 TBA");
@@ -294,37 +294,41 @@ mod tests {
 
     #[test]
     fn stakes_say_where_they_come_from() {
-        let asked = Calculation::Stake { threshold: Amount::new(20), minimum: Amount::new(50), recurring: Amount::new(7) };
+        let asked = PricingFormula::Stake { threshold: Amount::new(20), minimum: Amount::new(50), recurring: Amount::new(7) };
         assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "The refundable deposit the store asks for: 5 TBA"));
-        let own = Calculation::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
+        let own = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
         assert_eq!((own.amount(), &both(&own)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
         let terms = StakeTerms { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
-        assert_eq!(Calculation::of_stake(Some(terms), Amount::new(7)), own);
-        assert_eq!(Calculation::of_stake(Some(terms), Amount::new(3)), Calculation::Flat { amount: Amount::new(3) });
+        assert_eq!(PricingFormula::of_stake(Some(terms), Amount::new(7)), own);
+        assert_eq!(PricingFormula::of_stake(Some(terms), Amount::new(3)), PricingFormula::Flat { amount: Amount::new(3) });
     }
 
     #[test]
     fn each_manner_of_asking_has_its_formula() {
         let custom = CustomAmount { preset: Some(Amount::new(5)), ..CustomAmount::default() };
         let tiers = tiers();
-        for rate in [Rate::PerUnit(Amount::new(7)), Rate::Tiered { mode: TiersMode::Graduated, tiers: &tiers }, Rate::Custom(&custom)] {
-            assert_eq!(Calculation::of(&rate, 9).amount(), rate.charge(9));
+        for rate in [
+            UnitPricing::PerUnit(Amount::new(7)),
+            UnitPricing::Tiered { mode: TiersMode::Graduated, tiers: &tiers },
+            UnitPricing::Custom(&custom),
+        ] {
+            assert_eq!(PricingFormula::of(&rate, 9).amount(), rate.charge(9));
         }
     }
 
     #[test]
     fn what_was_billed_before_is_told_beside_the_whole() {
-        let whole = Box::new(Calculation::PerUnit { unit: Amount::new(15), quantity: 3 });
-        let rest = Calculation::Rest { whole: whole.clone(), billed: Amount::new(30) };
+        let whole = Box::new(PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 });
+        let rest = PricingFormula::Rest { whole: whole.clone(), billed: Amount::new(30) };
         assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA billed before", "3 × 1.5 TBA，减去已出账单 3 TBA"]);
         assert_eq!((rest.amount(), rest.is_credit()), (Ok(Amount::new(15)), false));
-        assert_eq!(Calculation::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
+        assert_eq!(PricingFormula::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
     }
 
     #[test]
     fn credits_are_told_from_charges() {
         assert!(prorated(1, 2).is_credit());
-        assert!(!Calculation::Flat { amount: Amount::new(1) }.is_credit());
+        assert!(!PricingFormula::Flat { amount: Amount::new(1) }.is_credit());
     }
 
     proptest! {
@@ -338,13 +342,13 @@ mod tests {
             let plans: Vec<_> = wholes.iter().enumerate().map(plan).collect();
             let month = Period { start: Timestamp::from_seconds(0), end: Timestamp::from_seconds(30 * DAY as i64) };
             for line in charges(&plans, &month, Timestamp::from_seconds(at as i64)).expect("charges") {
-                prop_assert_eq!(Calculation::from(&line).amount(), Ok(line.amount));
+                prop_assert_eq!(PricingFormula::from(&line).amount(), Ok(line.amount));
             }
         }
 
         #[test]
         fn a_sum_that_is_told_is_the_sum_that_is_due(quantity in 1u64..1_000, mode in prop_oneof![Just(TiersMode::Graduated), Just(TiersMode::Volume)]) {
-            let tiered = Calculation::Tiered { mode, tiers: tiers(), quantity };
+            let tiered = PricingFormula::Tiered { mode, tiers: tiers(), quantity };
             let told = tiered.text(Language::English, 0, "").split(" + ").map(|part| {
                 part.split('×').map(|factor| factor.trim().parse::<u128>().expect("a number")).product::<u128>()
             }).sum();
@@ -359,9 +363,9 @@ mod tests {
             let (mut used, mut billed, mut surplus) = (0, Amount::ZERO, Amount::ZERO);
             for (place, more) in reports.iter().enumerate() {
                 used += more;
-                let whole = Calculation::Tiered { mode, tiers: tiers(), quantity: used };
+                let whole = PricingFormula::Tiered { mode, tiers: tiers(), quantity: used };
                 let costs = whole.amount().expect("an amount");
-                let rest = Calculation::Rest { whole: Box::new(whole), billed };
+                let rest = PricingFormula::Rest { whole: Box::new(whole), billed };
                 billed = billed.plus(rest.amount().expect("an amount")).expect("adds up");
                 if place + 1 == reports.len() {
                     surplus = billed.minus(costs).expect("never less was billed");

@@ -1,7 +1,7 @@
 //! One delivery, from the claim to the outcome.
 
 use super::Work;
-use super::claims::{self, Held, Pushed};
+use super::leases::{self, LeasedJob, Pushed};
 use futures_util::FutureExt;
 use souk_domain::events::{Job, JobError, MAX_ATTEMPTS, Topic};
 use souk_domain::shared::StorageError;
@@ -55,7 +55,7 @@ impl Performer {
 /// Claims, runs, records. True when the delivery was ours to carry out.
 pub async fn attempt(work: &Work, pushed: &Pushed) -> Result<bool, StorageError> {
     let name = format!("worker:{:032x}", u128::from_le_bytes(work.random.bytes()));
-    let claimed = claims::claim_for_work(&work.database, pushed, name, work.clock.now(), work.config.lease).await?;
+    let claimed = leases::claim_for_work(&work.database, pushed, name, work.clock.now(), work.config.lease).await?;
     let Some(held) = claimed else { return Ok(false) };
     let outcome = tokio::select! {
         outcome = carry_out(work, &held) => outcome,
@@ -68,7 +68,7 @@ pub async fn attempt(work: &Work, pushed: &Pushed) -> Result<bool, StorageError>
     Ok(true)
 }
 
-async fn carry_out(work: &Work, held: &Held) -> Result<(), JobError> {
+async fn carry_out(work: &Work, held: &LeasedJob) -> Result<(), JobError> {
     let Some(topic) = Topic::from_name(&held.topic) else {
         return Err(JobError::Fail(format!("no consumer knows the topic {}", held.topic)));
     };
@@ -81,10 +81,10 @@ async fn carry_out(work: &Work, held: &Held) -> Result<(), JobError> {
 }
 
 /// Extends the lease until the row is somebody else's. A database that cannot be reached is asked again.
-async fn keep(work: &Work, held: &Held) {
+async fn keep(work: &Work, held: &LeasedJob) {
     loop {
         tokio::time::sleep(work.config.heartbeat).await;
-        match claims::extend(&work.database, held, work.clock.now().plus(work.config.lease)).await {
+        match leases::extend(&work.database, held, work.clock.now().plus(work.config.lease)).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => tracing::warn!(%error, event = %held.id, "a lease could not be extended"),
@@ -92,12 +92,12 @@ async fn keep(work: &Work, held: &Held) {
     }
 }
 
-async fn record(work: &Work, held: &Held, outcome: Result<(), JobError>) -> Result<(), StorageError> {
+async fn record(work: &Work, held: &LeasedJob, outcome: Result<(), JobError>) -> Result<(), StorageError> {
     let now = work.clock.now();
     let (message, again_at) = match outcome {
         Ok(()) => {
             tracing::debug!(event = %held.id, topic = held.topic, "a job is done");
-            return claims::finish(&work.database, held).await.map(|_| ());
+            return leases::finish(&work.database, held).await.map(|_| ());
         }
         Err(JobError::Retry(message)) => {
             // Counted from its revival, if it had one.
@@ -109,5 +109,5 @@ async fn record(work: &Work, held: &Held, outcome: Result<(), JobError>) -> Resu
     if again_at.is_none() {
         tracing::error!(event = %held.id, topic = held.topic, attempts = held.attempts, error = message, "a job is a dead letter now");
     }
-    claims::fail(&work.database, held, &message, again_at, now).await.map(|_| ())
+    leases::fail(&work.database, held, &message, again_at, now).await.map(|_| ())
 }
